@@ -1,0 +1,27 @@
+"""Wenmai (文脉): the ladder of language models as one tool."""
+
+import os
+
+# OpenMP threads that wait spin for long by default, which on a machine with other work to do was seen to slow small
+# layers fifteenfold; after 1000 turns they sleep. It must be set before torch is loaded, and yields to the user's own.
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+
+__version__ = "0.1.0"
+__all__ = ["Classifier", "Mistake", "load"]
+
+
+def __getattr__(name: str):
+    """Names are found when they are first used, so that `import wenmai` loads no torch."""
+    if name == "Mistake":
+        from wenmai.errors import Mistake
+
+        return Mistake
+    if name in __all__:
+        from wenmai import estimator
+
+        return getattr(estimator, name)
+    raise AttributeError(f"module 'wenmai' has no attribute {name!r}")
+
+
+def __dir__():
+    return __all__

@@ -1,0 +1,77 @@
+"""The catalog: every rung and every task, in two tables. A new rung is one file in models/ and one row here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from wenmai.errors import Mistake, unknown
+from wenmai.models import cnn, linear, mlp, rnn, transformer
+from wenmai.tasks.classify import Classify
+
+
+@dataclass(frozen=True)
+class Rung:
+    name: str
+    build: Callable  # (inputs, head, *, options) → a Network, or an object that can `learn`
+    tasks: tuple[str, ...]
+    about: str
+    about_zh: str
+
+
+RUNGS = {
+    rung.name: rung
+    for rung in (
+        Rung("perceptron", linear.perceptron, ("classify",),
+             "A weight for every feature; it learns only from its mistakes.",
+             "每个特征一个权重，只从错误中学习。"),
+        Rung("logistic", linear.logistic, ("classify",),
+             "A weight for every feature, bent into a probability, one class against the rest.",
+             "每个特征一个权重，用逻辑曲线变成概率，一类对其余各类。"),
+        Rung("softmax", linear.softmax, ("classify",),
+             "A weight for every feature and class; all the classes share one probability.",
+             "每个特征、每个类别一个权重，各类共享一份概率。"),
+        Rung("mlp", mlp.mlp, ("classify",),
+             "Word vectors, averaged or side by side, through layers with a bend between them.",
+             "词向量取平均或并排，经过带非线性的多层。"),
+        Rung("cnn", cnn.cnn, ("classify",),
+             "Small filters slide over the text (or image) and report where they fit best.",
+             "小滤波器在文本（或图像）上滑动，报告最匹配之处。"),
+        Rung("rnn", rnn.rnn, ("classify",),
+             "Reads one token after another and keeps one state, rewritten at every step.",
+             "逐个读入，只保留一个状态，每一步都重写。"),
+        Rung("rnn-residual", rnn.rnn_residual, ("classify",),
+             "The state is added to instead of rewritten: nothing is forgotten.",
+             "状态不重写，只累加：什么也不忘。"),
+        Rung("rnn-coupled", rnn.rnn_coupled, ("classify",),
+             "One gate decides how much of the state gives way to the new.",
+             "一个门决定旧状态让出多少给新内容。"),
+        Rung("rnn-gated", rnn.rnn_gated, ("classify",),
+             "Two gates: what to keep, and what to take in.",
+             "两个门：保留什么，写入什么。"),
+        Rung("lstm", rnn.lstm, ("classify",),
+             "A cell that is kept by gates, and a third gate for what it shows.",
+             "由门守护的记忆单元，另有一个门决定展示什么。"),
+        Rung("gru", rnn.gru, ("classify",),
+             "The LSTM's idea with two gates and one state.",
+             "LSTM 的思想，两个门，一个状态。"),
+        Rung("transformer", transformer.transformer, ("classify",),
+             "Every token looks at every other at once; no step waits for the one before.",
+             "每个词同时看所有的词，无须逐步等待。"),
+    )
+}  # fmt: skip
+
+TASKS = {task.name: task for task in (Classify,)}
+
+
+def rung_named(name: str, task: str) -> Rung:
+    if name not in RUNGS:
+        raise unknown("rung", name, RUNGS)
+    if task not in RUNGS[name].tasks:
+        able = [rung.name for rung in RUNGS.values() if task in rung.tasks]
+        raise Mistake(f"the rung {name} does not do {task}; these do: {', '.join(able)}.")
+    return RUNGS[name]
+
+
+def rungs_for(task: str) -> list[Rung]:
+    return [rung for rung in RUNGS.values() if task in rung.tasks]

@@ -1,0 +1,85 @@
+"""Examples → batches of tensors, rows of like length together, so that little time goes into padding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from wenmai.data.examples import Examples
+from wenmai.data.sequences import Sequences
+
+
+@dataclass
+class Batch:
+    inputs: Tensor  # (B, T) tokens, (B, T, F) frames, (B, F) numbers, (B, rows, columns) images
+    mask: Tensor  # (B, T), True at real positions
+    target: Tensor | None = None  # (B,) or (B, T), as the task says
+    segment: Tensor | None = None  # (B, T) which text of a pair
+    rows: np.ndarray | None = None  # which examples these are
+
+    def to(self, device: str) -> Batch:
+        tensors = {f.name: getattr(self, f.name) for f in fields(self)}
+        moved = {name: t.to(device, non_blocking=True) for name, t in tensors.items() if isinstance(t, Tensor)}
+        return replace(self, **moved)
+
+
+def make_batch(examples: Examples, rows: np.ndarray, longest: int = 512) -> Batch:
+    target = None if examples.targets is None else torch.from_numpy(examples.targets[rows])
+    if isinstance(examples.inputs, Sequences):
+        values, mask, segment = examples.inputs.padded(rows, longest)
+        values = torch.from_numpy(values.astype(np.int64) if values.dtype == np.int32 else values)
+        segment = None if segment is None else torch.from_numpy(segment.astype(np.int64))
+        return Batch(values, torch.from_numpy(mask), target, segment, rows)
+    values = torch.from_numpy(examples.inputs[rows])
+    return Batch(values, torch.ones(len(rows), 1, dtype=torch.bool), target, None, rows)
+
+
+def lengths_of(examples: Examples, longest: int = 512) -> np.ndarray:
+    """The cost of every row in tokens; a row of fixed size counts as a typical sentence."""
+    if isinstance(examples.inputs, Sequences):
+        return np.clip(examples.inputs.lengths, 1, longest)
+    return np.full(len(examples), 16)
+
+
+def shuffled(lengths: np.ndarray, tokens: int, generator: np.random.Generator) -> list[np.ndarray]:
+    """One epoch: rows in random order, sorted by length within pools of some 50 batches, the batches shuffled again.
+
+    A batch holds about `tokens` tokens, padding counted.
+    """
+    order = generator.permutation(len(lengths))
+    pool = max(64, int(50 * tokens / max(1.0, lengths.mean())))
+    batches = []
+    for start in range(0, len(order), pool):
+        part = order[start : start + pool]
+        batches += cut(part[np.argsort(lengths[part], kind="stable")], lengths, tokens)
+    return [batches[at] for at in generator.permutation(len(batches))]
+
+
+def by_length(lengths: np.ndarray, tokens: int) -> list[np.ndarray]:
+    """All rows once, the shortest first: for prediction, where order is put back afterwards."""
+    return cut(np.argsort(lengths, kind="stable"), lengths, tokens)
+
+
+def cut(rows: np.ndarray, lengths: np.ndarray, tokens: int) -> list[np.ndarray]:
+    """Rows that are sorted by length, cut where rows × longest would pass `tokens`."""
+    batches, start = [], 0
+    while start < len(rows):
+        size = max(1, tokens // lengths[rows[start]])
+        while size > 1 and size * lengths[rows[min(start + size, len(rows)) - 1]] > tokens:
+            size = max(1, min(size - 1, int(tokens // lengths[rows[min(start + size, len(rows)) - 1]])))
+        batches.append(rows[start : start + size])
+        start += size
+    return batches
+
+
+def epochs(examples: Examples, tokens: int, seed: int, longest: int = 512) -> Iterator[tuple[int, np.ndarray]]:
+    """(epoch, rows of a batch) without end; epoch n is a function of seed and n alone, so training can be resumed."""
+    lengths, epoch = lengths_of(examples, longest), 0
+    while True:
+        for rows in shuffled(lengths, tokens, np.random.default_rng((seed, epoch))):
+            yield epoch, rows
+        epoch += 1

@@ -1,0 +1,182 @@
+"""Opening files: finding them, undoing their compression, decoding their text.
+
+What is detected goes into notes; what cannot be read is a Mistake that names the file and, inside it, the line.
+"""
+
+import codecs
+import gzip
+import importlib
+import io
+import lzma
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from wenmai.errors import Mistake, nearest
+
+SAMPLE = 1 << 16  # bytes looked at before a file is read
+SUFFIXES = (".gz", ".xz", ".zst")
+MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+SPELLED = {"utf-8": "UTF-8", "utf-8-sig": "UTF-8 with a byte order mark", "gb18030": "GB18030"}
+
+
+def find(source: str | Path) -> Path:
+    """The path, if something is there; otherwise a Mistake that names what is there instead."""
+    path = Path(source).expanduser()
+    if path.exists():
+        return path
+    if not path.parent.is_dir():
+        raise Mistake(f"{source} is not there, nor is its folder {path.parent}; check the path.")
+    beside = nearest(path.name, [other.name for other in path.parent.iterdir()])[:3]
+    instead = f"did you mean {', '.join(beside)}?" if beside else "its folder is empty."
+    raise Mistake(f"{source} is not there; {instead}")
+
+
+def bare_name(path: Path) -> str:
+    """The file name in lower case, without .gz, .xz or .zst."""
+    name = path.name.lower()
+    return name[: name.rindex(".")] if name.endswith(SUFFIXES) else name
+
+
+def extra(module: str, source) -> object:
+    """A package of the extra `formats`, imported only when a file needs it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        package = module.split(".")[0]
+        raise Mistake(f"{source} needs the package {package}; run pip install wenmai[formats].") from None
+
+
+def compression(path: Path) -> str | None:
+    """By the first bytes, not by the name: files lose and gain their endings on the way."""
+    try:
+        with open(path, "rb") as raw:
+            start = raw.read(6)
+    except OSError as error:
+        raise Mistake(f"{path} cannot be opened ({error.strerror}); check its permissions.") from None
+    return next((name for magic, name in MAGIC.items() if start.startswith(magic)), None)
+
+
+@contextmanager
+def unpacked(path: Path, source) -> Iterator[BinaryIO]:
+    """The bytes of a file, decompressed as they are read."""
+    packed = compression(path)
+    try:
+        with _opened(path, packed, source) as stream:
+            yield stream
+    except DAMAGE as error:
+        raise Mistake(f"{source} is damaged or cut off ({packed}: {error}); copy or compress it again.") from None
+
+
+def _opened(path: Path, packed: str | None, source) -> BinaryIO:
+    if packed == "gzip":
+        return gzip.open(path, "rb")
+    if packed == "xz":
+        return lzma.open(path, "rb")
+    if packed == "zstd":
+        return io.BufferedReader(_Zstd(path, extra("zstandard", source)), SAMPLE)
+    return open(path, "rb")
+
+
+class _Zstd(io.RawIOBase):
+    """Frames of zstd as one stream. The package's own reader ends quietly where a file was cut off; this complains."""
+
+    def __init__(self, path: Path, zstandard):
+        self.raw, self.zstandard = open(path, "rb"), zstandard  # noqa: SIM115 (closed by close)
+        self.frame, self.waiting, self.ready = None, b"", b""
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer) -> int:
+        while not self.ready:
+            block = self.waiting or self.raw.read(1 << 14)
+            if not block:
+                if self.frame:
+                    raise EOFError("the last frame is not complete")
+                return 0
+            self.frame = self.frame or self.zstandard.ZstdDecompressor().decompressobj()
+            try:
+                self.ready = self.frame.decompress(block)
+            except self.zstandard.ZstdError as error:
+                raise EOFError(error) from None
+            self.waiting = self.frame.unused_data
+            if self.frame.eof:
+                self.frame = None
+        size = min(len(buffer), len(self.ready))
+        buffer[:size], self.ready = self.ready[:size], self.ready[size:]
+        return size
+
+    def close(self):
+        self.raw.close()
+        super().close()
+
+
+@dataclass
+class TextFile:
+    """A text file whose compression and encoding are known."""
+
+    path: Path
+    source: str  # the path as the user gave it
+    encoding: str
+    notes: list[str]
+    sample: str  # the beginning, to guess the format by
+    cut: bool  # whether the file goes on after it
+
+    @contextmanager
+    def open(self, newline: str = "\n") -> Iterator[io.TextIOWrapper]:
+        """The decoded text; inside the block, bytes that cannot be decoded become a Mistake with their line."""
+        with unpacked(self.path, self.source) as raw:
+            try:
+                yield io.TextIOWrapper(raw, self.encoding, newline=newline)
+            except UnicodeDecodeError:
+                raise Mistake(
+                    f"{self.source}, line {self._undecodable()}: found bytes that are not {SPELLED[self.encoding]}, "
+                    "which the beginning of the file is; save the whole file as UTF-8."
+                ) from None
+
+    def _undecodable(self) -> int:
+        # The decoder reads ahead in blocks, so the line is found again; no character of either encoding holds b"\n".
+        with unpacked(self.path, self.source) as raw:
+            for number, line in enumerate(raw, 1):
+                try:
+                    line.decode(self.encoding)
+                except UnicodeDecodeError:
+                    return number
+        return 0
+
+    def first_lines(self, most: int = 100) -> list[str]:
+        """Non-empty lines of the sample, without one that the sample cuts in two."""
+        lines = self.sample.split("\n")
+        whole = lines[:-1] if len(lines) > 1 and self.cut else lines
+        return [line for line in whole if line.strip()][:most] or [self.sample]
+
+
+def text_file(path: Path, source) -> TextFile:
+    """Detects compression and encoding from the beginning of the file."""
+    with unpacked(path, source) as raw:
+        start = raw.read(SAMPLE)
+    packed, cut = compression(path), len(start) == SAMPLE
+    binary = Mistake(
+        f"{source} looks like a binary file, where text in UTF-8 or GB18030 was expected; "
+        "give a text file, or save this one as UTF-8."
+    )
+    if b"\0" in start:
+        raise binary
+    for encoding in ("utf-8-sig" if start.startswith(codecs.BOM_UTF8) else "utf-8", "gb18030"):
+        try:
+            # Only a file that ends within the sample has to end with a whole character.
+            sample = codecs.getincrementaldecoder(encoding)().decode(start, final=not cut)
+            break
+        except UnicodeDecodeError:
+            continue
+    else:
+        raise binary
+    if not sample.strip():
+        raise Mistake(f"{source} is empty; expected at least one line of text.")
+    notes = [f"Compressed with {packed}."] * bool(packed) + [f"The encoding is {SPELLED[encoding]}."]
+    return TextFile(path, str(source), encoding, notes, sample, cut)

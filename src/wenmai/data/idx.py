@@ -1,0 +1,50 @@
+"""The idx format of MNIST (LeCun et al. 1998): a magic number, the sizes, then bytes; labels in a second file."""
+
+from collections.abc import Iterator
+from math import prod
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from wenmai.data.files import bare_name, unpacked
+from wenmai.errors import Mistake
+
+
+def is_images(path: Path) -> bool:
+    return "images" in path.name and "idx3" in path.name
+
+
+def images(path: Path, source: str):
+    """Names, notes and stream of an image file and the label file beside it, as a format of `readers` gives them."""
+    wanted = bare_name(path).replace("images", "labels").replace("idx3", "idx1")
+    beside = next((other for other in sorted(path.parent.iterdir()) if bare_name(other) == wanted), None)
+    if not beside:
+        raise Mistake(f"{source}: found no labels beside the images, expected {wanted} (or .gz); put it there.")
+    with unpacked(path, source) as pixels, unpacked(beside, beside) as marks:
+        count, height, width = _sizes(pixels, 3, source)
+        labels = marks.read(*_sizes(marks, 1, beside))
+    if len(labels) != count:
+        raise Mistake(f"{source}: found {count} images and {len(labels)} labels in {beside.name}, expected as many.")
+
+    def stream(size: int, positions: list[int]) -> Iterator[tuple[list, range]]:
+        with unpacked(path, source) as pixels:
+            _sizes(pixels, 3, source)
+            for start in range(0, count, size):
+                rows = min(size, count - start)
+                block = pixels.read(rows * height * width)
+                if len(block) < rows * height * width:
+                    raise Mistake(f"{source} is cut off: it announces {count} images and holds fewer; copy it again.")
+                image = np.frombuffer(block, np.uint8).reshape(rows, height, width)  # (N, H, W)
+                columns = image, [str(label) for label in labels[start : start + rows]]
+                yield [columns[position] for position in positions], range(start + 1, start + 1 + rows)
+
+    return ["image", "label"], [f"{count} idx images of {height}×{width}; labels from {beside.name}."], stream
+
+
+def _sizes(stream: BinaryIO, dimensions: int, source) -> list[int]:
+    start = stream.read(4 + 4 * dimensions)
+    sizes = [int.from_bytes(start[at : at + 4], "big") for at in range(4, len(start), 4)]
+    if start[:4] != bytes([0, 0, 8, dimensions]) or len(sizes) < dimensions or not prod(sizes):
+        raise Mistake(f"{source}: found no idx header for {dimensions} dimensions of bytes; check that it is whole.")
+    return sizes

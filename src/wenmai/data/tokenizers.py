@@ -1,0 +1,200 @@
+"""Text → token numbers: characters, words, Chinese words (jieba), and the subwords BPE, WordPiece and Unigram.
+
+Every tokenizer has the same four verbs: `encode(texts) → Sequences`, `decode(ids) → str`, `to_json()` and, here,
+`learn(texts)` and `from_json(dict)`. The first numbers are the same in all of them: <pad> 0, <unk> 1, <sep> 2, <bos> 3,
+<eos> 4, <mask> 5.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+
+import numpy as np
+
+from wenmai.data.sequences import Sequences, offsets_of
+from wenmai.errors import Mistake, unknown
+
+SPECIAL = ["<pad>", "<unk>", "<sep>", "<bos>", "<eos>", "<mask>"]
+PAD, UNK, SEP, BOS, EOS, MASK = range(6)
+KINDS = ("characters", "words", "jieba", "bpe", "wordpiece", "unigram")
+
+# Scripts written without spaces: each of their characters is a word of its own.
+UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f\u0e00-\u0e7f"
+WORD = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+(?:['’][^\W{UNSPACED}]+)*|[^\w\s]")
+CHINESE = re.compile(f"[{UNSPACED}]")
+
+
+def learn(
+    texts: list[str],
+    *,
+    tokenizer: str = "auto",
+    vocabulary: int = 30_000,
+    min_count: int = 1,
+    lowercase: bool | None = None,
+    also: list[str] = (),
+):
+    """A tokenizer for these texts. `lowercase` is yes for words and no otherwise unless said; `also` names further
+    words to know (those of pretrained vectors)."""
+    kind = suited(texts) if tokenizer == "auto" else tokenizer
+    if kind not in KINDS:
+        raise unknown("tokenizer", kind, ("auto", *KINDS))
+    lowercase = kind in ("words", "jieba") if lowercase is None else lowercase
+    if kind in ("bpe", "wordpiece", "unigram"):
+        return Subwords.learn(texts, kind, vocabulary, lowercase)
+    if kind == "characters":
+        return Characters.learn(texts, vocabulary, min_count, lowercase)
+    return Words.learn(texts, kind, vocabulary, min_count, lowercase, also)
+
+
+def suited(texts: list[str]) -> str:
+    """Characters for Chinese and its neighbours and for names (a few words each), words otherwise."""
+    sample = texts[:: max(1, len(texts) // 2000)]
+    joined = "".join(sample)
+    if joined and len(CHINESE.findall(joined)) > 0.3 * len(joined):
+        return "characters"
+    words = sum(len(text.split()) for text in sample) / max(1, len(sample))
+    return "characters" if words < 4 else "words"
+
+
+def from_json(saved: dict):
+    return {"characters": Characters, "words": Words, "jieba": Words}.get(saved["kind"], Subwords).from_json(saved)
+
+
+def most_common(counts: Counter, vocabulary: int, min_count: int) -> list[str]:
+    """The most frequent first, ties in alphabetical order, so that equal texts give equal numbers."""
+    kept = [token for token, count in counts.items() if count >= min_count]
+    kept.sort(key=lambda token: (-counts[token], token))
+    return kept[: max(0, vocabulary - len(SPECIAL))]
+
+
+class Characters:
+    """One token a code point; a whole list of texts is encoded in one NumPy look-up."""
+
+    def __init__(self, tokens: list[str], lowercase: bool):
+        self.kind, self.tokens, self.lowercase = "characters", tokens, lowercase
+        self.table = np.full(0x110000, UNK, np.int32)  # code point → number
+        self.table[[ord(token) for token in tokens[len(SPECIAL) :]]] = np.arange(len(SPECIAL), len(tokens))
+
+    @classmethod
+    def learn(cls, texts, vocabulary, min_count, lowercase) -> Characters:
+        counts = Counter()
+        for start in range(0, len(texts), 4096):
+            chunk = "".join(texts[start : start + 4096])
+            counts.update(chunk.lower() if lowercase else chunk)
+        return cls(SPECIAL + most_common(counts, vocabulary, min_count), lowercase)
+
+    def encode(self, texts: list[str]) -> Sequences:
+        if self.lowercase:
+            texts = [text.lower() for text in texts]
+        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+        points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
+        return Sequences(self.table[points], offsets_of(lengths))
+
+    def decode(self, ids) -> str:
+        return "".join(self.tokens[i] for i in ids if i >= len(SPECIAL) or i == UNK)
+
+    def to_json(self) -> dict:
+        return {"kind": self.kind, "lowercase": self.lowercase, "tokens": self.tokens}
+
+    @classmethod
+    def from_json(cls, saved) -> Characters:
+        return cls(saved["tokens"], saved["lowercase"])
+
+
+class Words:
+    """Unicode words and marks; with kind `jieba`, Chinese words instead of single Chinese characters."""
+
+    def __init__(self, tokens: list[str], kind: str, lowercase: bool):
+        self.kind, self.tokens, self.lowercase = kind, tokens, lowercase
+        self.numbers = {token: number for number, token in enumerate(tokens)}
+
+    @classmethod
+    def learn(cls, texts, kind, vocabulary, min_count, lowercase, also) -> Words:
+        words = cls([], kind, lowercase)
+        counts = Counter()
+        for text in texts:
+            counts.update(words.split(text))
+        tokens = SPECIAL + most_common(counts, vocabulary, min_count)
+        known = set(tokens)
+        return cls(tokens + [word for word in also if word not in known], kind, lowercase)
+
+    def split(self, text: str) -> list[str]:
+        if self.lowercase:
+            text = text.lower()
+        if self.kind == "jieba":
+            return [word for word in jieba().lcut(text) if not word.isspace()]
+        return WORD.findall(text)
+
+    def encode(self, texts: list[str]) -> Sequences:
+        number, split = self.numbers.get, self.split
+        rows = [[number(word, UNK) for word in split(text)] for text in texts]
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        flat = np.fromiter((token for row in rows for token in row), np.int32, int(lengths.sum()))
+        return Sequences(flat, offsets_of(lengths))
+
+    def decode(self, ids) -> str:
+        return " ".join(self.tokens[i] for i in ids if i >= len(SPECIAL) or i == UNK)
+
+    def to_json(self) -> dict:
+        return {"kind": self.kind, "lowercase": self.lowercase, "tokens": self.tokens}
+
+    @classmethod
+    def from_json(cls, saved) -> Words:
+        return cls(saved["tokens"], saved["kind"], saved["lowercase"])
+
+
+def jieba():
+    try:
+        import jieba
+    except ImportError:
+        raise Mistake("tokenizer=jieba needs the package jieba: pip install 'wenmai[chinese]'.") from None
+    jieba.setLogLevel("WARNING")  # it reports its dictionary on standard error otherwise
+    return jieba
+
+
+class Subwords:
+    """BPE (Sennrich et al. 2016), WordPiece (Schuster & Nakajima 2012) or Unigram (Kudo 2018), by `tokenizers`."""
+
+    def __init__(self, engine, kind: str, lowercase: bool):
+        self.engine, self.kind, self.lowercase = engine, kind, lowercase
+        vocabulary = engine.get_vocab()
+        self.tokens = sorted(vocabulary, key=vocabulary.get)
+
+    @classmethod
+    def learn(cls, texts, kind, vocabulary, lowercase) -> Subwords:
+        from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+        same = {"special_tokens": SPECIAL, "vocab_size": vocabulary, "show_progress": False}
+        if kind == "bpe":  # over bytes, so that no text is ever unknown
+            engine, alphabet = Tokenizer(models.BPE(unk_token="<unk>")), pre_tokenizers.ByteLevel.alphabet()
+            engine.pre_tokenizer, engine.decoder = pre_tokenizers.ByteLevel(), decoders.ByteLevel()
+            trainer = trainers.BpeTrainer(initial_alphabet=alphabet, **same)
+        elif kind == "wordpiece":
+            engine = Tokenizer(models.WordPiece(unk_token="<unk>"))
+            engine.pre_tokenizer, engine.decoder = pre_tokenizers.BertPreTokenizer(), decoders.WordPiece()
+            trainer = trainers.WordPieceTrainer(**same)
+        else:
+            engine = Tokenizer(models.Unigram())
+            engine.pre_tokenizer, engine.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
+            trainer = trainers.UnigramTrainer(unk_token="<unk>", **same)
+        if lowercase:
+            engine.normalizer = normalizers.Lowercase()
+        engine.train_from_iterator(texts, trainer, length=len(texts))
+        return cls(engine, kind, lowercase)
+
+    def encode(self, texts: list[str]) -> Sequences:
+        return Sequences.of([row.ids for row in self.engine.encode_batch(texts, add_special_tokens=False)])
+
+    def decode(self, ids) -> str:
+        return self.engine.decode([int(i) for i in ids])
+
+    def to_json(self) -> dict:
+        return {"kind": self.kind, "lowercase": self.lowercase, "engine": json.loads(self.engine.to_str())}
+
+    @classmethod
+    def from_json(cls, saved) -> Subwords:
+        from tokenizers import Tokenizer
+
+        return cls(Tokenizer.from_str(json.dumps(saved["engine"])), saved["kind"], saved["lowercase"])

@@ -1,0 +1,264 @@
+"""Estimators: tokenizer, task and rung joined; what users hold. fit, predict, evaluate, score, save, load.
+
+They follow scikit-learn's rules (`__init__` stores, `fit` creates, get_params and set_params know every option), so that
+Pipeline, cross_val_score and GridSearchCV take them, and never import scikit-learn themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from wenmai.catalog import TASKS, rung_named
+from wenmai.data import inputs as kinds_of_input
+from wenmai.data import tokenizers
+from wenmai.data.batches import by_length, lengths_of, make_batch
+from wenmai.data.examples import Examples
+from wenmai.data.splits import split
+from wenmai.errors import Mistake
+from wenmai.models import linear
+from wenmai.options import accepted, sort_out
+from wenmai.training import loop, run_folder
+from wenmai.training.progress import Progress
+
+
+def fitting(*, seed: int = 0, device: str = "auto", validation: float = 0.1, search: bool = False) -> dict:
+    """The options of `fit` itself. `validation` is the share of the rows held out where no valid part is given; `search`
+    tries a third of the learning rate, the rate and its triple on short runs, and trains with the best."""
+    return {"seed": seed, "device": device, "validation": validation, "search": search}
+
+
+SEARCH_SHARE = 0.2  # of the training budget
+
+
+class Estimator:
+    task_name: str
+
+    def __init__(self, rung: str, **options):
+        self.rung, self.options = rung, options
+
+    # What scikit-learn asks for.
+
+    def get_params(self, deep: bool = True) -> dict:
+        try:
+            known = {name: option.default for owner in self._owners().values() for name, option in accepted(owner).items()}
+        except Mistake:  # an unknown rung is refused by fit, not here
+            known = {}
+        known.pop("also", None)
+        return {"rung": self.rung, **known, **self.options}
+
+    def set_params(self, **changes) -> Estimator:
+        self.rung = changes.pop("rung", self.rung)
+        sort_out(changes, self._owners())
+        self.options = {**self.options, **changes}
+        return self
+
+    def __sklearn_tags__(self):
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(estimator_type="classifier", target_tags=TargetTags(required=True), classifier_tags=ClassifierTags(),
+                    input_tags=InputTags(string=True, two_d_array=True, three_d_array=True))  # fmt: skip
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __repr__(self) -> str:
+        given = "".join(f", {name}={value!r}" for name, value in self.options.items())
+        return f"{type(self).__name__}({self.rung!r}{given})"
+
+    def _owners(self) -> dict[str, Callable]:
+        """Who takes which options: each name stands in one of these signatures only."""
+        build = rung_named(self.rung, self.task_name).build
+        train = linear.Linear.learn if build.__module__ == linear.__name__ else loop.train
+        return {"fitting": fitting, "inputs": kinds_of_input.learn, "tokens": tokenizers.learn,
+                "task": TASKS[self.task_name], "rung": build, "training": train}  # fmt: skip
+
+    # Learning.
+
+    def fit(self, inputs, targets, valid: tuple | None = None) -> Estimator:
+        for _ in self.training(inputs, targets, valid):
+            pass
+        return self
+
+    def training(self, inputs, targets, valid: tuple | None = None) -> Iterator[Progress]:
+        """Everything that `fit` does, yielding progress. `valid` is (inputs, targets); without it a share is held out."""
+        given = sort_out(self.options, self._owners())
+        budget = fitting(**given["fitting"])
+        inputs, targets = listed(inputs), listed(targets)
+        check_lengths(inputs, targets)
+        if valid is None and budget["validation"] and len(inputs) >= 20:
+            kept, held = split(inputs, [budget["validation"]], budget["seed"], targets)
+            valid = pick(inputs, held), pick(targets, held)
+            inputs, targets = pick(inputs, kept), pick(targets, kept)
+        self.task_ = TASKS[self.task_name](**given["task"])
+        self.notes_ = self.task_.learn(targets)
+        self.inputs_ = kinds_of_input.learn(inputs, **given["inputs"], **given["tokens"])
+        self.notes_ += self.inputs_.notes(inputs)
+        train = Examples(self.inputs_.encode(inputs), self.task_.encode(targets))
+        judge = None
+        if valid is not None and len(valid[0]):
+            judge = self.judge_of(Examples(self.inputs_.encode(listed(valid[0])), self.task_.encode(listed(valid[1]))))
+        self.device_ = device_named(budget["device"])
+        self.progress_: list[Progress] = []
+        self.rates_tried_: list[dict] = []
+        training = given["training"] | {"seed": budget["seed"]}
+        if budget["search"] and judge and self.rung != "perceptron":  # whose weights only scale with the rate
+            training |= yield from self._search(train, judge, given["rung"], training)
+        self._build(given["rung"], budget["seed"])
+        for progress in self._steps(train, judge, training):
+            self.progress_.append(progress)
+            yield progress
+
+    def _build(self, options: dict, seed: int) -> None:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.model_ = rung_named(self.rung, self.task_name).build(self.inputs_, self.task_.head(), **options)
+
+    def _steps(self, train: Examples, judge, training: dict) -> Iterator[Progress]:
+        if hasattr(self.model_, "learn"):
+            return self.model_.learn(train, judge, **training)
+        return loop.train(self.model_, train, judge, device=self.device_, longest=self.inputs_.longest,
+                          higher_is_better=self.task_.higher_is_better, **training)  # fmt: skip
+
+    def _search(self, train: Examples, judge, rung: dict, training: dict):
+        """Three short runs, each a whole schedule of its own; returns the training options of the long one."""
+        usual = training.get("learning_rate") or accepted(self._owners()["training"])["learning_rate"].default
+        minutes = training.get("minutes")
+        short = {"minutes": minutes * SEARCH_SHARE / 3} if minutes else {}
+        for rate in (usual / 3, usual, usual * 3):
+            self._build(rung, training["seed"])
+            last = None
+            for last in self._steps(train, judge, shorter(self.model_, training) | short | {"learning_rate": rate}):
+                yield replace(last, note=f"trying a learning rate of {rate:.2g}")
+            self.rates_tried_.append({"learning_rate": rate, "score": last.score})
+        better = max if self.task_.higher_is_better else min
+        best = better(self.rates_tried_, key=lambda tried: tried["score"])["learning_rate"]
+        return {"learning_rate": best} | ({"minutes": minutes * (1 - SEARCH_SHARE)} if minutes else {})
+
+    def judge_of(self, examples: Examples) -> Callable[[], float]:
+        return lambda: self.task_.scores(self.outputs(examples), examples.targets)[self.task_.metric]
+
+    # Answering.
+
+    @property
+    def classes_(self) -> np.ndarray:
+        return self.task_.classes
+
+    def outputs(self, examples: Examples, tokens: int = 16_384) -> np.ndarray:
+        """The model's outputs (N, C), row for row, in batches of like length."""
+        if hasattr(self.model_, "learn"):
+            return self.model_.outputs(examples.inputs)
+        longest, found = self.inputs_.longest, None
+        with torch.inference_mode():
+            for rows in by_length(lengths_of(examples, longest), tokens):
+                batch = make_batch(Examples(examples.inputs), rows, longest).to(self.device_)
+                outputs = self.model_(batch).cpu().numpy()
+                if found is None:
+                    found = np.empty((len(examples), *outputs.shape[1:]), outputs.dtype)
+                found[rows] = outputs
+        return found if found is not None else np.empty((0, len(self.classes_)), np.float32)
+
+    def predict(self, inputs) -> np.ndarray:
+        return self.classes_[self.outputs(self._encoded(inputs)).argmax(1)]
+
+    def predict_proba(self, inputs) -> np.ndarray:
+        """(N, C), columns in the order of `classes_`."""
+        self._fitted()
+        if not self.model_.has_probabilities:
+            raise Mistake(f"the {self.rung} answers without probabilities; for those, use logistic or softmax.")
+        return np.exp(self.outputs(self._encoded(inputs)))
+
+    def answers(self, inputs) -> list[dict]:
+        """One dict an input, as `wenmai predict --json` prints it."""
+        return self.task_.answers(self.outputs(self._encoded(inputs)), self.model_.has_probabilities)
+
+    def evaluate(self, inputs, targets, where=lambda row: f"row {row + 1}") -> dict[str, float]:
+        """Every metric of the task."""
+        inputs, targets = listed(inputs), listed(targets)
+        check_lengths(inputs, targets)
+        return self.task_.scores(self.outputs(self._encoded(inputs)), self.task_.encode(targets, where))
+
+    def score(self, inputs, targets) -> float:
+        """The task's one number, as scikit-learn wants it."""
+        return self.evaluate(inputs, targets)[TASKS[self.task_name].metric]
+
+    def _encoded(self, inputs) -> Examples:
+        self._fitted()
+        return Examples(self.inputs_.encode(listed(inputs)))
+
+    def _fitted(self) -> None:
+        if not hasattr(self, "model_"):
+            raise Mistake(f"this {type(self).__name__} has not been trained; call fit first, or wenmai.load a run.")
+
+    # Keeping.
+
+    def save(self, folder: str | Path, **more) -> Path:
+        """A run folder with all there is to know; `more` (scores, data, seconds …) goes into its run.json."""
+        self._fitted()
+        return run_folder.save(self, Path(folder), more)
+
+
+class Classifier(Estimator):
+    """`Classifier("lstm", bidirectional=True).fit(texts, labels).predict(texts)`"""
+
+    task_name = "classify"
+
+
+ESTIMATORS = {cls.task_name: cls for cls in (Classifier,)}
+
+
+def load(run: str | Path) -> Estimator:
+    """The estimator of a run folder, answering as it did when it was saved."""
+    saved = run_folder.read(Path(run))
+    estimator = ESTIMATORS[saved.about["task"]["name"]](saved.about["rung"], **saved.about["options"])
+    estimator.task_ = TASKS[estimator.task_name].from_json(saved.about["task"])
+    estimator.inputs_ = kinds_of_input.from_json(saved.inputs)
+    estimator.device_, estimator.notes_, estimator.progress_ = device_named("auto"), [], saved.progress
+    given = sort_out(estimator.options, estimator._owners())
+    build = rung_named(estimator.rung, estimator.task_name).build
+    estimator.model_ = build(estimator.inputs_, estimator.task_.head(), **given["rung"])
+    run_folder.load_weights(estimator.model_, saved, estimator.device_)
+    return estimator
+
+
+def shorter(model, training: dict) -> dict:
+    """The same training, a fifth as long, scored near its end only."""
+    if hasattr(model, "learn"):
+        return training | {"epochs": max(1, (training.get("epochs") or 10) // 5)}
+    return training | {"epochs": max(1, (training.get("epochs") or 15) // 5), "evaluations": 1}
+
+
+def device_named(name: str) -> str:
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if name.startswith("cuda") and not torch.cuda.is_available():
+        raise Mistake(f"device={name}: torch finds no GPU here; use --device cpu, or leave it out.")
+    try:
+        return str(torch.device(name))
+    except RuntimeError:
+        raise Mistake(f"device={name!r} is not a device; expected auto, cpu, cuda or cuda:N.") from None
+
+
+def listed(values):
+    """A list of texts or pairs, or an array of numbers or images, whatever the user holds them in."""
+    if isinstance(values, np.ndarray):
+        return values.tolist() if values.dtype.kind in "OUS" and values.ndim == 1 else values
+    values = values.tolist() if hasattr(values, "tolist") else list(values)  # a pandas or polars column
+    if values and isinstance(values[0], (list, tuple, np.ndarray)) and not isinstance(values[0][0], str):
+        return np.asarray(values)
+    return values
+
+
+def pick(values, rows: np.ndarray):
+    return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
+
+
+def check_lengths(inputs, targets) -> None:
+    if len(inputs) != len(targets):
+        raise Mistake(f"found {len(inputs)} inputs and {len(targets)} targets; expected one target for every input.")
+    if not len(inputs):
+        raise Mistake("there are no rows; expected at least one input with its target.")

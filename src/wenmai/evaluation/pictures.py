@@ -1,0 +1,361 @@
+"""The pictures of a comparison, as SVG: text stays text (Chinese renders anywhere), ink takes the page's colour."""
+
+import io
+import math
+import re
+import unicodedata
+import warnings
+from contextlib import contextmanager
+from html import escape
+from itertools import pairwise
+
+FAMILIES = {  # Okabe and Ito's colour-blind-safe set, tuned to be seen on white and on black; one colour a family
+    "#858585": ("ngram",),
+    "#c98500": ("softmax", "logistic", "perceptron", "linear"),
+    "#3f9fdc": ("mlp", "attention", "seq2seq"),  # no task has both an mlp and a decoder
+    "#009e73": ("cnn",),
+    "#4c6fd1": ("rnn", "rnn-residual", "rnn-coupled", "rnn-gated"),
+    "#c75b9b": ("gru", "lstm"),
+    "#d55e00": ("transformer", "bert", "gpt"),
+}
+SHAPES = [("-", "o"), ((0, (5, 1.5)), "s"), ((0, (1, 1.2)), "^"), ((0, (6, 1.5, 1, 1.5)), "D")]  # within a family
+FONTS = ["Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei"]
+INK, PAPER = "#010203", "#fdfcfb"  # two colours nobody else uses, so that svg() can find them again
+METRICS = {
+    "accuracy": "准确率", "macro_f1": "宏平均 F1", "span_f1": "片段 F1", "token_accuracy": "逐词准确率",
+    "mse": "均方误差", "r2": "R²", "exact_match": "完全匹配", "f1": "F1", "bleu": "BLEU", "chrf": "chrF",
+    "rouge_l": "ROUGE-L", "wer": "词错误率", "cer": "字错误率", "perplexity": "困惑度", "bits_per_byte": "每字节比特数",
+    "masked_accuracy": "遮词准确率", "next_sentence_accuracy": "下句准确率",
+}  # fmt: skip
+ENGLISH = {"mse": "MSE", "r2": "R²", "bleu": "BLEU", "chrf": "chrF", "rouge_l": "ROUGE-L", "wer": "WER", "cer": "CER"}
+COSTS = {  # what a rung may cost: name → (its value, the axis in English and in Chinese)
+    "parameters": (lambda rung: rung.get("parameters"), ("parameters", "参数个数")),
+    "seconds": (lambda rung: rung.get("seconds"), ("training time, seconds", "训练时间（秒）")),
+    "latency": (
+        lambda rung: (rung.get("latency_ms") or {}).get("p50"),
+        ("time for one prediction, ms (median)", "单次预测时间（毫秒，中位数）"),
+    ),
+}
+STYLE = {
+    "svg.fonttype": "none", "svg.hashsalt": "wenmai", "text.parse_math": False, "axes.unicode_minus": False,
+    "font.size": 9, "axes.labelsize": 9, "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": INK,
+    "xtick.color": INK, "ytick.color": INK, "axes.spines.top": False, "axes.spines.right": False,
+    "axes.facecolor": "none", "figure.facecolor": "none", "axes.grid": True, "grid.color": INK, "grid.alpha": 0.1,
+    "grid.linewidth": 0.7, "axes.linewidth": 0.7, "axes.axisbelow": True,
+}  # fmt: skip
+
+
+# How things are written: numbers and the user's words, the same in pictures, tables and pages.
+
+
+def finite(x) -> float | None:
+    """`x` where it is a number one can plot, else None."""
+    return float(x) if isinstance(x, int | float) and math.isfinite(x) else None
+
+
+def number(x) -> str:
+    """A score: 0.905, 12.31, 1,204.5; a dash where there is none."""
+    if (x := finite(x)) is None:
+        return "–"
+    size = abs(x)
+    return f"{x:.2e}" if 0 < size < 1e-3 else f"{x:.3f}" if size < 10 else f"{x:.2f}" if size < 100 else f"{x:,.1f}"
+
+
+def compact(x) -> str:
+    """An amount in three digits: 11.2, 12k, 1.25M."""
+    if (x := finite(x)) is None:
+        return "–"
+    for unit in ("", "k", "M", "G"):
+        if abs(x) < 999.5:
+            return f"{x:.3g}{unit}"
+        x /= 1000
+    return f"{x:.3g}T"
+
+
+def clean(value, limit: int = 200) -> str:
+    """The user's text made safe to look at: short, on one line, nothing invisible that turns the text around it."""
+    text = value if isinstance(value, str) else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+    def visible(c: str) -> str:
+        if c in "\r\n\t":
+            return "⇥" if c == "\t" else "⏎"
+        broken = unicodedata.category(c) in ("Cc", "Cs") or ord(c) & 0xFFFE == 0xFFFE  # none of these may stand in XML
+        return "\ufffd" if broken or unicodedata.bidirectional(c) in TURNS or c in "\u200e\u200f\u061c" else c
+
+    return "".join(map(visible, text[:limit])) + "…" * (len(text) > limit)
+
+
+TURNS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+
+
+def metric_name(metric: str, lang: str) -> str:
+    plain = clean(metric, 40).replace("_", " ")
+    plain = re.sub(r"\bf1\b", "F1", plain)
+    return METRICS.get(metric, plain) if lang == "zh" else ENGLISH.get(metric, plain)
+
+
+def main_score(report: dict, rung: dict) -> float | None:
+    """What the rungs are ranked by: the main metric on the test rows."""
+    return finite(((rung.get("scores") or {}).get("test") or {}).get(report["metric"]))
+
+
+def limits(report: dict) -> tuple[float, float]:
+    """The span of scores worth showing: one rung that learned nothing must not press all others into a line."""
+    rows = [(main_score(report, rung), rung) for rung in report["rungs"] if not rung.get("failed")]
+    scores = sorted(y for y, _ in rows if y is not None)
+    edges = [edge for y, rung in rows if y is not None for edge in interval(rung, y)]
+    low, high = min(edges, default=0), max(edges, default=1)
+    if len(scores) > 3:
+        middle = scores[len(scores) // 2]
+        if report["higher_is_better"]:
+            low = max(low, middle - 3 * (high - middle))
+        else:
+            high = min(high, middle + 3 * (middle - low))
+    return low, high
+
+
+def interval(rung: dict, y: float) -> tuple[float, float]:
+    """The 95% interval around the score `y`; no wider than the score where there is none."""
+    low, high = (finite(edge) for edge in rung.get("interval") or (None, None))
+    return (y, y) if low is None or high is None else (low, high)
+
+
+# The pictures.
+
+
+def pictures(report: dict) -> dict[str, dict[str, str]]:
+    """name → language → SVG; a picture for which no rung has numbers is left out."""
+    found: dict[str, dict[str, str]] = {}
+    with _style():
+        for lang in ("en", "zh"):
+            drawn = {f"quality-{cost}": quality(report, cost, lang) for cost in COSTS}
+            drawn |= {"curves": curves(report, lang), "sizes": sizes(report, lang)}
+            for name, figure in drawn.items():
+                if figure is not None:
+                    found.setdefault(name, {})[lang] = _svg(figure, f"{name}-{lang}")
+    return found
+
+
+def png(report: dict) -> bytes | None:
+    """The main picture on white paper, for places that show no SVG."""
+    with _style():
+        from matplotlib import rcParams
+
+        rcParams["figure.facecolor"] = "white"
+        if (figure := quality(report, "parameters", "en")) is None:
+            return None
+        figure.savefig(file := io.BytesIO(), format="png", dpi=160, metadata={"Software": None})
+    return file.getvalue()
+
+
+def as_file(svg: str) -> str:
+    """An inline SVG as a file of its own, which must say what it is and choose its own ink."""
+    style = "<style>svg{color:#24211d}@media(prefers-color-scheme:dark){svg{color:#e8e4dc;--paper:#181715}}</style>"
+    return re.sub(r"^<svg ([^>]*)>", rf'<svg xmlns="http://www.w3.org/2000/svg" \1>{style}', svg, count=1)
+
+
+def quality(report: dict, cost: str, lang: str):
+    """Score against what it costs, with intervals and the front: the rungs that nothing cheaper beats."""
+    value, words = COSTS[cost]
+    rows = [(finite(value(rung)), main_score(report, rung), rung) for rung in report["rungs"] if not rung.get("failed")]
+    rows = [(x, y, rung) for x, y, rung in rows if x is not None and x > 0 and y is not None]
+    if not rows:
+        return None
+    figure, axes = _axes(4.5, right=0.97)
+    low, high = limits(report)
+    spans = [[min(max(edge, low), high) for edge in interval(rung, y)] for _, y, rung in rows]
+    _scale(axes, "x", [x for x, *_ in rows], pad=0.09)
+    _scale(axes, "y", [low, high], pad=0.07)
+    axes.set_xlabel(words[lang == "zh"])
+    axes.set_ylabel(_direction(report, lang))
+
+    front, best = [], None
+    for x, y, _ in sorted(rows, key=lambda row: (row[0], -row[1] if report["higher_is_better"] else row[1])):
+        if best is None or (y > best if report["higher_is_better"] else y < best):
+            front.append((x, best := y))
+    front.append((axes.get_xlim()[1], best))
+    axes.plot(*zip(*front), color=INK, alpha=0.35, lw=1, ls=(0, (3, 2)), drawstyle="steps-post")
+    points = []
+    for (x, y, rung), span in zip(rows, spans):
+        colour, _, marker = _look(rung["rung"])
+        outside = "↓" if y < low else "↑" if y > high else ""
+        y, name = min(max(y, low), high), clean(rung["rung"], 24) + f" {outside} {number(y)}" * bool(outside)
+        axes.plot([x, x], span, color=colour, alpha=0.5, lw=1.6, solid_capstyle="round")
+        axes.plot([x], [y], marker, color=colour, ms=7, mec=PAPER, mew=0.8)
+        points.append((x, y, name))
+    _label_points(figure, axes, points, spans, front)
+    return figure
+
+
+def curves(report: dict, lang: str):
+    """Score on the validation rows while the clock runs."""
+    words = ("training time, seconds", "训练时间（秒）")
+    return _lines(report, lang, "curve", "seconds", words, ("on the validation rows", "验证集"))
+
+
+def sizes(report: dict, lang: str):
+    """Score with a part of the rows: would more data help?"""
+    return _lines(report, lang, "sizes", "rows", ("rows learned from", "训练所用行数"), ("", ""), dots=True)
+
+
+def _lines(report, lang, part, across, words, where, dots=False):
+    """One line a rung; its name stands at the right edge, level with where the line ends."""
+    series = []
+    for rung in report["rungs"]:
+        points = [(finite(point.get(across)), finite(point.get("score"))) for point in rung.get(part) or []]
+        points = sorted((x, y) for x, y in points if x is not None and y is not None)
+        if points:
+            series.append((points, rung))
+    if not series:
+        return None
+    figure, axes = _axes(max(4.0, 0.9 + 0.18 * len(series)), right=0.68)
+    _scale(axes, "x", [x for points, _ in series for x, _ in points], pad=0.02)
+    _scale(axes, "y", [y for points, _ in series for _, y in points], pad=0.05)
+    axes.set_xlabel(words[lang == "zh"])
+    axes.set_ylabel(_direction(report, lang, where[lang == "zh"]))
+
+    right = axes.get_xlim()[1]
+    for points, rung in series:
+        colour, dash, marker = _look(rung["rung"])
+        marker = marker if dots or len(points) == 1 else None
+        axes.plot(*zip(*points), color=colour, ls=dash, lw=1.7, marker=marker, ms=4.5)
+        axes.plot([points[-1][0], right], [points[-1][1]] * 2, color=colour, lw=0.7, alpha=0.35)
+
+    series.sort(key=lambda line: -line[0][-1][1])  # from the top of the picture down
+    gap, height = 12.5, axes.bbox.height
+    ends = [axes.transData.transform((right, points[-1][1]))[1] - axes.bbox.y0 for points, _ in series]
+    at = [height + gap]
+    for end in ends:
+        at.append(min(end, at[-1] - gap))
+    at = [*at[1:], -gap]
+    for i in reversed(range(len(series))):  # pushed down too far: back up, as little as needed
+        at[i] = max(at[i], at[i + 1] + gap)
+    for (points, rung), end, y in zip(series, ends, at):
+        colour, dash, _ = _look(rung["rung"])
+        elbow = [1.0, 1.015, 1.03], [end / height, y / height, y / height]
+        axes.plot(*elbow, transform=axes.transAxes, color=colour, lw=0.7, alpha=0.6, clip_on=False)
+        sample = [1.03, 1.075], [y / height] * 2
+        axes.plot(*sample, transform=axes.transAxes, color=colour, ls=dash, lw=1.7, clip_on=False)
+        words = f"{clean(rung['rung'], 16)}  {number(points[-1][1])}"
+        axes.text(1.085, y / height, words, transform=axes.transAxes, va="center", fontsize=8.5)
+    return figure
+
+
+def _label_points(figure, axes, points, spans, front):
+    """Every point's name at the nearest place where it covers no other name, no point, no line."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    spots = [axes.transData.transform((x, y)) for x, y, _ in points]
+    bars = [[axes.transData.transform((x, edge))[1] for edge in span] for (x, *_), span in zip(points, spans)]
+    steps = [axes.transData.transform(step) for step in front]
+    taken = [(x - 7, y - 6, x + 7, y + 6) for x, y in spots]
+    taken += [(a[0], a[1] - 2, b[0], a[1] + 2) for a, b in pairwise(steps)]
+    taken += [(x - 1, low, x + 1, high) for (x, _), (low, high) in zip(spots, bars)]
+    frame = axes.bbox
+
+    for (x, y), (_, _, name) in zip(spots, points):
+        text = axes.text(0, 0, name, transform=None, ha="center", va="center", fontsize=8.5)
+        size = text.get_window_extent(renderer)
+        w, h = size.width * 1.08, size.height  # the reader's font may be a little wider than the one measured here
+
+        def cost(place, x=x, y=y, w=w, h=h):
+            reach, turn = place
+            box = _box(x, y, w, h, reach, turn)
+            inside = frame.x0 <= box[0] and box[2] <= frame.x1 + 12 and frame.y0 <= box[1] and box[3] <= frame.y1 + 8
+            return (not inside) * 1e6 + reach + turn / 8 + 40 * sum(_overlap(box, other) for other in taken)
+
+        reach, turn = min(((r, t) for r in (0, 6, 14, 24, 36, 50, 66, 84, 104) for t in range(16)), key=cost)
+        box = _box(x, y, w, h, reach, turn)
+        text.set_position(((box[0] + box[2]) / 2, (box[1] + box[3]) / 2))
+        taken.append(box)
+        end = min(max(x, box[0]), box[2]), min(max(y, box[1]), box[3])
+        if math.dist((x, y), end) > 10:
+            axes.plot(*zip((x, y), end), transform=None, color=INK, alpha=0.35, lw=0.6, zorder=1)
+
+
+def _box(x, y, w, h, reach, turn):
+    """The box of a name `reach` away from its point, in one of sixteen directions."""
+    angle = turn * math.pi / 8
+    x += math.cos(angle) * (w / 2 + 8 + reach)
+    y += math.sin(angle) * (h / 2 + 7 + reach)
+    return x - w / 2, y - h / 2, x + w / 2, y + h / 2
+
+
+def _overlap(a, b) -> float:
+    across, up = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
+    return max(0, across) * max(0, up)
+
+
+def _look(rung: str):
+    for colour, family in FAMILIES.items():
+        if rung in family:
+            return colour, *SHAPES[family.index(rung)]
+    return INK, *SHAPES[sum(map(ord, rung)) % len(SHAPES)]
+
+
+def _direction(report, lang, where="") -> str:
+    name, higher = metric_name(report["metric"], lang), report["higher_is_better"]
+    if lang == "zh":
+        return f"{name}（{where}{'，' * bool(where)}越{'高' if higher else '低'}越好）"
+    return f"{name}{' ' * bool(where)}{where} ({'higher' if higher else 'lower'} is better)"
+
+
+def _axes(height, right):
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.2, height), dpi=72)  # 72: one pixel of the layout below is one point of the SVG
+    return figure, figure.add_axes((0.11, 0.5 / height, right - 0.11, 1 - 0.62 / height))
+
+
+def _scale(axes, which, values, pad):
+    """Logarithmic where the values span decades; limits fixed here, because labels are placed in pixels later."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    low, high = min(values), max(values)
+    if logarithmic := low > 0 and high / low > (4 if which == "x" else 20):
+        getattr(axes, f"set_{which}scale")("log")
+        low, high = math.log10(low), math.log10(high)
+    room = (high - low) * pad or abs(high) * 0.1 or 0.1
+    limits = [10**edge for edge in (low - room, high + room)] if logarithmic else [low - room, high + room]
+    getattr(axes, f"set_{which}lim")(*limits)
+    axis = getattr(axes, f"{which}axis")
+    if logarithmic:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5) if limits[1] / limits[0] < 300 else (1,)))
+        axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: compact(value)))
+    axis.set_tick_params(length=0, pad=5)
+
+
+@contextmanager
+def _style():
+    """Matplotlib with our style whatever the user's is, and silent about fonts: the reader's machine chooses them."""
+    import matplotlib
+    from matplotlib.font_manager import fontManager
+
+    installed = {font.name for font in fontManager.ttflist}
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
+        matplotlib.rcdefaults()
+        fonts = ["DejaVu Sans", *(font for font in FONTS if font in installed)]  # others would be logged
+        matplotlib.rcParams.update(STYLE | {"font.family": fonts})
+        yield
+
+
+def _svg(figure, name: str) -> str:
+    """The figure as inline SVG: no addresses, ids apart from other pictures', colours that follow the page."""
+    nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    figure.savefig(file := io.StringIO(), format="svg", metadata=nothing)
+    text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", file.getvalue(), flags=re.S)
+    box, body = re.search(r'<svg [^>]*?viewBox="([^"]*)"[^>]*>(.*)</svg>', text, re.S).groups()
+    body = re.sub(r' id="([^"]*)"', lambda m: f' id="{name}-{m[1]}"' if f"#{m[1]}" in body else "", body)
+    body = re.sub(r'(url\(|xlink:href=")#', lambda m: f"{m[1].removeprefix('xlink:')}#{name}-", body)
+    body = re.sub(r"font: ((?:[\w.]+ )*?[\d.]+px) [^;\"]*", r"font-size: \1", body)
+    body = body.replace(INK, "currentColor").replace(PAPER, "var(--paper,#fff)")
+    body = re.sub(r">\s+<", "><", body)
+    fonts = escape(", ".join(["system-ui", *(f"'{font}'" for font in FONTS), "sans-serif"]))
+    _, _, width, height = box.split()
+    return (
+        f'<svg viewBox="{box}" width="{width}pt" height="{height}pt" role="img" aria-label="{name}" '
+        f'font-family="{fonts}" stroke-linejoin="round">{body}</svg>'
+    )

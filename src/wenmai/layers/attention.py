@@ -1,0 +1,53 @@
+"""Attention: every query looks at all keys and takes the values where it looks (Vaswani et al. 2017).
+
+    score   s = q kᵀ / √D          how well query t matches key s (plain: without the √D)
+    weights a = softmax(s)         over the source, forbidden places excluded
+    context c = a v                the values, mixed
+
+Multi-head attention does this A times side by side on slices of the width, and mixes the results.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from wenmai.layers.positions import rotate
+from wenmai.layers.trace import Trace
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, width: int, heads: int, dropout: float, rotary: bool = False, scaled: bool = True):
+        super().__init__()
+        self.heads, self.rotary, self.dropout = heads, rotary, dropout
+        self.factor = 1 / sqrt(width // heads) if scaled else 1.0
+        self.query_key_value, self.output = nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, x: Tensor, allowed: Tensor | None, trace: Trace | None = None, name: str = "") -> Tensor:
+        """x (B, T, E); allowed (B or 1, 1, T or 1, S), True where a query may look, None for everywhere."""
+        q, k, v = self.query_key_value(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)  # (B, A, T, D)
+        if self.rotary:
+            q, k = rotate(q), rotate(k)
+        if trace is None:
+            dropout = self.dropout if self.training else 0.0
+            context = functional.scaled_dot_product_attention(q, k, v, allowed, dropout, scale=self.factor)
+        else:
+            scores = q @ k.mT * self.factor  # (B, A, T, S)
+            scores = scores if allowed is None else scores.masked_fill(~allowed, float("-inf"))
+            weights = scores.softmax(-1)
+            trace.note(f"{name}.attention", weights)
+            context = functional.dropout(weights, self.dropout, self.training) @ v
+        return self.output(context.transpose(1, 2).flatten(2))  # (B, T, E)
+
+
+def see_real(mask: Tensor) -> Tensor:
+    """(B, T) → (B, 1, 1, S): a query may look at every real position; a row without any looks at its padding."""
+    return (mask | ~mask.any(1, keepdim=True))[:, None, None, :]
+
+
+def see_past(steps: int, device=None) -> Tensor:
+    """(1, 1, T, S): position t may look at s ≤ t."""
+    return torch.ones(steps, steps, dtype=torch.bool, device=device).tril()[None, None]

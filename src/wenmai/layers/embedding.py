@@ -1,0 +1,107 @@
+"""Input layers: a batch → (x, mask). Tokens are looked up, numbers and images are brought to the width of the body.
+
+    tokens   x_t = E[w_t] (+ S[segment])       E random, one-hot (the identity) or pretrained
+    frames   x_t = W f_t + b                   a row of numbers is one frame; an image is its rows, or its patches
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from wenmai.data.batches import Batch
+
+
+def embed(inputs, width: int, dropout: float = 0.0, exact: bool = False, patch: int | None = None) -> nn.Module:
+    """The input layer for these inputs; its `width` is what comes out. One-hot and pretrained vectors bring a width of
+    their own, which `exact` brings to the one asked for."""
+    if inputs.kind == "tokens":
+        return TokenEmbedding(inputs, width, dropout, exact)
+    if inputs.kind == "image":
+        return Patches(inputs, width, patch) if patch else ImageRows(inputs, width)
+    return Frames(inputs.width, width)
+
+
+class TokenEmbedding(nn.Module):
+    def __init__(self, inputs, width: int, dropout: float, exact: bool):
+        super().__init__()
+        wanted = width
+        self.one_hot = inputs.embedding == "one-hot"
+        size = inputs.vocabulary
+        if inputs.vectors is not None:
+            width = inputs.vectors.shape[1]
+        self.width = size if self.one_hot else width
+        self.size = size
+        if not self.one_hot:
+            table = torch.randn(size, width) * 0.1
+            if inputs.vectors is not None:
+                known = torch.from_numpy(inputs.vectors)
+                deviation = known[~known.isnan()].std() if known.isfinite().any() else 0.1
+                table = torch.where(known.isnan(), torch.randn(size, width) * deviation, known)
+            table[0] = 0  # <pad>
+            # The gradient names only the rows that were looked up: an optimizer may then leave the others alone.
+            self.table = nn.Embedding.from_pretrained(table, freeze=False, padding_idx=0, sparse=True)
+        self.project = nn.Linear(self.width, wanted) if exact and self.width != wanted else nn.Identity()
+        self.width = wanted if exact else self.width
+        self.segment = nn.Embedding(2, self.width) if inputs.pairs else None
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        if self.one_hot:
+            x = functional.one_hot(batch.inputs, self.size).float()  # (B, T, V)
+            x = x * (batch.inputs > 0).unsqueeze(-1)  # padding is no symbol
+        else:
+            x = self.table(batch.inputs)  # (B, T, E)
+        x = self.project(x)
+        if self.segment is not None:
+            x = x + self.segment(batch.segment) * batch.mask.unsqueeze(-1)
+        return self.dropout(x), batch.mask
+
+
+class Frames(nn.Module):
+    def __init__(self, features: int, width: int):
+        super().__init__()
+        self.project, self.width = nn.Linear(features, width), width
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        frames = batch.inputs if batch.inputs.dim() == 3 else batch.inputs.unsqueeze(1)  # (B, T, F)
+        return self.project(frames) * batch.mask.unsqueeze(-1), batch.mask
+
+
+class ImageRows(nn.Module):
+    """An image is a sequence of its rows, top to bottom."""
+
+    def __init__(self, inputs, width: int):
+        super().__init__()
+        self.project, self.width, self.brightest = nn.Linear(inputs.width, width), width, inputs.brightest
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        x = self.project(batch.inputs.flatten(2).float() / self.brightest)  # (B, T = rows, E)
+        return x, ones(x)
+
+
+class Patches(nn.Module):
+    """An image is a sequence of its patch × patch squares (Dosovitskiy et al. 2021); edges are padded with dark."""
+
+    def __init__(self, inputs, width: int, patch: int):
+        super().__init__()
+        channels = inputs.shape[2] if len(inputs.shape) == 3 else 1
+        self.project = nn.Conv2d(channels, width, patch, stride=patch)
+        self.patch, self.width, self.brightest = patch, width, inputs.brightest
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        image = pixels(batch.inputs, self.brightest)  # (B, channels, rows, columns)
+        bottom, right = (-size % self.patch for size in image.shape[2:])
+        x = self.project(functional.pad(image, (0, right, 0, bottom))).flatten(2).mT  # (B, T = patches, E)
+        return x, ones(x)
+
+
+def pixels(image: Tensor, brightest: float) -> Tensor:
+    """(B, rows, columns[, channels]) of any number type → (B, channels, rows, columns) from 0 to 1."""
+    image = image.float() / brightest
+    return image.unsqueeze(1) if image.dim() == 3 else image.permute(0, 3, 1, 2)
+
+
+def ones(x: Tensor) -> Tensor:
+    return torch.ones(x.shape[:2], dtype=torch.bool, device=x.device)

@@ -1,0 +1,82 @@
+"""The signature is the schema: options a user gives are checked against the functions that will take them."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import types
+import typing
+from collections.abc import Callable
+
+from wenmai.errors import Mistake, unknown
+
+
+def accepted(function: Callable) -> dict[str, inspect.Parameter]:
+    """The keyword-only options of a function, with their types resolved."""
+    hints = typing.get_type_hints(function.__init__ if inspect.isclass(function) else function)
+    parameters = inspect.signature(function).parameters.values()
+    return {p.name: p.replace(annotation=hints.get(p.name, str)) for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+def sort_out(given: dict, owners: dict[str, Callable]) -> dict[str, dict]:
+    """{"hidden": 64, "epochs": 3} → {"rung": {"hidden": 64}, "training": {"epochs": 3}, …}, each value checked."""
+    known = {owner: accepted(function) for owner, function in owners.items()}
+    found: dict[str, dict] = {owner: {} for owner in owners}
+    for name, value in given.items():
+        owner = next((owner for owner in owners if name in known[owner]), None)
+        if owner is None:
+            raise unknown("option", name, sorted({name for options in known.values() for name in options}))
+        found[owner][name] = fitting(known[owner][name], value)
+    return found
+
+
+def fitting(option: inspect.Parameter, value):
+    """The value in the option's type: text from a command line is read, anything else must fit already."""
+    kinds = typing.get_args(option.annotation) if is_union(option.annotation) else (option.annotation,)
+    if value is None or (value in ("none", "None", "") and types.NoneType in kinds):
+        if types.NoneType in kinds:
+            return None
+    for kind in kinds:
+        if typing.get_origin(kind) is typing.Literal:
+            if value in typing.get_args(kind):
+                return value
+            choices = typing.get_args(kind)
+            raise Mistake(f"{option.name}={value!r} is not one of {', '.join(map(str, choices))}.")
+        read = read_as(kind, value)
+        if read is not None:
+            return in_range(option, read)
+    wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}.get(kinds[0], str(kinds[0]))
+    raise Mistake(f"{option.name}={value!r}: expected {wanted}, found {type(value).__name__}; the default is {option.default}.")
+
+
+def is_union(kind) -> bool:
+    return typing.get_origin(kind) in (typing.Union, types.UnionType)
+
+
+def read_as(kind, value):
+    if kind is bool:
+        if isinstance(value, bool):
+            return value
+        return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}.get(str(value).lower())
+    if kind is str:
+        return value if isinstance(value, str) else None
+    if kind in (int, float) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            return None
+        if kind is float:
+            return number
+        return int(number) if math.isfinite(number) and number == int(number) else None
+    return None
+
+
+def in_range(option: inspect.Parameter, value):
+    """Sizes begin at 1 and shares of something end below 1; nothing here is negative or infinite."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return value
+    least = 1 if isinstance(value, int) and option.default not in (0, None) else 0
+    if not math.isfinite(value) or value < least or ("dropout" in option.name and value >= 1):
+        most = " and below 1" if "dropout" in option.name else ""
+        raise Mistake(f"{option.name}={value}: expected at least {least}{most}; the default is {option.default}.")
+    return value

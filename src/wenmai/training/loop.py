@@ -1,0 +1,143 @@
+"""The loop: trains anything that has gradients, and yields its progress.
+
+Minutes are turned into steps once, after a timed warm-up whose effect is undone; from then on the clock plays no part.
+Batches are a function of seed and epoch, the learning rate of the step: so the same seed gives the same weights.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+import torch
+
+from wenmai.data.batches import epochs as batches_of
+from wenmai.data.batches import lengths_of, make_batch
+from wenmai.data.examples import Examples
+from wenmai.models.network import Network
+from wenmai.training.optimizers import Optimizer, rate_at
+from wenmai.training.progress import Progress
+
+
+def train(
+    network: Network,
+    train: Examples,
+    judge: Callable[[], float] | None = None,
+    *,
+    epochs: int | None = None,
+    steps: int | None = None,
+    learning_rate: float = 2e-3,
+    batch_tokens: int | None = None,
+    optimizer: Literal["lazy-adamw", "adamw", "sgd"] = "lazy-adamw",
+    weight_decay: float = 0.01,
+    warmup: float = 0.1,
+    clip: float = 1.0,
+    evaluations: int = 20,
+    patience: int = 6,
+    precision: Literal["auto", "float32", "bf16"] = "auto",
+    minutes: float | None = None,
+    seed: int = 0,
+    device: str = "cpu",
+    longest: int = 512,
+    higher_is_better: bool = True,
+) -> Iterator[Progress]:
+    """Trains the network in place and leaves the best state in it: the one that `judge` scored highest.
+
+    The length of training is `steps`, or else `epochs` (15), or with `minutes` as many as fit (at most 60 epochs). The
+    held-out part is scored `evaluations` times, evenly; after `patience` scores without a new best, training stops.
+    """
+    began = time.perf_counter()
+    network.to(device)
+    lengths = lengths_of(train, longest)
+    tokens = batch_tokens or suited_batch(int(lengths.sum()))
+    per_epoch = max(1, round(lengths.sum() / tokens))
+    bf16 = precision == "bf16" or (precision == "auto" and device.startswith("cuda"))
+
+    def update(rows, rate) -> torch.Tensor:
+        batch = make_batch(train, rows, longest).to(device)
+        with torch.autocast(device.split(":")[0], torch.bfloat16, enabled=bf16):
+            total, count = network.loss(batch)
+        (total / count).backward()
+        descent.step(rate)
+        return (total / count).detach()
+
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count()) if device.startswith("cuda") else []):
+        torch.manual_seed(seed)
+        network.train()
+        descent = Optimizer(network, optimizer, learning_rate, weight_decay, clip)
+        if steps is None:
+            steps = per_epoch * (epochs or (60 if minutes else 15))
+            if minutes:
+                with undone(network):
+                    fit = affordable(minutes, update, batches_of(train, tokens, seed, longest), judge, evaluations)
+                steps = max(1, min(steps, fit))
+                descent = Optimizer(network, optimizer, learning_rate, weight_decay, clip)
+                torch.manual_seed(seed)
+        every = max(1, steps // evaluations)
+        best, best_state, worse, losses = None, None, 0, []
+        for step, (_, rows) in enumerate(batches_of(train, tokens, seed, longest)):
+            rate = rate_at(step, steps, learning_rate, warmup)
+            losses.append(update(rows, rate))
+            done = step + 1
+            if done % every and done < steps:
+                continue
+            score = None
+            if judge:
+                with evaluating(network):
+                    score = judge()
+                if best is None or (score > best if higher_is_better else score < best):
+                    best, best_state, worse = score, copy.deepcopy(network.state_dict()), 0
+                else:
+                    worse += 1
+            loss, losses = float(torch.stack(losses).mean()), []
+            seconds = time.perf_counter() - began
+            stop = worse >= patience and done < steps
+            note = f"stopped: {patience} scores without a new best" if stop else ""
+            yield Progress(done, steps, done / per_epoch, loss, rate, seconds, score, note)
+            if stop or done >= steps:
+                break
+        if best_state is not None:
+            network.load_state_dict(best_state)
+        network.eval()
+
+
+def suited_batch(total: int) -> int:
+    """About 100 updates an epoch, with 512 to 8192 tokens each: small data needs many steps, large data large ones."""
+    return min(8192, max(512, total // 100))
+
+
+def affordable(minutes: float, update, batches, judge, evaluations: int) -> int:
+    """How many steps fit: measured on real batches, of which the first two fill caches, for a twentieth of the time."""
+    began = time.perf_counter()
+    update(next(batches)[1], 0.0), update(next(batches)[1], 0.0)
+    start, count = time.perf_counter(), 0
+    while count < 3 or (count < 50 and time.perf_counter() - began < minutes * 3):
+        float(update(next(batches)[1], 0.0))
+        count += 1
+    each = (time.perf_counter() - start) / count
+    start = time.perf_counter()
+    if judge:
+        judge()
+    scoring = time.perf_counter() - start
+    return int((minutes * 60 - (time.perf_counter() - began) - evaluations * scoring) / each)
+
+
+@contextmanager
+def undone(network: Network):
+    """The weights go back to what they were."""
+    before = copy.deepcopy(network.state_dict())
+    yield
+    network.load_state_dict(before)
+    network.zero_grad(set_to_none=True)
+
+
+@contextmanager
+def evaluating(network: Network):
+    network.eval()
+    try:
+        yield
+    finally:
+        network.train()

@@ -1,0 +1,63 @@
+"""Optimizers and the learning rate's path.
+
+    adamw       Loshchilov & Hutter 2019, one fused update for all weights
+    lazy-adamw  the same, except that a row of an embedding table is touched only when its token was in the batch: its
+                moments do not fade in between (torch's SparseAdam). With a large vocabulary most rows are not.
+    sgd         plain steps, momentum 0.9
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import nn
+
+
+class Optimizer:
+    def __init__(self, network: nn.Module, name: str, rate: float, weight_decay: float, clip: float):
+        lazy = name == "lazy-adamw"
+        tables = []
+        for module in network.modules():
+            if isinstance(module, nn.Embedding):
+                module.sparse = lazy
+                if lazy and module.weight.requires_grad:
+                    tables.append(module.weight)
+        seen = {id(p) for p in tables}
+        rest = [p for p in network.parameters() if p.requires_grad and id(p) not in seen]
+        # Decay pulls on matrices only: biases, norms and embeddings have no reason to be small.
+        names = {id(m.weight) for m in network.modules() if isinstance(m, nn.Embedding)}
+        matrices = [p for p in rest if p.dim() >= 2 and id(p) not in names]
+        others = [p for p in rest if p.dim() < 2 or id(p) in names]
+        groups = [{"params": matrices, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]
+        groups = [group for group in groups if group["params"]]
+        if name == "sgd":
+            self.parts = [torch.optim.SGD(groups, lr=rate, momentum=0.9)]
+        else:
+            self.parts = [torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), fused=True)]
+        if tables:
+            self.parts.append(torch.optim.SparseAdam(tables, lr=rate, betas=(0.9, 0.98)))
+        self.rest, self.tables, self.clip = rest, tables, clip
+
+    def step(self, rate: float) -> None:
+        grads = [p.grad for p in self.rest if p.grad is not None]
+        for table in self.tables:
+            if table.grad is not None:
+                table.grad = table.grad.coalesce()
+                grads.append(table.grad._values())
+        if self.clip:
+            norm = torch.nn.utils.get_total_norm(grads)
+            torch._foreach_mul_(grads, torch.clamp(self.clip / (norm + 1e-6), max=1.0))
+        for part in self.parts:
+            for group in part.param_groups:
+                group["lr"] = rate
+            part.step()
+            part.zero_grad(set_to_none=True)
+
+
+def rate_at(step: int, steps: int, peak: float, warmup: float) -> float:
+    """Up along a line over the first `warmup` of the steps, then down half a cosine to 0."""
+    rising = max(1, int(steps * warmup))
+    if step < rising:
+        return peak * (step + 1) / rising
+    return peak * 0.5 * (1 + math.cos(math.pi * (step - rising) / max(1, steps - rising)))
