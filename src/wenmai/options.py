@@ -33,9 +33,8 @@ def sort_out(given: dict, owners: dict[str, Callable]) -> dict[str, dict]:
 def fitting(option: inspect.Parameter, value):
     """The value in the option's type: text from a command line is read, anything else must fit already."""
     kinds = typing.get_args(option.annotation) if is_union(option.annotation) else (option.annotation,)
-    if value is None or (value in ("none", "None", "") and types.NoneType in kinds):
-        if types.NoneType in kinds:
-            return None
+    if types.NoneType in kinds and (value is None or value in ("none", "None", "")):
+        return None
     for kind in kinds:
         if typing.get_origin(kind) is typing.Literal:
             if value in typing.get_args(kind):

@@ -53,11 +53,11 @@ def finite(x) -> float | None:
     return float(x) if isinstance(x, int | float) and math.isfinite(x) else None
 
 
-def number(x) -> str:
-    """A score: 0.905, 12.31, 1,204.5; a dash where there is none."""
+def number(x, like=None) -> str:
+    """A score: 0.905, 12.31, 1,204.5, with as many digits as `like` has; a dash where there is none."""
     if (x := finite(x)) is None:
         return "–"
-    size = abs(x)
+    size = abs(x if like is None else like)
     return f"{x:.2e}" if 0 < size < 1e-3 else f"{x:.3f}" if size < 10 else f"{x:.2f}" if size < 100 else f"{x:,.1f}"
 
 
@@ -161,7 +161,7 @@ def quality(report: dict, cost: str, lang: str):
     rows = [(x, y, rung) for x, y, rung in rows if x is not None and x > 0 and y is not None]
     if not rows:
         return None
-    figure, axes = _axes(4.5, right=0.97)
+    figure, axes = _axes(6.2, 4.5, right=0.97)
     low, high = limits(report)
     spans = [[min(max(edge, low), high) for edge in interval(rung, y)] for _, y, rung in rows]
     _scale(axes, "x", [x for x, *_ in rows], pad=0.09)
@@ -208,7 +208,7 @@ def _lines(report, lang, part, across, words, where, dots=False):
             series.append((points, rung))
     if not series:
         return None
-    figure, axes = _axes(max(4.0, 0.9 + 0.18 * len(series)), right=0.68)
+    figure, axes = _axes(5.4, max(3.8, 0.9 + 0.18 * len(series)), right=0.66)
     _scale(axes, "x", [x for points, _ in series for x, _ in points], pad=0.02)
     _scale(axes, "y", [y for points, _ in series for _, y in points], pad=0.05)
     axes.set_xlabel(words[lang == "zh"])
@@ -234,10 +234,10 @@ def _lines(report, lang, part, across, words, where, dots=False):
         colour, dash, _ = _look(rung["rung"])
         elbow = [1.0, 1.015, 1.03], [end / height, y / height, y / height]
         axes.plot(*elbow, transform=axes.transAxes, color=colour, lw=0.7, alpha=0.6, clip_on=False)
-        sample = [1.03, 1.075], [y / height] * 2
+        sample = [1.03, 1.12], [y / height] * 2
         axes.plot(*sample, transform=axes.transAxes, color=colour, ls=dash, lw=1.7, clip_on=False)
-        words = f"{clean(rung['rung'], 16)}  {number(points[-1][1])}"
-        axes.text(1.085, y / height, words, transform=axes.transAxes, va="center", fontsize=8.5)
+        words = f"{clean(rung['rung'], 14)}  {number(points[-1][1])}"
+        axes.text(1.135, y / height, words, transform=axes.transAxes, va="center", fontsize=8.5)
     return figure
 
 
@@ -252,10 +252,10 @@ def _label_points(figure, axes, points, spans, front):
     taken = [(x - 7, y - 6, x + 7, y + 6) for x, y in spots]
     taken += [(a[0], a[1] - 2, b[0], a[1] + 2) for a, b in pairwise(steps)]
     taken += [(x - 1, low, x + 1, high) for (x, _), (low, high) in zip(spots, bars)]
-    frame = axes.bbox
+    frame, whole = axes.bbox, figure.transFigure.inverted()  # pixels to shares: a PNG has other pixels than the SVG
 
     for (x, y), (_, _, name) in zip(spots, points):
-        text = axes.text(0, 0, name, transform=None, ha="center", va="center", fontsize=8.5)
+        text = axes.text(0, 0, name, transform=figure.transFigure, ha="center", va="center", fontsize=8.5)
         size = text.get_window_extent(renderer)
         w, h = size.width * 1.08, size.height  # the reader's font may be a little wider than the one measured here
 
@@ -267,11 +267,12 @@ def _label_points(figure, axes, points, spans, front):
 
         reach, turn = min(((r, t) for r in (0, 6, 14, 24, 36, 50, 66, 84, 104) for t in range(16)), key=cost)
         box = _box(x, y, w, h, reach, turn)
-        text.set_position(((box[0] + box[2]) / 2, (box[1] + box[3]) / 2))
+        text.set_position(whole.transform(((box[0] + box[2]) / 2, (box[1] + box[3]) / 2)))
         taken.append(box)
         end = min(max(x, box[0]), box[2]), min(max(y, box[1]), box[3])
         if math.dist((x, y), end) > 10:
-            axes.plot(*zip((x, y), end), transform=None, color=INK, alpha=0.35, lw=0.6, zorder=1)
+            leader = zip(*whole.transform([(x, y), end]))
+            axes.plot(*leader, transform=figure.transFigure, color=INK, alpha=0.35, lw=0.6, zorder=1)
 
 
 def _box(x, y, w, h, reach, turn):
@@ -301,11 +302,11 @@ def _direction(report, lang, where="") -> str:
     return f"{name}{' ' * bool(where)}{where} ({'higher' if higher else 'lower'} is better)"
 
 
-def _axes(height, right):
+def _axes(width, height, right):
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(6.2, height), dpi=72)  # 72: one pixel of the layout below is one point of the SVG
-    return figure, figure.add_axes((0.11, 0.5 / height, right - 0.11, 1 - 0.62 / height))
+    figure = Figure(figsize=(width, height), dpi=72)  # 72: one pixel of the layout below is one point of the SVG
+    return figure, figure.add_axes((0.65 / width, 0.5 / height, right - 0.65 / width, 1 - 0.62 / height))
 
 
 def _scale(axes, which, values, pad):

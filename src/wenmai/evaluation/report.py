@@ -75,8 +75,9 @@ def columns(report: dict) -> list[Column]:
 
     def main(rung):
         low, high = rung.get("interval") or (None, None)
-        half = "" if finite(low) is None or finite(high) is None else f" ± {number((high - low) / 2)}"
-        return number(main_score(report, rung)) + half
+        score = main_score(report, rung)
+        half = "" if finite(low) is None or finite(high) is None else f" ± {number((high - low) / 2, like=score)}"
+        return number(score) + half
 
     others = {name: None for rung in report["rungs"] for name in (rung.get("scores") or {}).get("test") or {}}
     others.pop(report["metric"], None)
@@ -346,8 +347,7 @@ def _quality(drawn):
     """One picture a cost; radio buttons and CSS show one of them, so it works without a script."""
     costs = [cost for cost in COSTS if f"quality-{cost}" in drawn]
     radios = "".join(
-        f'<input type="radio" name="cost" id="by-{i}"{" checked" * (i == 0)}>'
-        f'<label for="by-{i}">{_words(f"by_{cost}")}</label>'
+        f'<input type="radio" name="cost" id="by-{i}"{" checked" * (i == 0)}><label for="by-{i}">{_words(f"by_{cost}")}</label>'
         for i, cost in enumerate(costs)
     )
     return f'<div class="pick">{radios}{"".join(_figure(drawn[f"quality-{cost}"]) for cost in costs)}</div>'
@@ -475,7 +475,7 @@ figure{margin:0;padding:18px;background:var(--card);border:1px solid var(--line)
 --paper:var(--card)}
 figure svg{display:block;width:100%;height:auto;max-width:740px;margin:auto}
 .pair{display:flex;flex-wrap:wrap;gap:0 28px}.pair section{flex:1 1 440px;display:flex;flex-direction:column}
-.pair figure{margin-top:auto}
+.pair figure{margin-top:auto;padding:12px}
 .pick>figure{display:none}.pick>input{position:absolute;opacity:0}
 .pick>label{display:inline-block;padding:3px 14px;margin:0 8px 12px 0;border:1px solid var(--line);border-radius:16px;
 cursor:pointer;font-size:14px}

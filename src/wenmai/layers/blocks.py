@@ -1,7 +1,7 @@
 """The Transformer block: attention, then a small MLP at every place, each added to what came in.
 
-    pre-norm    x ← x + attention(norm(x)),  x ← x + W₂ bend(W₁ norm(x))       Xiong et al. 2020
-    post-norm   x ← norm(x + attention(x)),  x ← norm(x + W₂ bend(W₁ x))       Vaswani et al. 2017
+pre-norm    x ← x + attention(norm(x)),  x ← x + W₂ bend(W₁ norm(x))       Xiong et al. 2020
+post-norm   x ← norm(x + attention(x)),  x ← norm(x + W₂ bend(W₁ x))       Vaswani et al. 2017
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from wenmai.layers.attention import MultiHeadAttention
+from wenmai.layers.dropout import Dropout
 from wenmai.layers.trace import Trace
 
 BENDS = {"relu": functional.relu, "gelu": functional.gelu}
@@ -19,10 +20,10 @@ class Block(nn.Module):
     def __init__(self, width: int, heads: int, feed_forward: int, dropout: float, bend: str = "gelu", prenorm: bool = True,
                  rotary: bool = False):  # fmt: skip
         super().__init__()
-        self.attention = MultiHeadAttention(width, heads, dropout, rotary)
+        self.attention = MultiHeadAttention(width, heads, rotary)
         self.widen, self.narrow = nn.Linear(width, feed_forward), nn.Linear(feed_forward, width)
         self.before_attention, self.before_mlp = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.dropout, self.bend, self.prenorm = nn.Dropout(dropout), BENDS[bend], prenorm
+        self.dropout, self.bend, self.prenorm = Dropout(dropout), BENDS[bend], prenorm
 
     def mlp(self, x: Tensor) -> Tensor:
         return self.narrow(self.dropout(self.bend(self.widen(x))))

@@ -36,7 +36,7 @@ def residual_step(x: Tensor, u: Tensor, state: tuple):
 def coupled_step(x: Tensor, u: Tensor, state: tuple):
     f, update = (x + u).chunk(2, -1)  # each (B, H)
     f, update = f.sigmoid(), update.tanh()
-    return (update.lerp(state[0], f),), {"forget": f, "update": update}  # f·h + (1 − f)·u
+    return (f * state[0] + (1 - f) * update,), {"forget": f, "update": update}
 
 
 def gated_step(x: Tensor, u: Tensor, state: tuple):
@@ -57,7 +57,7 @@ def gru_step(x: Tensor, u: Tensor, state: tuple):
     ur, uz, un = u.chunk(3, -1)
     r, z = (xr + ur).sigmoid(), (xz + uz).sigmoid()
     n = (xn + r * un).tanh()
-    return (n.lerp(state[0], z),), {"reset": r, "update": z, "new": n}  # z·h + (1 − z)·n
+    return (z * state[0] + (1 - z) * n,), {"reset": r, "update": z, "new": n}
 
 
 # name → (one step, gates side by side in the weights, states a step carries)

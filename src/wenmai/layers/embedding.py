@@ -1,7 +1,7 @@
 """Input layers: a batch → (x, mask). Tokens are looked up, numbers and images are brought to the width of the body.
 
-    tokens   x_t = E[w_t] (+ S[segment])       E random, one-hot (the identity) or pretrained
-    frames   x_t = W f_t + b                   a row of numbers is one frame; an image is its rows, or its patches
+tokens   x_t = E[w_t] (+ S[segment])       E random, one-hot (the identity) or pretrained
+frames   x_t = W f_t + b                   a row of numbers is one frame; an image is its rows, or its patches
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from wenmai.data.batches import Batch
+from wenmai.layers.dropout import Dropout
 
 
 def embed(inputs, width: int, dropout: float = 0.0, exact: bool = False, patch: int | None = None) -> nn.Module:
@@ -34,7 +35,7 @@ class TokenEmbedding(nn.Module):
         self.width = size if self.one_hot else width
         self.size = size
         if not self.one_hot:
-            table = torch.randn(size, width) * 0.1
+            table = torch.randn(size, width) * 1.0
             if inputs.vectors is not None:
                 known = torch.from_numpy(inputs.vectors)
                 deviation = known[~known.isnan()].std() if known.isfinite().any() else 0.1
@@ -45,7 +46,7 @@ class TokenEmbedding(nn.Module):
         self.project = nn.Linear(self.width, wanted) if exact and self.width != wanted else nn.Identity()
         self.width = wanted if exact else self.width
         self.segment = nn.Embedding(2, self.width) if inputs.pairs else None
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         if self.one_hot:

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from wenmai.data.batches import Batch
+from wenmai.layers.dropout import Dropout
 
 
 def pool(y: Tensor, mask: Tensor, how: str) -> Tensor:
@@ -40,7 +41,7 @@ class ClassHead(nn.Module):
 
     def __init__(self, width: int, classes: int, pooling: str, dropout: float, weights: list[float] | None):
         super().__init__()
-        self.pooling, self.dropout, self.output = pooling, nn.Dropout(dropout), nn.Linear(width, classes)
+        self.pooling, self.dropout, self.output = pooling, Dropout(dropout), nn.Linear(width, classes)
         self.register_buffer("weights", None if weights is None else torch.tensor(weights))
 
     def outputs(self, y: Tensor, mask: Tensor) -> Tensor:

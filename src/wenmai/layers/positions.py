@@ -1,8 +1,8 @@
 """Where a token stands, for layers that would not know.
 
-    sinusoidal  P[t, 2i] = sin(t / 10000^(2i/E)),  P[t, 2i + 1] = cos(…)      added to x;  Vaswani et al. 2017
-    learned     P[t] a weight of its own                                      added to x;  Gehring et al. 2017
-    rotary      pairs of q and k are turned by an angle of t · 10000^(−2i/D)  inside attention;  Su et al. 2021
+sinusoidal  P[t, 2i] = sin(t / 10000^(2i/E)),  P[t, 2i + 1] = cos(…)      added to x;  Vaswani et al. 2017
+learned     P[t] a weight of its own                                      added to x;  Gehring et al. 2017
+rotary      pairs of q and k are turned by an angle of t · 10000^(−2i/D)  inside attention;  Su et al. 2021
 """
 
 from __future__ import annotations

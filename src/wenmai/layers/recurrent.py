@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from wenmai.layers.cells import CELLS
+from wenmai.layers.dropout import Dropout
 from wenmai.layers.trace import Trace
 
 
@@ -26,7 +27,7 @@ class Recurrent(nn.Module):
             nn.ModuleList(Direction(size, hidden, cell, f"{cell}.{level}{'' if way == 0 else '.back'}") for way in range(ways))
             for level, size in enumerate(sizes)
         )
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, mask: Tensor, state: Tensor | None = None, trace: Trace | None = None):
         """x (B, T, E) → y (B, T, H·ways); state (B, L·ways·states, H) after the T steps, for rows that are not padded."""

@@ -1,7 +1,7 @@
 """Convolution: the same small filter laid on every place.
 
-    over a text    c_t = relu(F · [x_{t−k}, …, x_{t+k}] + b), filters of several widths side by side      Kim 2014
-    over an image  two filters of 3 × 3, halve the picture, and again, with twice as many filters         LeCun et al. 1989
+over a text    c_t = relu(F · [x_{t−k}, …, x_{t+k}] + b), filters of several widths side by side      Kim 2014
+over an image  two filters of 3 × 3, halve the picture, and again, with twice as many filters         LeCun et al. 1989
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from wenmai.layers.dropout import Dropout
 from wenmai.layers.embedding import embed as input_layer
 from wenmai.layers.embedding import ones, pixels
 from wenmai.models.network import Network
 
 
 def cnn(inputs, head, *, embed: int = 128, filters: int = 128, widths: str = "2,3,4,5", layers: int = 1, stages: int = 3,
-        dropout: float = 0.4):  # fmt: skip
+        dropout: float = 0.2):  # fmt: skip
     if inputs.kind == "image":
         body = ImageFilters(inputs, stages)
         return Network(Picture(inputs), body, head(body.width, "mean", dropout))
@@ -27,11 +28,9 @@ def cnn(inputs, head, *, embed: int = 128, filters: int = 128, widths: str = "2,
 class TextFilters(nn.Module):
     def __init__(self, width: int, filters: int, widths: list[int], layers: int, dropout: float):
         super().__init__()
-        self.width, self.dropout = filters * len(widths), nn.Dropout(dropout)
+        self.width, self.dropout = filters * len(widths), Dropout(dropout)
         sizes = [width] + [self.width] * (layers - 1)
-        self.layers = nn.ModuleList(
-            nn.ModuleList(nn.Conv1d(size, filters, n, padding="same") for n in widths) for size in sizes
-        )
+        self.layers = nn.ModuleList(nn.ModuleList(nn.Conv1d(size, filters, n, padding="same") for n in widths) for size in sizes)
 
     def forward(self, x: Tensor, mask: Tensor, state=None, trace=None):
         for level, filters in enumerate(self.layers):

@@ -12,12 +12,22 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from wenmai.layers.embedding import Frames, ones
+from wenmai.layers.dropout import Dropout
 from wenmai.layers.embedding import embed as input_layer
+from wenmai.layers.embedding import ones
 from wenmai.models.network import Network
 
 
-def mlp(inputs, head, *, embed: int = 128, hidden: int = 512, layers: int = 2, window: int | None = None, dropout: float = 0.3):
+def mlp(
+    inputs,
+    head,
+    *,
+    embed: int = 128,
+    hidden: int = 256,
+    layers: int = 1,
+    window: int | None = None,
+    dropout: float = 0.2,
+):
     if inputs.kind != "tokens":
         first: nn.Module = Flat(inputs)
         body = MLP(first.width, hidden, layers, 0, dropout)
@@ -48,7 +58,7 @@ class MLP(nn.Module):
         self.window = window
         sizes = [width * max(1, window)] + [hidden] * layers
         self.layers = nn.ModuleList(nn.Linear(size, hidden) for size in sizes[:-1])
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, mask: Tensor, state=None, trace=None):
         if self.window:  # (B, T, window·E): each place with the window − 1 before it

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from wenmai.errors import Mistake
 from wenmai.layers.attention import see_real
 from wenmai.layers.blocks import Block
+from wenmai.layers.dropout import Dropout
 from wenmai.layers.embedding import embed as input_layer
 from wenmai.layers.positions import Learned, Sinusoidal
 from wenmai.models.network import Network
@@ -24,9 +25,11 @@ def transformer(inputs, head, *, width: int = 128, heads: int = 4, layers: int =
                 norm: Literal["pre", "post"] = "pre", patch: int = 4,
                 pooling: Literal["mean", "max", "first"] = "mean", dropout: float = 0.1):  # fmt: skip
     if width % heads:
-        raise Mistake(f"width={width} cannot be shared by heads={heads}: expected a multiple; try width={width // heads * heads}.")
+        raise Mistake(
+            f"width={width} cannot be shared by heads={heads}: expected a multiple; try width={width // heads * heads}."
+        )
     longest = inputs.longest if inputs.kind == "tokens" else 4096
-    body = Encoder(width, heads, layers, feed_forward or 4 * width, positions, bend, norm == "pre", longest, dropout)
+    body = Encoder(width, heads, layers, feed_forward or 2 * width, positions, bend, norm == "pre", longest, dropout)
     return Network(input_layer(inputs, width, exact=True, patch=patch), body, head(width, pooling, dropout))
 
 
@@ -36,7 +39,7 @@ class Encoder(nn.Module):
         self.width = width
         self.position = {"sinusoidal": lambda: Sinusoidal(width), "learned": lambda: Learned(width, longest),
                          "rotary": nn.Identity}[positions]()  # fmt: skip
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.blocks = nn.ModuleList(
             Block(width, heads, feed_forward, dropout, bend, prenorm, positions == "rotary") for _ in range(layers)
         )

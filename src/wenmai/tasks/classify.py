@@ -90,23 +90,57 @@ class Classify:
         """1 or 0 a row: what the mean of is the metric, for the bootstrap."""
         return (outputs.argmax(1) == targets).astype(np.float64)
 
-    def scores(self, outputs: np.ndarray, targets: np.ndarray) -> dict[str, float]:
-        answers = outputs.argmax(1)
+    def confusion(self, outputs: np.ndarray, targets: np.ndarray) -> dict:
+        """Rows are what was expected, columns what was answered."""
         size = len(self.classes)
-        confusion = np.bincount(targets * size + answers, minlength=size * size).reshape(size, size)
+        counts = np.bincount(targets * size + outputs.argmax(1), minlength=size * size).reshape(size, size)
+        return {"classes": [str(label) for label in self.classes], "counts": counts.tolist()}
+
+    def worst(self, outputs: np.ndarray, targets: np.ndarray, inputs, most: int = 10) -> list[dict]:
+        """The mistakes that were made with the most confidence."""
+        answers = outputs.argmax(1)
+        top, right = outputs.max(1), outputs[np.arange(len(outputs)), targets]
+        probable = bool((outputs <= 1e-6).all())  # log-probabilities, not bare scores
+        wrong = np.flatnonzero(answers != targets)
+        wrong = wrong[np.argsort(right[wrong] - top[wrong], kind="stable")][:most]
+        return [
+            {
+                "input": shown(inputs[row]),
+                "expected": str(self.classes[targets[row]]),
+                "answer": str(self.classes[answers[row]]),
+                "probability": float(np.exp(top[row])) if probable else None,
+            }
+            for row in wrong
+        ]
+
+    def scores(self, outputs: np.ndarray, targets: np.ndarray) -> dict[str, float]:
+        confusion = np.array(self.confusion(outputs, targets)["counts"])
         right = np.diag(confusion)
         total = confusion.sum(0) + confusion.sum(1)
         f1 = np.where(total > 0, 2 * right / np.maximum(total, 1), np.nan)
         return {"accuracy": float(right.sum() / len(targets)), "macro_f1": float(np.nanmean(f1))}
 
     def to_json(self) -> dict:
-        return {"name": self.name, "balance": self.balance, "classes": self.classes.tolist(), "counts": self.counts.tolist()}
+        return {
+            "name": self.name,
+            "balance": self.balance,
+            "classes": self.classes.tolist(),
+            "counts": self.counts.tolist(),
+        }
 
     @classmethod
     def from_json(cls, saved: dict) -> Classify:
         task = cls(balance=saved["balance"])
         task.classes, task.counts = np.array(saved["classes"]), np.array(saved["counts"])
         return task
+
+
+def shown(value, most: int = 200) -> str:
+    """An input as a reader of the report sees it."""
+    if isinstance(value, np.ndarray):
+        return ", ".join(f"{number:g}" for number in value) if value.ndim == 1 else f"image {' × '.join(map(str, value.shape))}"
+    text = " ‖ ".join(value) if isinstance(value, tuple) else str(value)
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def numbers(columns: dict, names: list[str], lines, source: str) -> np.ndarray:
@@ -125,5 +159,3 @@ def numbers(columns: dict, names: list[str], lines, source: str) -> np.ndarray:
                     f"is in that column, say --columns text={name},label=NAME."
                 ) from None
     raise Mistake(f"{source}: the columns {', '.join(names)} are not numbers of equal length.")
-
-

@@ -1,9 +1,9 @@
 """Optimizers and the learning rate's path.
 
-    adamw       Loshchilov & Hutter 2019, one fused update for all weights
-    lazy-adamw  the same, except that a row of an embedding table is touched only when its token was in the batch: its
-                moments do not fade in between (torch's SparseAdam). With a large vocabulary most rows are not.
-    sgd         plain steps, momentum 0.9
+adamw       Loshchilov & Hutter 2019, one fused update for all weights
+lazy-adamw  the same, except that a row of an embedding table is touched only when its token was in the batch: its
+            moments do not fade in between (torch's SparseAdam). With a large vocabulary most rows are not.
+sgd         plain steps, momentum 0.9
 """
 
 from __future__ import annotations

@@ -1,0 +1,228 @@
+"""compare: every rung on the same rows under the same budget, and one recommendation.
+
+Each rung's share of the minutes goes to a search of the learning rate, the training itself (once for every seed), and
+two shorter trainings on 10% and 30% of the rows.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+
+import wenmai
+from wenmai.catalog import RUNGS, rungs_for
+from wenmai.data.dataset import Dataset, Part
+from wenmai.data.examples import Examples
+from wenmai.errors import Mistake
+from wenmai.estimator import ESTIMATORS, Estimator, accepted, load
+from wenmai.training.progress import Progress
+
+SIZES = {0.1: 0.06, 0.3: 0.14}  # share of the rows → share of the rung's budget
+MAIN = 1 - sum(SIZES.values())
+
+
+def compare(
+    data: Dataset, minutes: float, rungs: list[str] | None = None, seed: int = 0, seeds: int = 1, device: str = "auto",
+    with_runs: tuple[str, ...] = (), options: dict | None = None, out: Path | None = None,
+) -> Iterator[tuple[str, str, Progress | None]]:  # fmt: skip
+    """Yields (rung, stage, progress) as it goes and returns the report, a plain dict (`report.write` says its keys)."""
+    if data.test is None or data.valid is None:
+        raise Mistake("compare needs a valid and a test part: give files or shares for both.")
+    names = rungs or [rung.name for rung in rungs_for(data.task.name)]
+    share = minutes / len(names)
+    rows, outputs = [], {}
+    for name in names:
+        try:
+            row, outputs[name] = yield from one_rung(data, name, share, seed, seeds, device, options or {}, out)
+        except Exception as error:  # a rung that fails is shown with its reason, and the others go on
+            row = failure(name, data, error)
+            yield name, "failed", None
+        rows.append(row)
+    for run in with_runs:
+        name = Path(run).name
+        yield name, "measuring", None
+        try:
+            row, outputs[name] = one_run(data, run)
+        except (Mistake, OSError, ValueError) as error:
+            row = failure(name, data, error)
+        rows.append(row)
+    return summary(data, rows, outputs, minutes, seed, seeds, device)
+
+
+def one_rung(data: Dataset, name: str, share: float, seed: int, seeds: int, device: str, given: dict, out: Path | None):
+    began, kind = time.perf_counter(), ESTIMATORS[data.task.name]
+    known = {option for owner in kind(name)._owners().values() for option in accepted(owner)}
+    options = {"seed": seed, "device": device} | {k: v for k, v in given.items() if k in known}
+    runs, scores = [], []
+    for number in range(seeds):
+        more = {"minutes": share * MAIN / seeds, "seed": seed + number} | ({"search": True} if number == 0 else {})
+        estimator = kind(name, **(options | more))
+        for progress in estimator.training(*data.train.pair, data.valid.pair):
+            yield name, progress.note or "training", progress
+        if number == 0 and estimator.rates_tried_:
+            better = max if data.task.higher_is_better else min
+            options["learning_rate"] = better(estimator.rates_tried_, key=lambda t: t["score"])["learning_rate"]
+        runs.append(estimator)
+        scores.append(estimator.evaluate(*data.test.pair, data.test.where)[data.task.metric])
+    first, seconds = runs[0], time.perf_counter() - began
+    sizes = []
+    for fraction, part in SIZES.items():
+        rows = np.sort(np.random.default_rng(seed).permutation(len(data.train))[: max(2, int(fraction * len(data.train)))])
+        some = data.train.take(rows)
+        if set(some.targets) != set(data.train.targets):
+            continue  # a class would be unknown
+        estimator = kind(name, **(options | {"minutes": share * part}))
+        for progress in estimator.training(*some.pair, data.valid.pair):
+            yield name, f"{fraction:.0%} of the rows", progress
+        sizes.append({"fraction": fraction, "rows": len(some), "score": estimator.score(*data.test.pair)})
+    yield name, "measuring", None
+    sizes.append({"fraction": 1.0, "rows": len(data.train), "score": scores[0]})
+    folder = (out or Path("runs")) / f"{data.name.replace(':', '-')}-{name}"
+    row, outputs = measured(first, data, name)
+    valid = max((p.score for p in first.progress_ if p.score is not None), default=None)
+    row["scores"]["valid"] = {data.task.metric: valid}
+    row |= {
+        "seed_scores": scores, "spread": float(np.std(scores, ddof=1)) if seeds > 1 else None, "seconds": seconds,
+        "steps": first.progress_[-1].step, "learning_rate": options.get("learning_rate"), "rates_tried": first.rates_tried_,
+        "curve": [{"step": p.step, "seconds": p.seconds, "train_loss": p.loss, "score": p.score} for p in first.progress_],
+        "sizes": sizes, "options": first.options, "notes": first.notes_,
+    }  # fmt: skip
+    first.save(folder, data=data.name, fingerprint=data.fingerprint(), scores=row["scores"], seconds=seconds)
+    row |= {"run": str(folder), "bytes": folder_bytes(folder)}
+    return row, outputs
+
+
+def one_run(data: Dataset, run: str):
+    estimator = load(run)
+    row, outputs = measured(estimator, data, Path(run).name)
+    return row | {"run": run, "bytes": folder_bytes(Path(run))}, outputs
+
+
+def measured(estimator: Estimator, data: Dataset, name: str) -> tuple[dict, np.ndarray]:
+    """Everything that a trained estimator shows on the test part: quality, mistakes, speed, size."""
+    task, test = estimator.task_, data.test
+    targets = task.encode(test.targets, test.where)
+    start = time.perf_counter()
+    outputs = estimator.outputs(Examples(estimator.inputs_.encode(test.inputs)))
+    rates = [len(test) / (time.perf_counter() - start)]
+    while len(rates) < 3 and sum(len(test) / rate for rate in rates) < 2:
+        start = time.perf_counter()
+        estimator.predict(test.inputs)
+        rates.append(len(test) / (time.perf_counter() - start))
+    right = task.right(outputs, targets)
+    about = RUNGS[estimator.rung]
+    row = {
+        "rung": name, "task": task.name, "failed": None, "scores": {"test": task.scores(outputs, targets)},
+        "interval": interval(right), "parameters": estimator.model_.parameters_count(),
+        "predictions_per_second": float(np.median(rates)), "latency_ms": latency(estimator, test),
+        "confusion": task.confusion(outputs, targets), "worst": task.worst(outputs, targets, test.inputs),
+        "about": about.about, "about_zh": about.about_zh, "options": estimator.options,
+    }  # fmt: skip
+    return row, right
+
+
+def interval(right: np.ndarray, samples: int = 2000) -> list[float]:
+    """95% of the metric over test sets drawn again from this one, with replacement."""
+    drawn = np.random.default_rng(0).choice(right, (samples, len(right))).mean(1) if len(right) * samples < 2e8 else None
+    if drawn is None:  # for a large test set the normal curve is as good
+        half = 1.96 * right.std() / len(right) ** 0.5
+        return [float(right.mean() - half), float(right.mean() + half)]
+    return [float(edge) for edge in np.quantile(drawn, [0.025, 0.975])]
+
+
+def latency(estimator: Estimator, test: Part, seconds: float = 1.0) -> dict[str, float]:
+    """Of one prediction at a time, tokenizing included."""
+    times, start = [], time.perf_counter()
+    estimator.predict(test.inputs[:1])
+    while len(times) < 200 and (time.perf_counter() - start < seconds or len(times) < 20):
+        row = len(times) % len(test)
+        began = time.perf_counter()
+        estimator.predict(test.inputs[row : row + 1])
+        times.append(1000 * (time.perf_counter() - began))
+    return {"p50": float(np.quantile(times, 0.5)), "p99": float(np.quantile(times, 0.99))}
+
+
+def failure(name: str, data: Dataset, error: Exception) -> dict:
+    reason = str(error) if isinstance(error, Mistake) else f"{type(error).__name__}: {error}"
+    about = RUNGS.get(name)
+    return {"rung": name, "task": data.task.name, "failed": reason, "scores": {"test": {}},
+            "about": about.about if about else "", "about_zh": about.about_zh if about else ""}  # fmt: skip
+
+
+def folder_bytes(folder: Path) -> int:
+    """What is needed to answer: weights, tokenizer, options."""
+    return sum(file.stat().st_size for file in folder.iterdir() if file.name != "progress.jsonl")
+
+
+def summary(data: Dataset, rows: list[dict], outputs: dict, minutes: float, seed: int, seeds: int, device: str) -> dict:
+    metric, sign = data.task.metric, 1 if data.task.higher_is_better else -1
+    rows.sort(key=lambda row: (bool(row["failed"]), -sign * row["scores"]["test"].get(metric, 0.0)))
+    notes = list(data.notes)
+    for row in rows:
+        notes += [note for note in row.pop("notes", []) if note not in notes]
+    classes = next((row["confusion"]["classes"] for row in rows if row.get("confusion")), None)
+    return {
+        "wenmai": wenmai.__version__, "data": data.name, "task": data.task.name, "metric": metric,
+        "higher_is_better": data.task.higher_is_better, "minutes": minutes, "seed": seed, "seeds": seeds, "device": device,
+        "machine": f"{processor()}, {os.cpu_count()} cores", "created": datetime.now().isoformat(timespec="seconds"),
+        "rows": {"train": len(data.train), "valid": len(data.valid), "test": len(data.test)}, "classes": classes,
+        "notes": notes, "rungs": rows, "recommendation": recommend(rows, outputs, metric, sign),
+    }  # fmt: skip
+
+
+def recommend(rows: list[dict], outputs: dict[str, np.ndarray], metric: str, sign: int) -> dict | None:
+    """The smallest on disk of the rungs whose quality cannot be told from the best."""
+    able = [row for row in rows if not row["failed"]]
+    if not able:
+        return None
+    best = able[0]
+    level = [row for row in able if sign * worse_by(outputs[best["rung"]], outputs[row["rung"]])[0] <= 0]
+    choice = min(level, key=lambda row: row["bytes"])
+    score, top = choice["scores"]["test"][metric], best["scores"]["test"][metric]
+    size = f"{choice['bytes'] / 1e6:.1f} MB"
+    name = metric.replace("_", " ")
+    if choice is best:
+        beaten = len(able) - len(level)
+        return {
+            "rung": choice["rung"],
+            "reason": f"{choice['rung']} has the best {name} ({score:.3f}) and is the smallest ({size}) of the "
+                      f"{len(level)} rungs that cannot be told from it; {beaten} are worse beyond chance.",
+            "reason_zh": f"{choice['rung']} 的{ZH.get(metric, name)}最高（{score:.3f}），在与它难分高下的 {len(level)} 级中体积最小"
+                         f"（{size}）；其余 {beaten} 级确实更差。",
+        }  # fmt: skip
+    low, high = worse_by(outputs[best["rung"]], outputs[choice["rung"]])
+    return {
+        "rung": choice["rung"],
+        "reason": f"{choice['rung']} ({name} {score:.3f}, {size}) is the smallest of the {len(level)} rungs that cannot be told "
+                  f"from the best, {best['rung']} ({top:.3f}): the difference lies between {low:+.3f} and {high:+.3f} (95%).",
+        "reason_zh": f"{choice['rung']}（{ZH.get(metric, name)} {score:.3f}，{size}）是与最佳的 {best['rung']}（{top:.3f}）难分高下的 "
+                     f"{len(level)} 级中体积最小的：两者之差在 {low:+.3f} 与 {high:+.3f} 之间（95%）。",
+    }  # fmt: skip
+
+
+ZH = {"accuracy": "准确率"}
+
+
+def worse_by(best: np.ndarray, other: np.ndarray, samples: int = 2000) -> tuple[float, float]:
+    """95% interval of the difference of means, over the same test rows drawn again (a paired bootstrap)."""
+    difference = best - other
+    if len(difference) * samples > 2e8:
+        half = 1.96 * difference.std() / len(difference) ** 0.5
+        return difference.mean() - half, difference.mean() + half
+    drawn = np.random.default_rng(0).choice(difference, (samples, len(difference))).mean(1)
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
