@@ -48,7 +48,6 @@ class Estimator:
             known = {name: option.default for owner in self._owners().values() for name, option in accepted(owner).items()}
         except Mistake:  # an unknown rung is refused by fit, not here
             known = {}
-        known.pop("also", None)
         return {"rung": self.rung, **known, **self.options}
 
     def set_params(self, **changes) -> Estimator:
@@ -105,11 +104,11 @@ class Estimator:
         self.device_ = device_named(budget["device"])
         self.progress_: list[Progress] = []
         self.rates_tried_: list[dict] = []
-        training = given["training"] | {"seed": budget["seed"]}
+        training = given["training"]
         if budget["search"] and judge and self.rung != "perceptron":  # whose weights only scale with the rate
-            training |= yield from self._search(train, judge, given["rung"], training)
+            training = yield from self._search(train, judge, given["rung"], training, budget["seed"])
         self._build(given["rung"], budget["seed"])
-        for progress in self._steps(train, judge, training):
+        for progress in self._steps(train, judge, budget["seed"], training):
             self.progress_.append(progress)
             yield progress
 
@@ -118,26 +117,26 @@ class Estimator:
             torch.manual_seed(seed)
             self.model_ = rung_named(self.rung, self.task_name).build(self.inputs_, self.task_.head(), **options)
 
-    def _steps(self, train: Examples, judge, training: dict) -> Iterator[Progress]:
+    def _steps(self, train: Examples, judge, seed: int, training: dict) -> Iterator[Progress]:
         if hasattr(self.model_, "learn"):
-            return self.model_.learn(train, judge, **training)
-        return loop.train(self.model_, train, judge, device=self.device_, longest=self.inputs_.longest,
-                          higher_is_better=self.task_.higher_is_better, **training)  # fmt: skip
+            return self.model_.learn(train, judge, seed, **training)
+        return loop.train(self.model_, train, judge, self.task_.higher_is_better, self.inputs_.longest, self.device_, seed,
+                          **training)  # fmt: skip
 
-    def _search(self, train: Examples, judge, rung: dict, training: dict):
+    def _search(self, train: Examples, judge, rung: dict, training: dict, seed: int):
         """Three short runs, each a whole schedule of its own; returns the training options of the long one."""
         usual = training.get("learning_rate") or accepted(self._owners()["training"])["learning_rate"].default
         minutes = training.get("minutes")
         short = {"minutes": minutes * SEARCH_SHARE / 3} if minutes else {}
         for rate in (usual / 3, usual, usual * 3):
-            self._build(rung, training["seed"])
+            self._build(rung, seed)
             last = None
-            for last in self._steps(train, judge, shorter(self.model_, training) | short | {"learning_rate": rate}):
+            for last in self._steps(train, judge, seed, shorter(self.model_, training) | short | {"learning_rate": rate}):
                 yield replace(last, note=f"trying a learning rate of {rate:.2g}")
             self.rates_tried_.append({"learning_rate": rate, "score": last.score})
         better = max if self.task_.higher_is_better else min
         best = better(self.rates_tried_, key=lambda tried: tried["score"])["learning_rate"]
-        return {"learning_rate": best} | ({"minutes": minutes * (1 - SEARCH_SHARE)} if minutes else {})
+        return training | {"learning_rate": best} | ({"minutes": minutes * (1 - SEARCH_SHARE)} if minutes else {})
 
     def judge_of(self, examples: Examples) -> Callable[[], float]:
         return lambda: self.task_.scores(self.outputs(examples), examples.targets)[self.task_.metric]
@@ -211,13 +210,13 @@ class Classifier(Estimator):
 ESTIMATORS = {cls.task_name: cls for cls in (Classifier,)}
 
 
-def load(run: str | Path) -> Estimator:
+def load(run: str | Path, device: str = "auto") -> Estimator:
     """The estimator of a run folder, answering as it did when it was saved."""
     saved = run_folder.read(Path(run))
     estimator = ESTIMATORS[saved.about["task"]["name"]](saved.about["rung"], **saved.about["options"])
     estimator.task_ = TASKS[estimator.task_name].from_json(saved.about["task"])
     estimator.inputs_ = kinds_of_input.from_json(saved.inputs)
-    estimator.device_, estimator.notes_, estimator.progress_ = device_named("auto"), [], saved.progress
+    estimator.device_, estimator.notes_, estimator.progress_ = device_named(device), [], saved.progress
     given = sort_out(estimator.options, estimator._owners())
     build = rung_named(estimator.rung, estimator.task_name).build
     estimator.model_ = build(estimator.inputs_, estimator.task_.head(), **given["rung"])

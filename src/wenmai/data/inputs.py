@@ -43,7 +43,7 @@ class Texts:
         words, table = vectors.read(embedding) if embedding not in ("random", "one-hot") else ([], None)
         if table is not None:
             tokenizing.setdefault("tokenizer", "words")  # vectors are of words
-        tokenizer = tokenizers.learn(texts, also=words, **tokenizing)
+        tokenizer = tokenizers.learn(texts, words, **tokenizing)
         if table is not None:
             number = {word: row for row, word in enumerate(words)}
             rows = np.array([number.get(token, -1) for token in tokenizer.tokens])

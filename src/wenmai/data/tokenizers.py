@@ -28,15 +28,15 @@ CHINESE = re.compile(f"[{UNSPACED}]")
 
 def learn(
     texts: list[str],
+    also: list[str] = (),
     *,
     tokenizer: str = "auto",
     vocabulary: int = 30_000,
     min_count: int = 1,
     lowercase: bool | None = None,
-    also: list[str] = (),
 ):
-    """A tokenizer for these texts. `lowercase` is yes for words and no otherwise unless said; `also` names further
-    words to know (those of pretrained vectors)."""
+    """A tokenizer for these texts. `also` names further words to know (those of pretrained vectors); `lowercase` is
+    yes for words and no otherwise unless said."""
     kind = suited(texts) if tokenizer == "auto" else tokenizer
     if kind not in KINDS:
         raise unknown("tokenizer", kind, ("auto", *KINDS))

@@ -60,13 +60,13 @@ class Linear:
     def learn(
         self,
         train: Examples,
-        judge: Callable[[], float] | None = None,
+        judge: Callable[[], float] | None,
+        seed: int,
         *,
         epochs: int = 10,
         learning_rate: float = 0.2,
         decay: float = 0.5,
         minutes: float | None = None,
-        seed: int = 0,
     ) -> Iterator[Progress]:
         began = time.perf_counter()
         rows = self.rows(train.inputs, learning=True)

@@ -11,13 +11,22 @@ from wenmai.layers.heads import OneOf
 
 class Classify:
     name, metric, higher_is_better = "classify", "accuracy", True
-    fixed = ("text", "text_a", "text_b", "image", "label")  # the columns it knows by name
+    target = "label"  # the column that holds the answer
 
     def __init__(self, *, balance: bool = False):
         """`balance` lets every class weigh the same in the loss, however rare it is."""
         self.balance = balance
         self.classes: np.ndarray | None = None
         self.counts: np.ndarray | None = None
+
+    @staticmethod
+    def shown(value, most: int = 200) -> str:
+        """An input as a reader of a report sees it."""
+        if isinstance(value, np.ndarray):
+            numbers = value.ndim == 1
+            return ", ".join(f"{number:g}" for number in value) if numbers else f"image {' × '.join(map(str, value.shape))}"
+        text = " ‖ ".join(value) if isinstance(value, tuple) else str(value)
+        return text if len(text) <= most else text[: most - 1] + "…"
 
     @staticmethod
     def fits(names: list[str]) -> bool:
@@ -105,7 +114,7 @@ class Classify:
         wrong = wrong[np.argsort(right[wrong] - top[wrong], kind="stable")][:most]
         return [
             {
-                "input": shown(inputs[row]),
+                "input": self.shown(inputs[row]),
                 "expected": str(self.classes[targets[row]]),
                 "answer": str(self.classes[answers[row]]),
                 "probability": float(np.exp(top[row])) if probable else None,
@@ -133,14 +142,6 @@ class Classify:
         task = cls(balance=saved["balance"])
         task.classes, task.counts = np.array(saved["classes"]), np.array(saved["counts"])
         return task
-
-
-def shown(value, most: int = 200) -> str:
-    """An input as a reader of the report sees it."""
-    if isinstance(value, np.ndarray):
-        return ", ".join(f"{number:g}" for number in value) if value.ndim == 1 else f"image {' × '.join(map(str, value.shape))}"
-    text = " ‖ ".join(value) if isinstance(value, tuple) else str(value)
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def numbers(columns: dict, names: list[str], lines, source: str) -> np.ndarray:

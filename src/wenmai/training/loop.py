@@ -26,7 +26,11 @@ from wenmai.training.progress import Progress
 def train(
     network: Network,
     train: Examples,
-    judge: Callable[[], float] | None = None,
+    judge: Callable[[], float] | None,
+    higher_is_better: bool,
+    longest: int,
+    device: str,
+    seed: int,
     *,
     epochs: int | None = None,
     steps: int | None = None,
@@ -40,10 +44,6 @@ def train(
     patience: int = 4,
     precision: Literal["auto", "float32", "bf16"] = "auto",
     minutes: float | None = None,
-    seed: int = 0,
-    device: str = "cpu",
-    longest: int = 512,
-    higher_is_better: bool = True,
 ) -> Iterator[Progress]:
     """Trains the network in place and leaves the best state in it: the one that `judge` scored highest.
 

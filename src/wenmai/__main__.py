@@ -1,0 +1,3 @@
+from wenmai.cli import main
+
+main()

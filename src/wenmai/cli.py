@@ -1,0 +1,271 @@
+"""The command line: one short function a command. torch is loaded inside the commands that need it, never for --help."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wenmai.errors import Mistake
+
+app = typer.Typer(
+    name="wenmai",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Wenmai (文脉): the ladder of language models. Train every rung on your text, compare, predict.",
+)
+
+Data = Annotated[str, typer.Argument(help="A file, a folder, or a built-in set (see `wenmai data`).")]
+Run = Annotated[Path, typer.Argument(help="A run folder that `wenmai train` made.")]
+Columns = Annotated[str, typer.Option(help="Which column is what: text=0,label=1 (names or positions).")]
+Task = Annotated[str, typer.Option(help="The task, where the data does not say it.")]
+Valid = Annotated[str, typer.Option(help="Validation rows: a file, or a share of the rows such as 0.1.")]
+Test = Annotated[str, typer.Option(help="Test rows: a file, or a share of the rows such as 0.1.")]
+Set = Annotated[list[str], typer.Option("--set", help="An option, key=value; `wenmai rungs RUNG` lists them. May be repeated.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")]
+Out = Annotated[Path, typer.Option(help="Where to write.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object as the last line.")]
+
+
+@app.command()
+def demo(out: Out = Path("reports/languages"), minutes: float = 3.0, seed: Seed = 0, as_json: AsJson = False) -> None:
+    """Compare every rung on built-in data: which language is this name in?"""
+    compare("languages", minutes=minutes, seed=seed, out=out, as_json=as_json)
+
+
+@app.command()
+def data(source: Annotated[str, typer.Argument()] = "", columns: Columns = "", task: Task = "", test: Test = "",
+         as_json: AsJson = False) -> None:  # fmt: skip
+    """Show what was understood of a file; without one, list the built-in sets."""
+    from wenmai.data.builtin import BUILTIN
+    from wenmai.evaluation import overview
+
+    if not source:
+        return finish(overview.builtin_sets(BUILTIN.values(), language()), as_json)
+    from wenmai.catalog import TASKS
+    from wenmai.data.dataset import open_dataset
+
+    opened = open_dataset(source, TASKS, task or None, columns_from(columns), None, test or None)
+    finish(overview.data_set(opened, language()), as_json)
+
+
+@app.command()
+def rungs(name: Annotated[str, typer.Argument(help="A rung, to see its options.")] = "", as_json: AsJson = False) -> None:
+    """List the rungs of the ladder, or the options of one."""
+    from wenmai.catalog import RUNGS, rung_named
+    from wenmai.estimator import ESTIMATORS
+    from wenmai.evaluation import overview
+
+    if not name:
+        return finish(overview.ladder(RUNGS.values(), language()), as_json)
+    task = rung_named(name, RUNGS[name].tasks[0] if name in RUNGS else "").tasks[0]
+    finish(overview.options_of(ESTIMATORS[task](name), language()), as_json)
+
+
+@app.command()
+def train(
+    rung: Annotated[str, typer.Argument(help="A rung of the ladder (see `wenmai rungs`).")],
+    source: Data,
+    valid: Valid = "0.1",
+    test: Test = "",
+    columns: Columns = "",
+    task: Task = "",
+    minutes: Annotated[float, typer.Option(min=0.0, help="Train for about so long; without it, for a number of epochs.")] = 0.0,
+    settings: Set = [],  # noqa: B006 (typer reads the default, nobody changes it)
+    seed: Seed = 0,
+    device: Device = "auto",
+    out: Annotated[Path | None, typer.Option(help="The run folder; runs/DATA-RUNG without it.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train one rung on your data and keep it as a run folder."""
+    import time
+
+    from wenmai.catalog import TASKS, rung_named
+    from wenmai.data.dataset import open_dataset
+    from wenmai.estimator import ESTIMATORS
+    from wenmai.evaluation.terminal import bars
+
+    opened = open_dataset(source, TASKS, task or None, columns_from(columns), valid or None, test or None, seed)
+    rung_named(rung, opened.task.name)
+    options = settings_from(settings) | {"seed": seed, "device": device} | ({"minutes": minutes} if minutes else {})
+    estimator = ESTIMATORS[opened.task.name](rung, **options)
+    began = time.perf_counter()
+    with bars() as draw:
+        held = opened.valid.pair if opened.valid else None
+        for progress in estimator.training(*opened.train.pair, held):
+            draw(rung, progress.note or "training", progress)
+    seconds = time.perf_counter() - began
+    parts = {"valid": opened.valid, "test": opened.test}
+    scores = {name: estimator.evaluate(*part.pair, part.where) for name, part in parts.items() if part}
+    folder = estimator.save(out or Path("runs") / f"{opened.name.replace(':', '-')}-{rung}", data=source,
+                            fingerprint=opened.fingerprint(), scores=scores, seconds=seconds)  # fmt: skip
+    for note in opened.notes + estimator.notes_:
+        say(note)
+    result = {"run": str(folder), "task": opened.task.name, "rung": rung, "scores": scores, "seconds": round(seconds, 2)}
+    say_scores(scores)
+    say(f"{seconds:.1f} s; kept in {folder}. Next: wenmai predict {folder} …")
+    finish(result, as_json, quiet=True)
+
+
+@app.command()
+def evaluate(run: Run, source: Data, columns: Columns = "", device: Device = "auto", as_json: AsJson = False) -> None:
+    """Score a run on other data."""
+    import time
+
+    from wenmai.catalog import TASKS
+    from wenmai.data.dataset import open_table, part_of
+
+    estimator = load_run(run, device)
+    part = part_of(open_table(source, columns_from(columns)), TASKS[estimator.task_name])
+    began = time.perf_counter()
+    scores = {"test": estimator.evaluate(*part.pair, part.where)}
+    say_scores(scores)
+    finish({"run": str(run), "task": estimator.task_name, "rung": estimator.rung, "scores": scores, "rows": len(part),
+            "seconds": round(time.perf_counter() - began, 2)}, as_json, quiet=True)  # fmt: skip
+
+
+@app.command()
+def predict(
+    run: Run,
+    inputs: Annotated[list[str] | None, typer.Argument(help="Texts; pairs two by two; numbers as 1,2,3.")] = None,
+    file: Annotated[str, typer.Option(help="A file of inputs: the training columns without the answer.")] = "",
+    out: Annotated[Path | None, typer.Option(help="Where the answers go: .jsonl, .csv or .tsv.")] = None,
+    columns: Columns = "",
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Answer for inputs given here, or for a file of any size."""
+    from wenmai.data.dataset import open_table
+    from wenmai.evaluation.answers import answer_file, read_arguments
+
+    if bool(inputs) == bool(file):
+        raise Mistake("give either inputs or --file FILE: there is " + ("both." if inputs else "nothing to answer for."))
+    if out and not file:
+        raise Mistake("--out goes with --file; inputs given here are answered here.")
+    estimator = load_run(run, device)
+    if file:
+        return finish(answer_file(estimator, open_table(file, columns_from(columns)), out, as_json), as_json, quiet=True)
+    answers = estimator.answers(read_arguments(estimator, inputs))
+    if not as_json:
+        for answer in answers:
+            print("\t".join(f"{value:.4f}" if isinstance(value, float) else str(value) for value in answer.values()))
+    finish({"run": str(run), "answers": answers}, as_json, quiet=True)
+
+
+@app.command()
+def compare(
+    source: Data,
+    minutes: Annotated[float, typer.Option(min=0.01, help="For all rungs together, shared equally.")] = 5.0,
+    only: Annotated[str, typer.Option("--rungs", help="Only these: softmax,cnn,gru.")] = "",
+    with_: Annotated[list[str], typer.Option("--with", help="A run to add as a row. May be repeated.")] = [],  # noqa: B006
+    valid: Valid = "0.1",
+    test: Test = "0.1",
+    columns: Columns = "",
+    task: Task = "",
+    settings: Set = [],  # noqa: B006
+    seeds: Annotated[int, typer.Option(min=1, help="Train each rung so many times; the spread is shown.")] = 1,
+    seed: Seed = 0,
+    device: Device = "auto",
+    out: Annotated[Path | None, typer.Option(help="The report's folder; reports/DATA without it.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train every rung under one budget; one leaderboard, one report, one recommendation."""
+    from wenmai.catalog import TASKS, rung_named
+    from wenmai.data.dataset import open_dataset
+    from wenmai.evaluation import compare as comparing
+    from wenmai.evaluation import report as reporting
+    from wenmai.evaluation.terminal import bars, console
+
+    opened = open_dataset(source, TASKS, task or None, columns_from(columns), valid, test, seed)
+    names = [rung_named(name, opened.task.name).name for name in only.split(",")] if only else None
+    folder = Path(out or Path("reports") / opened.name.replace(":", "-"))
+    steps = comparing.compare(opened, minutes, names, seed, seeds, device, tuple(with_), settings_from(settings))
+    with bars() as draw:
+        report = draw.through(steps)
+    written = reporting.write(report, folder)
+    lang = language()
+    if not as_json:
+        console.print(reporting.leaderboard(report, lang))
+        if report["recommendation"]:
+            console.print(report["recommendation"]["reason_zh" if lang == "zh" else "reason"])
+        console.print(("报告：" if lang == "zh" else "Report: ") + str(next(path for path in written if path.suffix == ".html")))
+    finish({"data": source, "task": report["task"], "rungs": report["rungs"], "recommendation": report["recommendation"],
+            "report": str(folder / "report.html")}, as_json, quiet=True)  # fmt: skip
+
+
+def load_run(run: Path, device: str):
+    from wenmai.estimator import load
+
+    return load(run, device=device)
+
+
+def columns_from(text: str) -> dict[str, str] | None:
+    from wenmai.data.readers import parse_columns
+
+    return parse_columns(text) if text else None
+
+
+def settings_from(pairs: list[str]) -> dict[str, str]:
+    for pair in pairs:
+        if not pair.partition("=")[0].strip() or "=" not in pair:
+            raise Mistake(f"--set {pair}: expected key=value, such as --set hidden=64.")
+    return {key.strip(): value.strip() for key, _, value in (pair.partition("=") for pair in pairs)}
+
+
+def language() -> str:
+    """zh where the user's locale is Chinese, else en."""
+    told = next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), "")
+    return "zh" if told.lower().startswith("zh") else "en"
+
+
+def say(sentence: str) -> None:
+    print(sentence, file=sys.stderr)
+
+
+def say_scores(scores: dict) -> None:
+    for part, found in scores.items():
+        say(f"{part}: " + ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in found.items()))
+
+
+def finish(result, as_json: bool, quiet: bool = False) -> None:
+    """The result: as one JSON line, or drawn (an overview knows how), or not at all where it was said already."""
+    if as_json:
+        print(json.dumps(getattr(result, "json", result), ensure_ascii=False))
+    elif not quiet:
+        result.show()
+
+
+def main() -> None:
+    debug = "--debug" in sys.argv
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    try:
+        app(arguments, standalone_mode=False)
+    except Mistake as mistake:
+        if debug:
+            raise
+        sys.exit(complain(str(mistake)))
+    except (KeyboardInterrupt, typer.Abort):
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader went away; that is no error of ours
+        sys.exit(0)
+    except OSError as error:
+        if debug:
+            raise
+        sys.exit(complain(f"{error.filename or 'the system'}: {error.strerror or error}."))
+    except Exception as error:
+        if debug or not hasattr(error, "format_message"):  # anything but click's own words for a wrong argument
+            raise
+        sys.exit(complain(error.format_message()))
+
+
+def complain(sentence: str) -> int:
+    print(f"wenmai: {sentence}", file=sys.stderr)
+    return 2
