@@ -192,7 +192,7 @@ def compare(
     written = reporting.write(report, folder)
     lang = language()
     if not as_json:
-        console.print(reporting.leaderboard(report, lang))
+        console.print(reporting.leaderboard(report, lang, console.width))
         if report["recommendation"]:
             console.print(report["recommendation"]["reason_zh" if lang == "zh" else "reason"])
         console.print(("报告：" if lang == "zh" else "Report: ") + str(next(path for path in written if path.suffix == ".html")))

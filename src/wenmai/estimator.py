@@ -26,13 +26,16 @@ from wenmai.training import loop, run_folder
 from wenmai.training.progress import Progress
 
 
-def fitting(*, seed: int = 0, device: str = "auto", validation: float = 0.1, search: bool = False) -> dict:
-    """The options of `fit` itself. `validation` is the share of the rows held out where no valid part is given; `search`
-    tries a third of the learning rate, the rate and its triple on short runs, and trains with the best."""
-    return {"seed": seed, "device": device, "validation": validation, "search": search}
+def fitting(
+    *, seed: int = 0, device: str = "auto", minutes: float | None = None, validation: float = 0.1, search: bool = False
+) -> dict:
+    """The options of `fit` itself. `minutes` is the budget, where it is not counted in epochs; `validation` the share of
+    the rows held out where no valid part is given; `search` tries a third of the learning rate, the rate and its triple
+    on short runs, and trains with the best."""
+    return {"seed": seed, "device": device, "minutes": minutes, "validation": validation, "search": search}
 
 
-SEARCH_SHARE = 0.2  # of the training budget
+SEARCH_SHARE = 0.15  # of the training budget
 
 
 class Estimator:
@@ -104,12 +107,13 @@ class Estimator:
         self.device_ = device_named(budget["device"])
         self.progress_: list[Progress] = []
         self.rates_tried_: list[dict] = []
-        training = given["training"]
+        training, seed, minutes = given["training"], budget["seed"], budget["minutes"]
         if budget["search"] and judge and self.rung != "perceptron":  # whose weights only scale with the rate
-            training = yield from self._search(train, judge, given["rung"], training, budget["seed"])
-        self._build(given["rung"], budget["seed"])
-        for progress in self._steps(train, judge, budget["seed"], training):
-            self.progress_.append(progress)
+            training = yield from self._search(train, judge, given["rung"], training, seed, minutes)
+        self._build(given["rung"], seed)
+        for progress in self._steps(train, judge, seed, minutes, training):
+            if progress.step:
+                self.progress_.append(progress)
             yield progress
 
     def _build(self, options: dict, seed: int) -> None:
@@ -117,26 +121,29 @@ class Estimator:
             torch.manual_seed(seed)
             self.model_ = rung_named(self.rung, self.task_name).build(self.inputs_, self.task_.head(), **options)
 
-    def _steps(self, train: Examples, judge, seed: int, training: dict) -> Iterator[Progress]:
+    def _steps(self, train: Examples, judge, seed: int, minutes: float | None, training: dict) -> Iterator[Progress]:
         if hasattr(self.model_, "learn"):
-            return self.model_.learn(train, judge, seed, **training)
+            return self.model_.learn(train, judge, seed, minutes, **training)
         return loop.train(self.model_, train, judge, self.task_.higher_is_better, self.inputs_.longest, self.device_, seed,
-                          **training)  # fmt: skip
+                          minutes, **training)  # fmt: skip
 
-    def _search(self, train: Examples, judge, rung: dict, training: dict, seed: int):
+    def _search(self, train: Examples, judge, rung: dict, training: dict, seed: int, minutes: float | None):
         """Three short runs, each a whole schedule of its own; returns the training options of the long one."""
         usual = training.get("learning_rate") or accepted(self._owners()["training"])["learning_rate"].default
-        minutes = training.get("minutes")
-        short = {"minutes": minutes * SEARCH_SHARE / 3} if minutes else {}
+        self._build(rung, seed)
+        if hasattr(self.model_, "learn"):
+            short = training | {"epochs": max(1, (training.get("epochs") or 10) // 5)}
+        else:  # how long the whole is, is planned once; all four runs are counted in those steps
+            plan = next(self._steps(train, judge, seed, minutes, training)).steps
+            short = training | {"steps": max(1, int(plan * SEARCH_SHARE / 3)), "evaluations": 1}
+            training = training | {"steps": max(1, int(plan * (1 - SEARCH_SHARE)))}
         for rate in (usual / 3, usual, usual * 3):
             self._build(rung, seed)
-            last = None
-            for last in self._steps(train, judge, seed, shorter(self.model_, training) | short | {"learning_rate": rate}):
+            for last in self._steps(train, judge, seed, minutes, short | {"learning_rate": rate}):
                 yield replace(last, note=f"trying a learning rate of {rate:.2g}")
             self.rates_tried_.append({"learning_rate": rate, "score": last.score})
         better = max if self.task_.higher_is_better else min
-        best = better(self.rates_tried_, key=lambda tried: tried["score"])["learning_rate"]
-        return training | {"learning_rate": best} | ({"minutes": minutes * (1 - SEARCH_SHARE)} if minutes else {})
+        return training | {"learning_rate": better(self.rates_tried_, key=lambda tried: tried["score"])["learning_rate"]}
 
     def judge_of(self, examples: Examples) -> Callable[[], float]:
         return lambda: self.task_.scores(self.outputs(examples), examples.targets)[self.task_.metric]
@@ -222,13 +229,6 @@ def load(run: str | Path, device: str = "auto") -> Estimator:
     estimator.model_ = build(estimator.inputs_, estimator.task_.head(), **given["rung"])
     run_folder.load_weights(estimator.model_, saved, estimator.device_)
     return estimator
-
-
-def shorter(model, training: dict) -> dict:
-    """The same training, a fifth as long, scored near its end only."""
-    if hasattr(model, "learn"):
-        return training | {"epochs": max(1, (training.get("epochs") or 10) // 5)}
-    return training | {"epochs": max(1, (training.get("epochs") or 15) // 5), "evaluations": 1}
 
 
 def device_named(name: str) -> str:

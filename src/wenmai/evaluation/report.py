@@ -110,18 +110,24 @@ def recommended(report: dict) -> dict | None:
     return next((rung for rung in report["rungs"] if rung["rung"] == chosen and not rung.get("failed")), None)
 
 
-def leaderboard(report: dict, lang: str = "en"):
-    """The table for the terminal (rich); ✓ marks the recommended rung, and failures say why underneath."""
+def leaderboard(report: dict, lang: str = "en", width: int = 120):
+    """The table for the terminal (rich); ✓ marks the recommended rung, and failures say why underneath.
+
+    A terminal of less than 100 columns has no room for the number of weights, the second metrics and the rarest wait.
+    """
     from rich.table import Table
     from rich.text import Text
 
     told, chosen = columns(report), recommended(report)
+    if width < 100:
+        kept = {_metric(report["metric"]), *(WORDS[key] for key in ("spread", "bytes", "seconds", "speed", "p50"))}
+        told = [column for column in told if column.words in kept]
     failures = [rung for rung in report["rungs"] if rung.get("failed")]
     reasons = [f"✗ {clean(rung['rung'], 24)}: {clean(rung['failed'])}" for rung in failures]
     caption = Text("\n".join(reasons), "red", overflow="fold")
     table = Table(box=None, header_style="dim", pad_edge=False, caption=caption, caption_justify="left")
     table.add_column("", justify="right", no_wrap=True)
-    table.add_column(word("rung", lang), overflow="fold", max_width=26)
+    table.add_column(word("rung", lang), overflow="fold", min_width=14, max_width=26)
     for column in told:
         table.add_column(Text(column.words[lang == "zh"]), justify="right", no_wrap=True)
     for rank, rung in enumerate(report["rungs"], 1):

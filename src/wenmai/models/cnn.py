@@ -15,7 +15,7 @@ from wenmai.layers.embedding import ones, pixels
 from wenmai.models.network import Network
 
 
-def cnn(inputs, head, *, embed: int = 128, filters: int = 128, widths: str = "2,3,4,5", layers: int = 1, stages: int = 3,
+def cnn(inputs, head, *, embed: int = 64, filters: int = 64, widths: str = "2,3,4,5", layers: int = 1, stages: int = 3,
         dropout: float = 0.2):  # fmt: skip
     if inputs.kind == "image":
         body = ImageFilters(inputs, stages)

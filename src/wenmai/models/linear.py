@@ -62,11 +62,11 @@ class Linear:
         train: Examples,
         judge: Callable[[], float] | None,
         seed: int,
+        minutes: float | None = None,
         *,
         epochs: int = 10,
         learning_rate: float = 0.2,
         decay: float = 0.5,
-        minutes: float | None = None,
     ) -> Iterator[Progress]:
         began = time.perf_counter()
         rows = self.rows(train.inputs, learning=True)

@@ -22,7 +22,7 @@ def mlp(
     inputs,
     head,
     *,
-    embed: int = 128,
+    embed: int = 64,
     hidden: int = 256,
     layers: int = 1,
     window: int | None = None,

@@ -16,34 +16,34 @@ from wenmai.models.network import Network
 Pooling = Literal["last", "first", "mean", "max", "sum"]
 
 
-def rnn(inputs, head, *, activation: Literal["tanh", "relu"] = "tanh", embed: int = 128, hidden: int = 128, layers: int = 1,
+def rnn(inputs, head, *, activation: Literal["tanh", "relu"] = "tanh", embed: int = 64, hidden: int = 128, layers: int = 1,
         bidirectional: bool = False, pooling: Pooling = "max", dropout: float = 0.2):  # fmt: skip
     return recurrent(
         inputs, head, "relu" if activation == "relu" else "rnn", embed, hidden, layers, bidirectional, pooling, dropout
     )
 
 
-def rnn_residual(inputs, head, *, embed: int = 128, hidden: int = 128, layers: int = 1, bidirectional: bool = False,
-                 pooling: Pooling = "max", dropout: float = 0.2):  # fmt: skip
+def rnn_residual(inputs, head, *, embed: int = 64, hidden: int = 128, layers: int = 1, bidirectional: bool = False,
+                 pooling: Pooling = "last", dropout: float = 0.2):  # fmt: skip
     return recurrent(inputs, head, "rnn-residual", embed, hidden, layers, bidirectional, pooling, dropout)
 
 
-def rnn_coupled(inputs, head, *, embed: int = 128, hidden: int = 128, layers: int = 1, bidirectional: bool = False,
+def rnn_coupled(inputs, head, *, embed: int = 64, hidden: int = 128, layers: int = 1, bidirectional: bool = False,
                 pooling: Pooling = "max", dropout: float = 0.2):  # fmt: skip
     return recurrent(inputs, head, "rnn-coupled", embed, hidden, layers, bidirectional, pooling, dropout)
 
 
-def rnn_gated(inputs, head, *, embed: int = 128, hidden: int = 128, layers: int = 1, bidirectional: bool = False,
+def rnn_gated(inputs, head, *, embed: int = 64, hidden: int = 128, layers: int = 1, bidirectional: bool = False,
               pooling: Pooling = "max", dropout: float = 0.2):  # fmt: skip
     return recurrent(inputs, head, "rnn-gated", embed, hidden, layers, bidirectional, pooling, dropout)
 
 
-def lstm(inputs, head, *, embed: int = 128, hidden: int = 128, layers: int = 1, bidirectional: bool = False,
+def lstm(inputs, head, *, embed: int = 64, hidden: int = 128, layers: int = 1, bidirectional: bool = False,
          pooling: Pooling = "max", dropout: float = 0.2):  # fmt: skip
     return recurrent(inputs, head, "lstm", embed, hidden, layers, bidirectional, pooling, dropout)
 
 
-def gru(inputs, head, *, embed: int = 128, hidden: int = 128, layers: int = 1, bidirectional: bool = False,
+def gru(inputs, head, *, embed: int = 64, hidden: int = 128, layers: int = 1, bidirectional: bool = False,
         pooling: Pooling = "max", dropout: float = 0.2):  # fmt: skip
     return recurrent(inputs, head, "gru", embed, hidden, layers, bidirectional, pooling, dropout)
 

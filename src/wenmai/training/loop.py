@@ -31,6 +31,7 @@ def train(
     longest: int,
     device: str,
     seed: int,
+    minutes: float | None = None,
     *,
     epochs: int | None = None,
     steps: int | None = None,
@@ -43,11 +44,10 @@ def train(
     evaluations: int = 10,
     patience: int = 4,
     precision: Literal["auto", "float32", "bf16"] = "auto",
-    minutes: float | None = None,
 ) -> Iterator[Progress]:
     """Trains the network in place and leaves the best state in it: the one that `judge` scored highest.
 
-    The length of training is `steps`, or else `epochs` (15), or with `minutes` as many as fit (at most 60 epochs). The
+    The length of training is `steps`, or as many as fit into `minutes` (at most 60 epochs), or `epochs` (15). The
     held-out part is scored `evaluations` times, evenly; after `patience` scores without a new best, training stops.
     """
     began = time.perf_counter()
@@ -66,17 +66,16 @@ def train(
         return (total / count).detach()
 
     with torch.random.fork_rng(devices=range(torch.cuda.device_count()) if device.startswith("cuda") else []):
+        if steps is None and minutes:
+            descent = Optimizer(network, optimizer, learning_rate, weight_decay, clip)
+            with undone(network):
+                fit = affordable(minutes, update, batches_of(train, tokens, seed, longest), judge, evaluations)
+            steps = max(1, min(fit, per_epoch * (epochs or 60)))
+        steps = steps or per_epoch * (epochs or 15)
         torch.manual_seed(seed)
         network.train()
         descent = Optimizer(network, optimizer, learning_rate, weight_decay, clip)
-        if steps is None:
-            steps = per_epoch * (epochs or (60 if minutes else 15))
-            if minutes:
-                with undone(network):
-                    fit = affordable(minutes, update, batches_of(train, tokens, seed, longest), judge, evaluations)
-                steps = max(1, min(steps, fit))
-                descent = Optimizer(network, optimizer, learning_rate, weight_decay, clip)
-                torch.manual_seed(seed)
+        yield Progress(0, steps, 0.0, float("nan"), 0.0, time.perf_counter() - began, note="planned")
         every = max(1, steps // evaluations)
         best, best_state, worse, losses = None, None, 0, []
         for step, (_, rows) in enumerate(batches_of(train, tokens, seed, longest)):
@@ -123,7 +122,7 @@ def affordable(minutes: float, update, batches, judge, evaluations: int) -> int:
     began = time.perf_counter()
     update(next(batches)[1], 0.0), update(next(batches)[1], 0.0)
     start, count = time.perf_counter(), 0
-    while count < 3 or (count < 50 and time.perf_counter() - began < minutes * 3):
+    while count < 5 or (count < 50 and time.perf_counter() - began < minutes * 3):
         float(update(next(batches)[1], 0.0))
         count += 1
     each = (time.perf_counter() - start) / count
