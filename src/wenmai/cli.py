@@ -27,6 +27,7 @@ Columns = Annotated[str, typer.Option(help="Which column is what: text=0,label=1
 Task = Annotated[str, typer.Option(help="The task, where the data does not say it.")]
 Valid = Annotated[str, typer.Option(help="Validation rows: a file, or a share of the rows such as 0.1.")]
 Test = Annotated[str, typer.Option(help="Test rows: a file, or a share of the rows such as 0.1.")]
+Unseen = Annotated[bool, typer.Option("--unseen", help="Drop valid and test rows whose input stands in the training rows.")]
 Set = Annotated[list[str], typer.Option("--set", help="An option, key=value; `wenmai rungs RUNG` lists them. May be repeated.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")]
@@ -77,6 +78,7 @@ def train(
     test: Test = "",
     columns: Columns = "",
     task: Task = "",
+    unseen: Unseen = False,
     minutes: Annotated[float, typer.Option(min=0.0, help="Train for about so long; without it, for a number of epochs.")] = 0.0,
     settings: Set = [],  # noqa: B006 (typer reads the default, nobody changes it)
     seed: Seed = 0,
@@ -92,7 +94,7 @@ def train(
     from wenmai.estimator import ESTIMATORS
     from wenmai.evaluation.terminal import bars
 
-    opened = open_dataset(source, TASKS, task or None, columns_from(columns), valid or None, test or None, seed)
+    opened = open_dataset(source, TASKS, task or None, columns_from(columns), valid or None, test or None, seed, unseen)
     rung_named(rung, opened.task.name)
     options = settings_from(settings) | {"seed": seed, "device": device} | ({"minutes": minutes} if minutes else {})
     estimator = ESTIMATORS[opened.task.name](rung, **options)
@@ -169,6 +171,7 @@ def compare(
     test: Test = "0.1",
     columns: Columns = "",
     task: Task = "",
+    unseen: Unseen = False,
     settings: Set = [],  # noqa: B006
     seeds: Annotated[int, typer.Option(min=1, help="Train each rung so many times; the spread is shown.")] = 1,
     seed: Seed = 0,
@@ -183,7 +186,7 @@ def compare(
     from wenmai.evaluation import report as reporting
     from wenmai.evaluation.terminal import bars, console
 
-    opened = open_dataset(source, TASKS, task or None, columns_from(columns), valid, test, seed)
+    opened = open_dataset(source, TASKS, task or None, columns_from(columns), valid, test, seed, unseen)
     names = [rung_named(name, opened.task.name).name for name in only.split(",")] if only else None
     folder = Path(out or Path("reports") / opened.name.replace(":", "-"))
     steps = comparing.compare(opened, minutes, names, seed, seeds, device, tuple(with_), settings_from(settings))

@@ -225,8 +225,7 @@ def load(run: str | Path, device: str = "auto") -> Estimator:
     estimator.inputs_ = kinds_of_input.from_json(saved.inputs)
     estimator.device_, estimator.notes_, estimator.progress_ = device_named(device), [], saved.progress
     given = sort_out(estimator.options, estimator._owners())
-    build = rung_named(estimator.rung, estimator.task_name).build
-    estimator.model_ = build(estimator.inputs_, estimator.task_.head(), **given["rung"])
+    estimator._build(given["rung"], seed=0)  # whose first weights the saved ones replace
     run_folder.load_weights(estimator.model_, saved, estimator.device_)
     return estimator
 

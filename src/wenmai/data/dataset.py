@@ -76,8 +76,10 @@ def open_dataset(
     valid: str | None = None,
     test: str | None = None,
     seed: int = 0,
+    unseen: bool = False,
 ) -> Dataset:
-    """`valid` and `test` are each a file like the first, or a share of its rows, such as 0.1; None gives no such part."""
+    """`valid` and `test` are each a file like the first, or a share of its rows, such as 0.1; None gives no such part.
+    `unseen` drops the rows of those files whose input stands in the training rows too."""
     table = open_table(source, columns)
     kind = task_for(table, tasks, task)
     whole = part_of(table, kind)
@@ -93,9 +95,13 @@ def open_dataset(
     if repeated:
         notes.append(f"{repeated} rows repeat the input of another; equal inputs stay on one side of every split")
     for name, part in given.items():
-        leaked = 0 if part is None else count_shared(whole.inputs, part.inputs)
-        if leaked:
-            notes.append(f"{leaked} of the {len(part)} {name} inputs stand in the training rows too: its score flatters")
+        leaked = np.zeros(0, bool) if part is None else shared(whole.inputs, part.inputs)
+        if leaked.any() and unseen:
+            given[name] = part.take(np.flatnonzero(~leaked))
+            notes.append(f"{leaked.sum()} of the {len(part)} {name} rows dropped: their inputs stand in the training rows too")
+        elif leaked.any():
+            notes.append(f"{leaked.sum()} of the {len(part)} {name} inputs stand in the training rows too: the score flatters; "
+                         "--unseen drops them")  # fmt: skip
     if any(shares):
         rows = split(whole.inputs, shares, seed, whole.targets)
         cut = {name: whole.take(part) for name, part in zip(("valid", "test"), rows[1:]) if len(part)}
@@ -136,11 +142,12 @@ def part_of(table: Table, kind: type) -> Part:
     return Part(kind.inputs_of(chunk, table.source), kind.targets_of(chunk, table.source), table.source, chunk.lines)
 
 
-def count_shared(first, second) -> int:
-    """How many rows of the second stand in the first too."""
+def shared(first, second) -> np.ndarray:
+    """For every row of the second, whether its input stands in the first too."""
     if isinstance(first, np.ndarray):
-        both = np.concatenate([first, second]) if first.shape[1:] == second.shape[1:] else first
-        groups = groups_of(both)
-        return int(np.isin(groups[len(first) :], groups[: len(first)]).sum())
+        if first.shape[1:] != second.shape[1:]:
+            return np.zeros(len(second), bool)
+        groups = groups_of(np.concatenate([first, second]))
+        return np.isin(groups[len(first) :], groups[: len(first)])
     known = set(first)
-    return sum(value in known for value in second)
+    return np.array([value in known for value in second])

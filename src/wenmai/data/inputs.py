@@ -151,7 +151,7 @@ class Images:
         return values
 
     def flatten(self, encoded: np.ndarray) -> np.ndarray:
-        return encoded.reshape(len(encoded), -1).astype(np.float32) / np.float32(self.brightest)
+        return encoded.reshape(len(encoded), self.height * self.width).astype(np.float32) / np.float32(self.brightest)
 
     def notes(self, values) -> list[str]:
         return [f"images of {' × '.join(map(str, self.shape))}"]

@@ -154,11 +154,17 @@ def jieba():
     return jieba
 
 
+def whole(texts: list[str]) -> list[str]:
+    """Without half characters (lone surrogates), which `tokenizers` does not take."""
+    return [text if text.isascii() else text.encode("utf-8", "replace").decode() for text in texts]
+
+
 class Subwords:
     """BPE (Sennrich et al. 2016), WordPiece (Schuster & Nakajima 2012) or Unigram (Kudo 2018), by `tokenizers`."""
 
     def __init__(self, engine, kind: str, lowercase: bool):
         self.engine, self.kind, self.lowercase = engine, kind, lowercase
+        engine.encode_special_tokens = True  # a text that says <pad> means the word
         vocabulary = engine.get_vocab()
         self.tokens = sorted(vocabulary, key=vocabulary.get)
 
@@ -174,18 +180,27 @@ class Subwords:
         elif kind == "wordpiece":
             engine = Tokenizer(models.WordPiece(unk_token="<unk>"))
             engine.pre_tokenizer, engine.decoder = pre_tokenizers.BertPreTokenizer(), decoders.WordPiece()
-            trainer = trainers.WordPieceTrainer(**same)
+            # Tokens learned inside words are numbered in a random order, which decides ties: these are numbered before.
+            letters = sorted(set().union(*whole(texts)))
+            inner = [f"##{letter}" for letter in letters if not letter.isspace()]
+            trainer = trainers.WordPieceTrainer(**same | {"special_tokens": SPECIAL + inner})
         else:
             engine = Tokenizer(models.Unigram())
             engine.pre_tokenizer, engine.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
             trainer = trainers.UnigramTrainer(unk_token="<unk>", **same)
         if lowercase:
             engine.normalizer = normalizers.Lowercase()
-        engine.train_from_iterator(texts, trainer, length=len(texts))
+        engine.train_from_iterator(whole(texts), trainer, length=len(texts))
+        if kind == "wordpiece":  # the inner letters are no special tokens
+            learned, engine = engine, Tokenizer(models.WordPiece(engine.get_vocab(), unk_token="<unk>"))
+            engine.add_special_tokens(SPECIAL)
+            engine.pre_tokenizer, engine.decoder = learned.pre_tokenizer, learned.decoder
+            if lowercase:
+                engine.normalizer = learned.normalizer
         return cls(engine, kind, lowercase)
 
     def encode(self, texts: list[str]) -> Sequences:
-        return Sequences.of([row.ids for row in self.engine.encode_batch(texts, add_special_tokens=False)])
+        return Sequences.of([row.ids for row in self.engine.encode_batch(whole(texts), add_special_tokens=False)])
 
     def decode(self, ids) -> str:
         return self.engine.decode([int(i) for i in ids])

@@ -39,7 +39,8 @@ def read(source: str) -> tuple[list[str], np.ndarray]:
 
 def inside_package(name: str) -> Path:
     found = importlib.util.find_spec(name.replace("-", "_")) if name.replace("-", "_").isidentifier() else None
-    matrices = sorted(Path(found.submodule_search_locations[0]).rglob("*.npy")) if found else []
+    folders = found.submodule_search_locations or [] if found else []
+    matrices = sorted(matrix for folder in folders for matrix in Path(folder).rglob("*.npy"))
     if not matrices:
         raise Mistake(f"{name} is neither a file of vectors nor an installed package that carries one.")
     return matrices[0]

@@ -60,7 +60,8 @@ def compare(
 def one_rung(data: Dataset, name: str, share: float, seed: int, seeds: int, device: str, given: dict, out: Path | None):
     began, kind = time.perf_counter(), ESTIMATORS[data.task.name]
     known = {option for owner in kind(name)._owners().values() for option in accepted(owner)}
-    options = {"seed": seed, "device": device} | {k: v for k, v in given.items() if k in known}
+    few = {"evaluations": 10, "patience": 4} if "evaluations" in known else {}  # scoring is paid from the same budget
+    options = {"seed": seed, "device": device} | few | {k: v for k, v in given.items() if k in known}
     runs, scores = [], []
     for number in range(seeds):
         more = {"minutes": share * MAIN / seeds, "seed": seed + number} | ({"search": True} if number == 0 else {})

@@ -45,8 +45,9 @@ class MultiHeadAttention(nn.Module):
 
 
 def see_real(mask: Tensor) -> Tensor:
-    """(B, T) → (B, 1, 1, S): a query may look at every real position; a row without any looks at its padding."""
-    return (mask | ~mask.any(1, keepdim=True))[:, None, None, :]
+    """(B, T) → (B, 1, 1, S): a query may look at every real position; in a row without any, at the first."""
+    first = torch.arange(mask.shape[1], device=mask.device) == 0
+    return (mask | (first & ~mask.any(1, keepdim=True)))[:, None, None, :]
 
 
 def see_past(steps: int, device=None) -> Tensor:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from wenmai.layers.dropout import Dropout
 from wenmai.layers.embedding import embed as input_layer
@@ -30,16 +31,21 @@ class TextFilters(nn.Module):
         super().__init__()
         self.width, self.dropout = filters * len(widths), Dropout(dropout)
         sizes = [width] + [self.width] * (layers - 1)
-        self.layers = nn.ModuleList(nn.ModuleList(nn.Conv1d(size, filters, n, padding="same") for n in widths) for size in sizes)
+        self.layers = nn.ModuleList(nn.ModuleList(nn.Conv1d(size, filters, n) for n in widths) for size in sizes)
 
     def forward(self, x: Tensor, mask: Tensor, state=None, trace=None):
         for level, filters in enumerate(self.layers):
             x = self.dropout(x) if level else x
             x = (x * mask.unsqueeze(-1)).mT  # (B, E, T), zero where there is no word
-            x = torch.cat([conv(x) for conv in filters], 1).mT.relu()  # (B, T, widths·filters)
+            x = torch.cat([conv(around(x, conv.kernel_size[0])) for conv in filters], 1).mT.relu()  # (B, T, widths·filters)
             if trace is not None:
                 trace.note(f"cnn.{level}", x)
         return x, mask, None
+
+
+def around(x: Tensor, width: int) -> Tensor:
+    """Zeros before and after, so that a filter of this width gives T places (torch's "same" warns of even widths)."""
+    return functional.pad(x, ((width - 1) // 2, width // 2))  # (B, E, T + width − 1)
 
 
 class Picture(nn.Module):

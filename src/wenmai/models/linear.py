@@ -51,8 +51,8 @@ class Linear:
     def __init__(self, inputs, columns, output, ngrams, weighting, min_documents, bias, averaged=False, k=1.0, z0=0.0):
         self.inputs, self.columns, self.output, self.min_documents = inputs, columns, output, min_documents
         self.weighting, self.bias, self.averaged, self.k, self.z0 = weighting, bias, averaged, k, z0
-        # Pairs say much about words; characters need triples to see a syllable, Chinese ones pairs to see a word.
-        self.longest = ngrams or {"words": 2, "characters": 3, "chinese": 2}[inputs.unit]
+        # Pairs say much about words; of characters it takes three to see a syllable, or a Chinese word and its neighbour.
+        self.longest = ngrams or {"words": 2, "characters": 3, "chinese": 3}[inputs.unit]
         self.features: Ngrams | None = None
         self.weights = self.offsets = None
         self.has_probabilities = output != STEP

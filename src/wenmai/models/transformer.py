@@ -7,6 +7,7 @@ An image is read as its patches (Dosovitskiy et al. 2021).
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Literal
 
 from torch import Tensor, nn
@@ -30,7 +31,7 @@ def transformer(inputs, head, *, width: int = 128, heads: int = 4, layers: int =
         )
     longest = inputs.longest if inputs.kind == "tokens" else 4096
     body = Encoder(width, heads, layers, feed_forward or 2 * width, positions, bend, norm == "pre", longest, dropout)
-    return Network(input_layer(inputs, width, exact=True, patch=patch), body, head(width, pooling, dropout))
+    return Network(input_layer(inputs, width, exact=True, patch=patch, scale=sqrt(width)), body, head(width, pooling, dropout))
 
 
 class Encoder(nn.Module):

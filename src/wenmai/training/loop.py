@@ -41,8 +41,8 @@ def train(
     weight_decay: float = 0.01,
     warmup: float = 0.1,
     clip: float = 1.0,
-    evaluations: int = 10,
-    patience: int = 4,
+    evaluations: int = 20,
+    patience: int = 6,
     precision: Literal["auto", "float32", "bf16"] = "auto",
 ) -> Iterator[Progress]:
     """Trains the network in place and leaves the best state in it: the one that `judge` scored highest.

@@ -1,0 +1,370 @@
+"""The contract, over every row × task of the catalog and every kind of input. What a test needs to know of a rung it reads
+from the tables and signatures: a new rung or option is tested as soon as it stands there, a new task once it has EXAMPLES."""
+
+import random
+import typing
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+
+import wenmai
+from wenmai.catalog import RUNGS, TASKS
+from wenmai.data.batches import by_length, lengths_of, make_batch
+from wenmai.data.examples import Examples
+from wenmai.data.sequences import Sequences
+from wenmai.errors import Mistake
+from wenmai.estimator import ESTIMATORS
+from wenmai.layers.trace import Trace
+from wenmai.models.network import Network
+from wenmai.options import accepted
+from wenmai.training import loop
+
+LABELS = ["cold", "green", "loud"]
+WORDS = {"cold": "ice snow frost", "green": "leaf grass moss", "loud": "drum horn bell"}
+SMALL = {
+    "hidden": 8, "embed": 8, "width": 8, "heads": 2, "filters": 4, "widths": "2,3", "stages": 1, "patch": 2, "steps": 5, "epochs": 2,
+}  # fmt: skip
+LONG = 80  # tokens of the longest text that a short one shares its batch with
+
+
+def a_text(label: str, generator) -> str:
+    """Two to nine words, at least one of them its label's own."""
+    own, other = WORDS[label].split(), ["the", "a", "very", "so", "it", "is"]
+    words = list(generator.choice(own, generator.integers(1, 3))) + list(generator.choice(other, generator.integers(1, 7)))
+    return " ".join(generator.permutation(words))
+
+
+def a_picture(label: str, generator) -> np.ndarray:
+    """6 × 8, bright in the label's third."""
+    picture = generator.integers(0, 60, (6, 8))
+    at = 2 * LABELS.index(label)
+    picture[at : at + 2] += 150
+    return picture.astype(np.uint8)
+
+
+MAKERS = {
+    "texts": a_text,
+    "pairs": lambda label, generator: (a_text(label, generator), a_text(label, generator)),
+    "numbers": lambda label, generator: generator.normal(3.0 * np.eye(3)[LABELS.index(label)], 0.3),
+    "images": a_picture,
+}
+
+
+def made(kind: str, rows: int = 24, seed: int = 0):
+    """`rows` inputs of this kind and their labels, which follow from them."""
+    generator = np.random.default_rng(seed)
+    labels = [LABELS[row % 3] for row in range(rows)]
+    inputs = [MAKERS[kind](label, generator) for label in labels]
+    return (np.array(inputs) if kind in ("numbers", "images") else inputs), labels
+
+
+def long_and_short(kind: str):
+    """Rows that share a batch: an empty one, one token, some, and one much longer than all."""
+    if kind == "texts":
+        return ["", "ice", "the drum is loud", "unheard-of 文字 ☃", "so " * LONG]
+    if kind == "pairs":
+        return [("", ""), ("ice", ""), ("", "moss grass"), ("a drum", "the bell is it"), ("so " * LONG, "very " * LONG)]
+    return made(kind, 5, seed=9)[0]
+
+
+EXAMPLES = {"classify": MAKERS}  # the kinds of input that each task takes
+ROWS = [(rung.name, task) for rung in RUNGS.values() for task in rung.tasks]
+CASES = [(rung, task, kind) for rung, task in ROWS for kind in EXAMPLES[task]]
+each_case = pytest.mark.parametrize(("rung", "task", "kind"), CASES, ids=str)
+each_row = pytest.mark.parametrize(("rung", "task"), ROWS, ids=str)
+
+
+def choices(rung: str) -> list[tuple[str, object]]:
+    """Every value of every option that names its values, and two layers; taken from the builder's signature."""
+    found = []
+    for name, option in accepted(RUNGS[rung].build).items():
+        if typing.get_origin(option.annotation) is typing.Literal:
+            found += [(name, value) for value in typing.get_args(option.annotation) if value != option.default]
+        elif option.annotation is bool:
+            found.append((name, not option.default))
+        elif name in ("layers", "window"):
+            found += [(name, size) for size in (2, 3) if size != option.default]
+    return found
+
+
+VARIANTS = [(rung, task, name, value) for rung, task in ROWS for name, value in choices(rung)]
+each_variant = pytest.mark.parametrize(("rung", "task", "option", "value"), VARIANTS, ids=str)
+
+
+def small(rung: str, task: str, **more):
+    known = ESTIMATORS[task](rung).get_params()
+    return ESTIMATORS[task](rung, **{name: value for name, value in SMALL.items() if name in known} | more)
+
+
+@cache
+def fitted(rung: str, task: str, kind: str, **more):
+    """Shared by tests that only look."""
+    return small(rung, task, **more).fit(*made(kind))
+
+
+def weights(estimator) -> dict[str, np.ndarray]:
+    model = estimator.model_
+    if isinstance(model, Network):
+        return {name: value.numpy(force=True) for name, value in model.state_dict().items()}
+    return model.state()
+
+
+def same(first: dict, second: dict) -> bool:
+    return first.keys() == second.keys() and all(np.array_equal(first[name], second[name]) for name in first)
+
+
+def encoded(estimator, inputs) -> Examples:
+    return Examples(estimator.inputs_.encode(inputs))
+
+
+def assert_close(first, second):
+    """To 1e-5; in rows whose outputs are large, as where states add up over many tokens, to a millionth of the largest."""
+    first, second = (np.asarray(value.numpy(force=True) if torch.is_tensor(value) else value) for value in (first, second))
+    assert first.shape == second.shape and np.isfinite(first).all() and np.isfinite(second).all()
+    allowed = np.maximum(1e-5, 1e-6 * np.abs(second).max(-1, keepdims=True, initial=0))
+    assert (np.abs(first - second) <= allowed).all(), np.abs(first - second).max(-1)
+
+
+def is_network(rung: str) -> bool:
+    return ESTIMATORS[RUNGS[rung].tasks[0]](rung)._owners()["training"] is loop.train
+
+
+NETWORKS = [case for case in CASES if is_network(case[0])]
+each_network = pytest.mark.parametrize(("rung", "task", "kind"), NETWORKS, ids=str)
+
+
+def test_the_tables_hold_together():
+    assert set(TASKS) == set(ESTIMATORS) == set(EXAMPLES)
+    assert all(name == rung.name and rung.about and rung.about_zh for name, rung in RUNGS.items())
+    for rung, task in ROWS:
+        owners = ESTIMATORS[task](rung)._owners().values()
+        names = [name for owner in owners for name in accepted(owner)]
+        assert len(names) == len(set(names)), rung  # a name stands in one signature only
+
+
+# Padding changes nothing
+
+
+def assert_padding_changes_nothing(estimator, inputs):
+    examples = encoded(estimator, inputs)
+    longest = estimator.inputs_.longest
+    assert len(by_length(lengths_of(examples, longest), 16_384)) == 1  # so all rows share one batch
+    together = estimator.outputs(examples)
+    alone = np.concatenate([estimator.outputs(examples.take(np.array([row]))) for row in range(len(examples))])
+    assert_close(together, alone)
+
+
+@each_case
+def test_padding_changes_nothing(rung, task, kind):
+    assert_padding_changes_nothing(fitted(rung, task, kind), long_and_short(kind))
+
+
+@each_variant
+def test_padding_changes_nothing_whatever_is_chosen(rung, task, option, value):
+    assert_padding_changes_nothing(fitted(rung, task, "texts", **{option: value}), long_and_short("texts"))
+
+
+@each_case
+def test_the_order_of_the_rows_changes_nothing(rung, task, kind):
+    estimator, (inputs, _) = fitted(rung, task, kind), made(kind, 12, seed=5)
+    order = np.random.default_rng(1).permutation(12)
+    examples = encoded(estimator, inputs)
+    assert_close(estimator.outputs(examples)[order], estimator.outputs(examples.take(order)))
+
+
+# The same seed gives the same result
+
+
+@each_case
+def test_same_seed_same_weights_other_seed_others(rung, task, kind):
+    first, again = fitted(rung, task, kind), small(rung, task, seed=0).fit(*made(kind))
+    other = small(rung, task, seed=1).fit(*made(kind))
+    assert same(weights(first), weights(again))
+    assert not same(weights(first), weights(other))
+
+
+@each_case
+def test_a_second_fit_forgets_the_first(rung, task, kind):
+    first, second = made(kind, 30, seed=1), made(kind, 21, seed=2)
+    second = second[0], [f"{label}!" for label in second[1]]
+    twice, once = small(rung, task).fit(*first).fit(*second), small(rung, task).fit(*second)
+    assert same(weights(twice), weights(once))
+    assert twice.classes_.tolist() == once.classes_.tolist() == sorted(f"{label}!" for label in LABELS)
+    assert [p.step for p in twice.progress_] == [p.step for p in once.progress_]
+    examples = encoded(twice, first[0])
+    np.testing.assert_array_equal(twice.outputs(examples), once.outputs(encoded(once, first[0])))
+
+
+@each_case
+def test_the_random_numbers_of_others_are_left_alone(rung, task, kind, tmp_path):
+    torch.manual_seed(5), np.random.seed(5), random.seed(5)
+    before = torch.get_rng_state(), np.random.get_state(), random.getstate()
+    estimator = small(rung, task).fit(*made(kind))
+    estimator.predict(made(kind)[0])
+    wenmai.load(estimator.save(tmp_path / "run"))
+    assert torch.equal(torch.get_rng_state(), before[0])
+    assert all(np.array_equal(now, then) for now, then in zip(np.random.get_state(), before[1]))
+    assert random.getstate() == before[2]
+
+
+def test_the_numbers_that_others_drew_change_nothing():
+    inputs = made("texts")
+    torch.manual_seed(11), np.random.seed(11)
+    first = small("gru", "classify").fit(*inputs)
+    torch.manual_seed(12), np.random.seed(12)
+    assert same(weights(first), weights(small("gru", "classify").fit(*inputs)))
+
+
+# A saved model answers as it did
+
+
+def assert_kept(estimator, folder, inputs):
+    loaded = wenmai.load(estimator.save(folder / "run"))
+    np.testing.assert_array_equal(loaded.outputs(encoded(loaded, inputs)), estimator.outputs(encoded(estimator, inputs)))
+    assert loaded.answers(inputs) == estimator.answers(inputs)
+    assert type(loaded) is type(estimator) and loaded.get_params() == estimator.get_params()
+    assert loaded.classes_.tolist() == estimator.classes_.tolist() and loaded.classes_.dtype == estimator.classes_.dtype
+    assert [p.step for p in loaded.progress_] == [p.step for p in estimator.progress_]
+    assert same(weights(loaded), weights(estimator))
+
+
+@each_case
+def test_a_saved_model_answers_as_it_did(rung, task, kind, tmp_path):
+    assert_kept(fitted(rung, task, kind), tmp_path, long_and_short(kind))
+
+
+@each_variant
+def test_a_saved_model_answers_as_it_did_whatever_is_chosen(rung, task, option, value, tmp_path):
+    estimator = fitted(rung, task, "texts", **{option: value})
+    assert estimator.get_params()[option] == value
+    assert_kept(estimator, tmp_path, long_and_short("texts"))
+
+
+# The signature is the schema
+
+
+@each_row
+def test_an_unknown_option_is_refused_with_the_nearest_first(rung, task):
+    inputs = made("texts")
+    for known in ESTIMATORS[task](rung).get_params().keys() - {"rung", "k", "z0"}:  # of two letters, any is near
+        with pytest.raises(Mistake, match=f'unknown option "{known}y"; did you mean {known}\\? Known: {known}, '):
+            ESTIMATORS[task](rung, **{f"{known}y": 1}).fit(*inputs)
+    with pytest.raises(Mistake, match="unknown option"):
+        ESTIMATORS[task](rung, **{"head": 1}).fit(*inputs)  # what the builder is given is no option
+
+
+@each_row
+def test_every_option_refuses_what_does_not_fit_it(rung, task):
+    for owner in ESTIMATORS[task](rung)._owners().values():
+        for name, option in accepted(owner).items():
+            if name in ("search",) or option.annotation is str:
+                continue
+            with pytest.raises(Mistake, match=name):
+                ESTIMATORS[task](rung, **{name: "no such thing"}).fit(*made("texts"))
+
+
+@pytest.mark.parametrize("option", [{"layers": 2}, {"bidirectional": True}, {"layers": 2, "bidirectional": True}], ids=str)
+@each_case
+def test_stacked_and_both_ways(rung, task, kind, option):
+    known = ESTIMATORS[task](rung).get_params()
+    if not option.keys() <= known.keys():
+        pytest.skip(f"{rung} has no {', '.join(option)}")
+    plain, changed = fitted(rung, task, kind, **({"layers": 1} if "layers" in option else {})), fitted(rung, task, kind, **option)
+    flat_numbers = rung == "cnn" and kind == "images"  # whose depth is `stages`
+    assert flat_numbers or changed.model_.parameters_count() > plain.model_.parameters_count()
+    assert_padding_changes_nothing(changed, long_and_short(kind))
+
+
+# Training
+
+
+@each_case
+def test_training_yields_progress(rung, task, kind):
+    estimator = small(rung, task)
+    seen = list(estimator.training(*made(kind)))
+    steps = [progress.step for progress in seen]
+    assert steps == sorted(set(steps)) and len({progress.steps for progress in seen}) == 1
+    assert seen[-1].step == seen[-1].steps > 0
+    told = [progress for progress in seen if progress.step]
+    assert told == estimator.progress_ and len(told) >= 2
+    assert all(np.isfinite([p.loss, p.epoch, p.rate]).all() and 0 <= p.score <= 1 for p in told)
+    assert np.all(np.diff([p.epoch for p in told]) > 0) and np.all(np.diff([p.seconds for p in told]) >= 0)
+
+
+@each_case
+def test_it_learns(rung, task, kind):
+    inputs, labels = made(kind)
+    known = ESTIMATORS[task](rung).get_params()
+    wanted = {"steps": 80, "epochs": 20, "learning_rate": 0.03 if "steps" in known else 0.5, "hidden": 16, "dropout": 0.0}
+    estimator = small(rung, task, validation=0.0, **{name: value for name, value in wanted.items() if name in known})
+    assert estimator.fit(inputs, labels).score(inputs, labels) == 1.0
+    assert estimator.predict(inputs).tolist() == labels
+
+
+@each_case
+def test_an_empty_text_is_answered(rung, task, kind):
+    empty = {"texts": [""], "pairs": [("", "")]}.get(kind)
+    if empty is None:
+        pytest.skip("numbers and pictures are never empty")
+    estimator = fitted(rung, task, kind)
+    assert estimator.predict(empty)[0] in LABELS
+    assert np.isfinite(estimator.outputs(encoded(estimator, empty))).all()
+    trained = small(rung, task).fit(*(values + more for values, more in zip(made(kind), (empty, ["cold"]))))
+    assert all(np.isfinite(value).all() for value in weights(trained).values())
+
+
+@each_case
+def test_nothing_is_answered_with_nothing(rung, task, kind):
+    estimator = fitted(rung, task, kind)
+    none = made(kind)[0][:0]
+    assert estimator.predict(none).shape == (0,) and estimator.outputs(encoded(estimator, none)).shape == (0, 3)
+
+
+# Fast, and open
+
+
+def fast_and_traced(estimator, inputs):
+    examples = encoded(estimator, inputs)
+    batch = make_batch(examples, np.arange(len(examples)), estimator.inputs_.longest)
+    if isinstance(examples.inputs, Sequences):
+        assert not batch.mask.all()  # there is padding
+    trace = Trace()
+    return batch, estimator.model_(batch), estimator.model_(batch, trace), trace
+
+
+def assert_trace_is_the_same(estimator, inputs):
+    batch, fast, traced, trace = fast_and_traced(estimator, inputs)
+    assert trace.kept
+    assert_close(traced, fast)
+    # the same gradients of every weight, and one that reaches each thing written down
+    wish = torch.randn(fast.shape, generator=torch.Generator().manual_seed(0))
+    parameters = list(estimator.model_.parameters())
+    ways = [torch.autograd.grad((outputs * wish).sum(), parameters, allow_unused=True) for outputs in (fast, traced)]
+    for one, two in zip(*ways):
+        assert (one is None) == (two is None)
+        if one is not None:
+            torch.testing.assert_close(two.to_dense(), one.to_dense(), atol=1e-4, rtol=1e-4)
+    x, mask = estimator.model_.input(batch)
+    x = x.detach().requires_grad_()
+    trace = Trace()
+    outputs = estimator.model_.outputs_from(x, mask, trace)
+    assert_close(outputs, fast)
+    for name, value in [*trace.kept.items(), ("outputs", outputs)]:
+        assert torch.isfinite(value).all(), name
+        if name.endswith("attention") and value.shape[-1] == 1:
+            continue  # who can look at one place only looks there, whatever x is
+        wish = torch.randn(value.shape, generator=torch.Generator().manual_seed(0))
+        (gradient,) = torch.autograd.grad((value * wish).sum(), x, retain_graph=True)
+        assert gradient.abs().sum() > 0, name
+
+
+@each_network
+def test_a_trace_runs_the_same_model(rung, task, kind):
+    assert_trace_is_the_same(fitted(rung, task, kind), long_and_short(kind))
+
+
+@pytest.mark.parametrize(("rung", "task", "option", "value"), [v for v in VARIANTS if is_network(v[0])], ids=str)
+def test_a_trace_runs_the_same_model_whatever_is_chosen(rung, task, option, value):
+    assert_trace_is_the_same(fitted(rung, task, "texts", **{option: value}), long_and_short("texts"))
