@@ -86,9 +86,9 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=30, help="of training a network in a turn")
     options = parser.parse_args()
     os.environ |= {"OMP_NUM_THREADS": str(options.threads), "NUMBA_NUM_THREADS": str(options.threads)}
-    import torch
+    from wenmai.catalog import rungs_for  # before torch, whose threads wait as wenmai tells them to
 
-    from wenmai.catalog import rungs_for
+    import torch  # isort: skip
 
     torch.set_num_threads(options.threads)
     found = {}

@@ -1,6 +1,34 @@
-"""What holds for all tests."""
+"""What holds for all tests, and the command line as a fixture."""
 
 import os
+import sys
+from typing import NamedTuple
+
+import pytest
 
 # Models this small gain nothing from threads, which on a busy machine wait for one another; set before torch is loaded.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+class Ran(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def wenmai_cli(monkeypatch, capsys):
+    """`wenmai …` in this process: wenmai_cli("train", "softmax", path) → status, out, err."""
+    from wenmai.cli import main
+
+    def run(*arguments) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["wenmai", *map(str, arguments)])
+        capsys.readouterr()
+        try:
+            main()
+            status = 0
+        except SystemExit as end:
+            status = end.code or 0
+        return Ran(status, *capsys.readouterr())
+
+    return run

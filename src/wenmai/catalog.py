@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from wenmai.errors import Mistake, unknown
-from wenmai.models import cnn, linear, mlp, rnn, transformer
+from wenmai.models import cnn, linear, mlp, perceptron, rnn, transformer
 from wenmai.tasks.classify import Classify
+from wenmai.training import loop
 
 
 @dataclass(frozen=True)
@@ -17,20 +18,21 @@ class Rung:
     tasks: tuple[str, ...]
     about: str
     about_zh: str
+    train: Callable = loop.train  # whose options training takes: the loop, or the rung's own `learn`
 
 
 RUNGS = {
     rung.name: rung
     for rung in (
-        Rung("perceptron", linear.perceptron, ("classify",),
+        Rung("perceptron", perceptron.perceptron, ("classify",),
              "A weight for every feature; it learns only from its mistakes.",
-             "每个特征一个权重，只从错误中学习。"),
+             "每个特征一个权重，只从错误中学习。", perceptron.Perceptron.learn),
         Rung("logistic", linear.logistic, ("classify",),
              "A weight for every feature, bent into a probability, one class against the rest.",
-             "每个特征一个权重，用逻辑曲线变成概率，一类对其余各类。"),
+             "每个特征一个权重，用逻辑曲线变成概率，一类对其余各类。", linear.Regression.learn),
         Rung("softmax", linear.softmax, ("classify",),
              "A weight for every feature and class; all the classes share one probability.",
-             "每个特征、每个类别一个权重，各类共享一份概率。"),
+             "每个特征、每个类别一个权重，各类共享一份概率。", linear.Regression.learn),
         Rung("mlp", mlp.mlp, ("classify",),
              "Word vectors, averaged or side by side, through layers with a bend between them.",
              "词向量取平均或并排，经过带非线性的多层。"),

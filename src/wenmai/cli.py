@@ -247,6 +247,7 @@ def finish(result, as_json: bool, quiet: bool = False) -> None:
 
 def main() -> None:
     debug = "--debug" in sys.argv
+    sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may lack a character, an answer may hold half of one
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
         app(arguments, standalone_mode=False)

@@ -20,7 +20,6 @@ from wenmai.data.batches import by_length, lengths_of, make_batch
 from wenmai.data.examples import Examples
 from wenmai.data.splits import split
 from wenmai.errors import Mistake
-from wenmai.models import linear
 from wenmai.options import accepted, sort_out
 from wenmai.training import loop, run_folder
 from wenmai.training.progress import Progress
@@ -54,6 +53,9 @@ class Estimator:
         return {"rung": self.rung, **known, **self.options}
 
     def set_params(self, **changes) -> Estimator:
+        if changes.get("rung", self.rung) != self.rung:  # what stood at the old rung's defaults stays behind with it
+            usual = type(self)(self.rung).get_params()
+            self.options = {name: value for name, value in self.options.items() if name not in usual or usual[name] != value}
         self.rung = changes.pop("rung", self.rung)
         sort_out(changes, self._owners())
         self.options = {**self.options, **changes}
@@ -74,10 +76,9 @@ class Estimator:
 
     def _owners(self) -> dict[str, Callable]:
         """Who takes which options: each name stands in one of these signatures only."""
-        build = rung_named(self.rung, self.task_name).build
-        train = linear.Linear.learn if build.__module__ == linear.__name__ else loop.train
+        rung = rung_named(self.rung, self.task_name)
         return {"fitting": fitting, "inputs": kinds_of_input.learn, "tokens": tokenizers.learn,
-                "task": TASKS[self.task_name], "rung": build, "training": train}  # fmt: skip
+                "task": TASKS[self.task_name], "rung": rung.build, "training": rung.train}  # fmt: skip
 
     # Learning.
 
@@ -108,7 +109,7 @@ class Estimator:
         self.progress_: list[Progress] = []
         self.rates_tried_: list[dict] = []
         training, seed, minutes = given["training"], budget["seed"], budget["minutes"]
-        if budget["search"] and judge and self.rung != "perceptron":  # whose weights only scale with the rate
+        if budget["search"] and judge and "learning_rate" in accepted(self._owners()["training"]):
             training = yield from self._search(train, judge, given["rung"], training, seed, minutes)
         self._build(given["rung"], seed)
         for progress in self._steps(train, judge, seed, minutes, training):
@@ -169,7 +170,8 @@ class Estimator:
         return found if found is not None else np.empty((0, len(self.classes_)), np.float32)
 
     def predict(self, inputs) -> np.ndarray:
-        return self.classes_[self.outputs(self._encoded(inputs)).argmax(1)]
+        outputs = self.outputs(self._encoded(inputs))
+        return self.classes_[outputs.argmax(1)]
 
     def predict_proba(self, inputs) -> np.ndarray:
         """(N, C), columns in the order of `classes_`."""
@@ -180,13 +182,15 @@ class Estimator:
 
     def answers(self, inputs) -> list[dict]:
         """One dict an input, as `wenmai predict --json` prints it."""
-        return self.task_.answers(self.outputs(self._encoded(inputs)), self.model_.has_probabilities)
+        outputs = self.outputs(self._encoded(inputs))
+        return self.task_.answers(outputs, self.model_.has_probabilities)
 
     def evaluate(self, inputs, targets, where=lambda row: f"row {row + 1}") -> dict[str, float]:
         """Every metric of the task."""
         inputs, targets = listed(inputs), listed(targets)
         check_lengths(inputs, targets)
-        return self.task_.scores(self.outputs(self._encoded(inputs)), self.task_.encode(targets, where))
+        outputs = self.outputs(self._encoded(inputs))
+        return self.task_.scores(outputs, self.task_.encode(targets, where))
 
     def score(self, inputs, targets) -> float:
         """The task's one number, as scikit-learn wants it."""
@@ -243,10 +247,11 @@ def device_named(name: str) -> str:
 
 def listed(values):
     """A list of texts or pairs, or an array of numbers or images, whatever the user holds them in."""
-    if isinstance(values, np.ndarray):
-        return values.tolist() if values.dtype.kind in "OUS" and values.ndim == 1 else values
-    values = values.tolist() if hasattr(values, "tolist") else list(values)  # a pandas or polars column
-    if values and isinstance(values[0], (list, tuple, np.ndarray)) and not isinstance(values[0][0], str):
+    values = values.to_numpy() if hasattr(values, "to_numpy") else values  # a column or a table of pandas or polars
+    if isinstance(values, np.ndarray) and values.dtype.kind not in "OUS":
+        return values
+    values = values.tolist() if hasattr(values, "tolist") else list(values)
+    if values and isinstance(values[0], (list, tuple, np.ndarray)) and not isinstance(next(iter(values[0]), ""), str):
         return np.asarray(values)
     return values
 

@@ -138,11 +138,11 @@ def test_the_perceptron_is_the_textbooks(bias, averaged):
     inputs, labels = reviews(40, seed=1)
     ours = Classifier("perceptron", weighting="counts", ngrams=1, bias=bias, averaged=averaged, epochs=4, seed=5, validation=0.0)
     ours.fit(inputs, labels)
-    table = dense(ours.model_.rows(ours.inputs_.encode(inputs))).tolist()
+    table = dense(ours.model_.z.rows(ours.inputs_.encode(inputs))).tolist()
     wanted = averaged_perceptron(table, ours.task_.encode(labels), 3, 4, 5, bias, averaged)
-    np.testing.assert_allclose(ours.model_.weights, wanted[:, :-1].T, atol=1e-5)
-    np.testing.assert_allclose(ours.model_.offsets, wanted[:, -1], atol=1e-5)
-    assert (ours.model_.weights != 0).mean() > 0.2
+    np.testing.assert_allclose(ours.model_.z.weights, wanted[:, :-1].T, atol=1e-5)
+    np.testing.assert_allclose(ours.model_.z.offsets, wanted[:, -1], atol=1e-5)
+    assert (ours.model_.z.weights != 0).mean() > 0.2
     with pytest.raises(ValueError, match="without probabilities"):
         ours.predict_proba(inputs)
 
@@ -158,7 +158,7 @@ def numbers(classes, rows=60):
 def test_logistic_is_its_curve(classes, k, z0):
     inputs, targets = numbers(classes)
     model = Classifier("logistic", k=k, z0=z0, validation=0.0, epochs=5).fit(inputs, targets)
-    weights, offsets = model.model_.weights.astype(float), model.model_.offsets.astype(float)
+    weights, offsets = model.model_.z.weights.astype(float), model.model_.z.offsets.astype(float)
     assert weights.shape == (4, 1 if classes == 2 else 3)
     z = model.inputs_.encode(inputs).astype(float) @ weights + offsets
     p = np.array([[1 / (1 + math.exp(-k * (value - z0))) for value in row] for row in z])
@@ -174,19 +174,19 @@ def test_a_curve_moved_by_z0_is_learned_around():
     plain = Classifier("logistic", **same).fit(inputs, targets)
     moved = Classifier("logistic", z0=1.5, **same).fit(inputs, targets)
     assert np.abs(plain.predict_proba(inputs) - moved.predict_proba(inputs)).max() < 0.05
-    assert moved.model_.offsets[0] - plain.model_.offsets[0] == pytest.approx(1.5, abs=0.25)
+    assert moved.model_.z.offsets[0] - plain.model_.z.offsets[0] == pytest.approx(1.5, abs=0.25)
 
 
 @pytest.mark.parametrize("rung", ["perceptron", "logistic", "softmax"])
 def test_without_bias_the_offsets_stay_0(rung):
     inputs, targets = numbers(3)
-    assert not Classifier(rung, bias=False).fit(inputs + 4, targets).model_.offsets.any()
-    assert Classifier(rung, bias=True).fit(inputs + 4, targets).model_.offsets.any()
+    assert not Classifier(rung, bias=False).fit(inputs + 4, targets).model_.z.offsets.any()
+    assert Classifier(rung, bias=True).fit(inputs + 4, targets).model_.z.offsets.any()
 
 
 def test_decay_pulls_towards_0():
     inputs, targets = numbers(2)
-    free, pulled = (Classifier("softmax", decay=decay, epochs=30).fit(inputs, targets).model_.weights for decay in (0.0, 50.0))
+    free, pulled = (Classifier("softmax", decay=decay, epochs=30).fit(inputs, targets).model_.z.weights for decay in (0.0, 50.0))
     assert 0 < np.linalg.norm(pulled) < 0.7 * np.linalg.norm(free)
 
 
@@ -203,13 +203,13 @@ def test_one_step_of_softmax_is_the_gradient():
         seen, seen_b = seen + (e @ e) / 2 * x[row] ** 2, seen_b + (e @ e) / 2
         w -= eta[step] * np.outer(x[row] / np.sqrt(seen), e)
         b -= eta[step] * e / np.sqrt(seen_b)
-    np.testing.assert_allclose(model.weights, w, atol=1e-5)
-    np.testing.assert_allclose(model.offsets, b, atol=1e-5)
+    np.testing.assert_allclose(model.z.weights, w, atol=1e-5)
+    np.testing.assert_allclose(model.z.offsets, b, atol=1e-5)
 
 
 def test_a_row_without_known_features_has_the_answer_of_the_offsets():
     inputs, labels = reviews(60, seed=0)
     model = Classifier("softmax").fit(inputs, labels)
     outputs = model.outputs(Examples(model.inputs_.encode(["never seen", ""])))
-    offsets = model.model_.offsets.astype(float)
+    offsets = model.model_.z.offsets.astype(float)
     np.testing.assert_allclose(outputs, [offsets - np.log(np.exp(offsets).sum())] * 2, atol=1e-5)

@@ -39,7 +39,7 @@ class Texts:
     @classmethod
     def learn(cls, values, embedding, longest, **tokenizing) -> Texts:
         pairs = isinstance(values[0], (tuple, list))
-        texts = [side for pair in values for side in pair] if pairs else list(values)
+        texts = checked_texts([side for pair in values for side in pair] if pairs else list(values))
         words, table = vectors.read(embedding) if embedding not in ("random", "one-hot") else ([], None)
         if table is not None:
             tokenizing.setdefault("tokenizer", "words")  # vectors are of words
@@ -109,7 +109,10 @@ class Numbers:
         return cls(values.mean(0), np.where(deviation > 0, deviation, 1.0))
 
     def encode(self, values) -> np.ndarray:
-        values = np.asarray(values, np.float64)
+        try:
+            values = np.asarray(values, np.float64)
+        except (TypeError, ValueError):
+            raise Mistake(f"expected rows of {self.width} numbers, found {str(values[0])[:40]!r}.") from None
         if values.ndim != 2 or values.shape[1] != self.width:
             raise Mistake(f"expected rows of {self.width} numbers, found an array of shape {values.shape}.")
         if not np.isfinite(values).all():

@@ -43,7 +43,8 @@ def writer(out: Path | None, quiet: bool):
         return
     if out.suffix not in (".jsonl", ".csv", ".tsv"):
         raise Mistake(f"--out {out}: expected a name that ends in .jsonl, .csv or .tsv.")
-    with open(out, "w", encoding="utf-8", newline="") as file:
+    # A half character (a lone surrogate), which UTF-8 does not know, is written as the escape that JSON reads back.
+    with open(out, "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         if out.suffix == ".jsonl":
             yield lambda record: file.write(json.dumps(record, ensure_ascii=False) + "\n")
             return

@@ -114,7 +114,12 @@ def compile_kernels(data: Dataset) -> None:
     labels = [str(row % 2) for row in range(len(few))]
     for rung in ("perceptron", "softmax"):
         if data.task.name in RUNGS[rung].tasks:
-            ESTIMATORS[data.task.name](rung, epochs=1, minutes=1.0).fit(few.inputs, labels).predict(few.inputs[:1])
+            try:
+                ESTIMATORS[data.task.name](rung, epochs=1, minutes=1.0).fit(few.inputs, labels).predict(few.inputs[:1])
+            except Mistake:
+                raise  # of the data, from which no rung could learn
+            except Exception:
+                continue  # it will fail again where its reason is shown
 
 
 def one_run(data: Dataset, run: str):
@@ -204,25 +209,20 @@ def recommend(rows: list[dict], outputs: dict[str, np.ndarray], metric: str, sig
     level = [row for row in able if sign * worse_by(outputs[best["rung"]], outputs[row["rung"]])[0] <= 0]
     choice = min(level, key=lambda row: row["bytes"])
     score, top = choice["scores"]["test"][metric], best["scores"]["test"][metric]
-    size = f"{choice['bytes'] / 1e6:.1f} MB"
-    name = metric.replace("_", " ")
+    name, zh, size, count = metric.replace("_", " "), ZH.get(metric, metric), f"{choice['bytes'] / 1e6:.1f} MB", len(level)
+    chosen, leader = choice["rung"], best["rung"]
     if choice is best:
-        beaten = len(able) - len(level)
-        return {
-            "rung": choice["rung"],
-            "reason": f"{choice['rung']} has the best {name} ({score:.3f}) and is the smallest ({size}) of the "
-                      f"{len(level)} rungs that cannot be told from it; {beaten} are worse beyond chance.",
-            "reason_zh": f"{choice['rung']} 的{ZH.get(metric, name)}最高（{score:.3f}），在与它难分高下的 {len(level)} 级中体积最小"
-                         f"（{size}）；其余 {beaten} 级确实更差。",
-        }  # fmt: skip
-    low, high = worse_by(outputs[best["rung"]], outputs[choice["rung"]])
-    return {
-        "rung": choice["rung"],
-        "reason": f"{choice['rung']} ({name} {score:.3f}, {size}) is the smallest of the {len(level)} rungs that cannot be told "
-                  f"from the best, {best['rung']} ({top:.3f}): the difference lies between {low:+.3f} and {high:+.3f} (95%).",
-        "reason_zh": f"{choice['rung']}（{ZH.get(metric, name)} {score:.3f}，{size}）是与最佳的 {best['rung']}（{top:.3f}）难分高下的 "
-                     f"{len(level)} 级中体积最小的：两者之差在 {low:+.3f} 与 {high:+.3f} 之间（95%）。",
-    }  # fmt: skip
+        beaten = len(able) - count
+        reason = (f"{chosen} has the best {name} ({score:.3f}) and is the smallest ({size}) of the {count} rungs that cannot be "
+                  f"told from it; {beaten} are worse beyond chance.")  # fmt: skip
+        reason_zh = f"{chosen} 的{zh}最高（{score:.3f}），在与它难分高下的 {count} 级中体积最小（{size}）；其余 {beaten} 级确实更差。"
+    else:
+        low, high = worse_by(outputs[leader], outputs[chosen])
+        reason = (f"{chosen} ({name} {score:.3f}, {size}) is the smallest of the {count} rungs that cannot be told from the best, "
+                  f"{leader} ({top:.3f}): the difference lies between {low:+.3f} and {high:+.3f} (95%).")  # fmt: skip
+        reason_zh = (f"{chosen}（{zh} {score:.3f}，{size}）是与最佳的 {leader}（{top:.3f}）难分高下的 {count} 级中体积最小的："
+                     f"两者之差在 {low:+.3f} 与 {high:+.3f} 之间（95%）。")  # fmt: skip
+    return {"rung": chosen, "reason": reason, "reason_zh": reason_zh}
 
 
 ZH = {"accuracy": "准确率"}

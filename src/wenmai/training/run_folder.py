@@ -46,7 +46,7 @@ def save(estimator, folder: Path, more: dict) -> Path:
     write_json(part / "run.json", about)
     write_json(part / "inputs.json", estimator.inputs_.to_json())
     lines = (json.dumps(asdict(progress), ensure_ascii=False) + "\n" for progress in estimator.progress_)
-    (part / "progress.jsonl").write_text("".join(lines), encoding="utf-8")
+    write_text(part / "progress.jsonl", "".join(lines))
     if isinstance(estimator.model_, nn.Module):
         save_tensors({k: v.contiguous() for k, v in estimator.model_.state_dict().items()}, part / "weights.safetensors")
     else:
@@ -75,7 +75,12 @@ def replace(part: Path, folder: Path) -> None:
 
 
 def write_json(path: Path, value) -> None:
-    path.write_text(json.dumps(value, ensure_ascii=False, indent=1, default=plain) + "\n", encoding="utf-8")
+    write_text(path, json.dumps(value, ensure_ascii=False, indent=1, default=plain) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """A half character (a lone surrogate), which UTF-8 does not know, is written as the escape that JSON reads back."""
+    path.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def plain(value):

@@ -1,0 +1,85 @@
+"""The perceptron (Rosenblatt 1958): z = Wx + b, the answer is the highest z, and only mistakes teach.
+
+    wrong answer a for the class c:   W_c ← W_c + x,  W_a ← W_a − x
+
+Averaged (Freund & Schapire 1999), it answers with the mean of all the weights it ever had, which forgets its last whims.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numba import njit
+
+from wenmai.data.examples import Examples
+from wenmai.models.linear import Scores, Weighting, epochs_in
+from wenmai.training.progress import Progress
+
+
+def perceptron(inputs, head, *, ngrams: int | None = None, weighting: Weighting = "tf-idf", min_documents: int = 1,
+               bias: bool = True, averaged: bool = True):  # fmt: skip
+    return Perceptron(Scores(inputs, head.classes, ngrams, weighting, min_documents), bias, averaged)
+
+
+class Perceptron:
+    has_probabilities = False
+
+    def __init__(self, z: Scores, bias: bool, averaged: bool):
+        self.z, self.bias, self.averaged = z, bias, averaged
+        self.state, self.load, self.parameters_count = z.state, z.load, z.parameters_count
+
+    def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None, *,
+              epochs: int = 10) -> Iterator[Progress]:  # fmt: skip
+        began = time.perf_counter()
+        rows, targets = self.z.learn_features(train.inputs), train.targets.astype(np.int64)
+        count = len(rows)
+
+        def one_pass(order, step=0) -> int:
+            return correct(rows.starts, rows.columns, rows.values, targets, order, weights, offsets, sums, sums_offsets,
+                           step, self.bias)  # fmt: skip
+
+        (weights, offsets), (sums, sums_offsets) = self.z.zeros(rows.width), self.z.zeros(rows.width)
+        epochs = epochs_in(minutes, epochs, count, one_pass)
+        (weights, offsets), (sums, sums_offsets) = self.z.zeros(rows.width), self.z.zeros(rows.width)
+        generator = np.random.default_rng(seed)
+        for epoch in range(epochs):
+            wrong, done = one_pass(generator.permutation(count), epoch * count), (epoch + 1) * count
+            if self.averaged:  # the mean of W after every step, from W and the sum of (step · change)
+                self.z.weights, self.z.offsets = weights - sums / done, offsets - sums_offsets / done
+            else:
+                self.z.weights, self.z.offsets = weights, offsets
+            score = judge() if judge else None
+            yield Progress(done, epochs * count, epoch + 1, wrong / count, 1.0, time.perf_counter() - began, score)
+
+    def outputs(self, inputs) -> np.ndarray:
+        """The scores z (N, C); they are no probabilities."""
+        return self.z(inputs)
+
+
+@njit(cache=True)
+def correct(starts, columns, values, targets, order, weights, offsets, sums, sums_offsets, step, bias):
+    """One pass of the perceptron: where the answer is wrong, add x to the right class and take it from the answer."""
+    classes, wrong = weights.shape[1], 0
+    z = np.empty(classes, np.float32)
+    for row in order:
+        z[:] = offsets
+        for k in range(starts[row], starts[row + 1]):
+            for c in range(classes):
+                z[c] += values[k] * weights[columns[k], c]
+        right, answer = targets[row], z.argmax()
+        if answer != right:
+            wrong += 1
+            for k in range(starts[row], starts[row + 1]):
+                weights[columns[k], right] += values[k]
+                weights[columns[k], answer] -= values[k]
+                sums[columns[k], right] += step * values[k]
+                sums[columns[k], answer] -= step * values[k]
+            if bias:
+                offsets[right] += 1
+                offsets[answer] -= 1
+                sums_offsets[right] += step
+                sums_offsets[answer] -= step
+        step += 1
+    return wrong

@@ -1,0 +1,352 @@
+"""Estimators: what scikit-learn asks of them, whatever users hold their data in, and what an import may cost."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+import wenmai
+from wenmai.catalog import RUNGS
+from wenmai.errors import Mistake
+from wenmai.estimator import Classifier
+
+ROOT = Path(__file__).parents[1]
+TEXTS = [f"{word} thing number {n}" for n in range(10) for word in ("a good", "the bad", "some odd")]
+LABELS = ["good", "bad", "odd"] * 10
+SMALL = {"hidden": 8, "embed": 8, "steps": 60, "validation": 0.0, "learning_rate": 0.03}
+
+
+def trained(rung="softmax", inputs=TEXTS, labels=LABELS, **options):
+    return Classifier(rung, **options).fit(inputs, labels)
+
+
+# scikit-learn
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_clone_keeps_every_option(rung):
+    known = Classifier(rung).get_params()
+    options = {"seed": 7, "lowercase": False, "validation": 0.2, "learning_rate": 0.5}
+    options |= {"hidden": 9} if "hidden" in known else {}
+    first = Classifier(rung, **options)
+    second = clone(first)
+    assert second is not first and second.get_params() == first.get_params() == known | options
+    assert not hasattr(second, "model_")
+
+
+def test_a_clone_learns_the_same():
+    first = trained("mlp", **SMALL)
+    second = clone(first).fit(TEXTS, LABELS)
+    np.testing.assert_array_equal(first.predict_proba(TEXTS), second.predict_proba(TEXTS))
+
+
+def test_get_and_set_params():
+    estimator = Classifier("gru", hidden=8)
+    assert estimator.get_params()["hidden"] == 8 and estimator.get_params()["layers"] == 1
+    assert estimator.set_params(hidden=16, epochs=2) is estimator
+    assert estimator.get_params()["hidden"] == 16 and estimator.get_params()["epochs"] == 2
+    assert repr(estimator) == "Classifier('gru', hidden=16, epochs=2)"
+    with pytest.raises(Mistake, match='unknown option "hiden"; did you mean hidden'):
+        estimator.set_params(hiden=3)
+    with pytest.raises(Mistake, match="hidden='wide': expected a whole number"):
+        estimator.set_params(hidden="wide")
+    assert estimator.set_params(rung="lstm").get_params()["rung"] == "lstm"
+
+
+def test_what_init_is_given_is_refused_by_fit_not_before():
+    Classifier("no-such-rung", nonsense=1).get_params()
+    with pytest.raises(Mistake, match='unknown rung "grru"; did you mean gru'):
+        trained("grru")
+
+
+def test_it_is_a_classifier_fitted_or_not():
+    estimator = Classifier("softmax")
+    assert is_classifier(estimator)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(estimator)
+    check_is_fitted(estimator.fit(TEXTS, LABELS))
+    for ask in ("predict", "predict_proba", "answers", "save"):
+        with pytest.raises(Mistake, match="has not been trained; call fit first"):
+            getattr(Classifier("softmax"), ask)(TEXTS)
+
+
+def test_pipelines():
+    reverse = FunctionTransformer(lambda texts: [text[::-1] for text in texts])
+    pipeline = make_pipeline(reverse, Classifier("softmax")).fit(TEXTS, LABELS)
+    assert pipeline.score(TEXTS, LABELS) == 1.0 and pipeline.predict(["a good one"]).tolist() == ["good"]
+    pipeline.set_params(classifier__epochs=3)
+    assert pipeline.get_params()["classifier__epochs"] == 3
+    numbers = np.random.default_rng(0).normal(np.repeat([[0.0], [5.0]], 20, 0), 1, (40, 3))
+    assert make_pipeline(StandardScaler(), Classifier("logistic")).fit(numbers, [0] * 20 + [1] * 20).score(numbers, [0] * 20 + [1] * 20) > 0.95
+
+
+@pytest.mark.parametrize("rung", ["softmax", "mlp"])
+def test_cross_validation(rung):
+    estimator = Classifier(rung, **(SMALL | {"hidden": 32, "dropout": 0.0} if rung == "mlp" else {}))
+    assert cross_val_score(estimator, TEXTS, LABELS, cv=3).tolist() == [1.0] * 3
+    assert cross_val_score(estimator, TEXTS, LABELS, cv=3, scoring="neg_log_loss").min() > -0.7
+    assert cross_val_predict(estimator, TEXTS, LABELS, cv=3).tolist() == LABELS
+
+
+def test_grid_search_over_lists_of_texts():
+    search = GridSearchCV(Classifier("softmax"), {"ngrams": [1, 2], "learning_rate": [0.0, 0.3]}, cv=3, error_score="raise")
+    search.fit(TEXTS, LABELS)
+    assert search.best_score_ == 1.0 and search.best_params_["learning_rate"] == 0.3
+    assert search.predict(["the bad one"]).tolist() == ["bad"]
+
+
+def test_grid_search_over_rungs():
+    search = GridSearchCV(Classifier("softmax", seed=3), {"rung": ["perceptron", "softmax", "cnn"]}, cv=3, error_score="raise")
+    assert search.fit(TEXTS, LABELS).best_score_ == 1.0
+    assert len(search.cv_results_["params"]) == 3 and np.isfinite(search.cv_results_["mean_test_score"]).all()
+    estimator = clone(Classifier("softmax", seed=3, ngrams=1)).set_params(rung="mlp")
+    assert estimator.get_params()["seed"] == 3
+    with pytest.raises(Mistake, match='unknown option "ngrams"'):  # which was asked for, and an mlp has none
+        estimator.fit(TEXTS, LABELS)
+
+
+# Answers
+
+
+@pytest.mark.parametrize("rung", [rung for rung in RUNGS if rung != "perceptron"])
+def test_probabilities_stand_in_the_order_of_the_classes(rung):
+    known = Classifier(rung).get_params()
+    estimator = trained(rung, **{name: value for name, value in SMALL.items() if name in known})
+    assert estimator.classes_.tolist() == ["bad", "good", "odd"]
+    probabilities = estimator.predict_proba(TEXTS)
+    assert probabilities.shape == (30, 3) and (probabilities >= 0).all()
+    np.testing.assert_allclose(probabilities.sum(1), 1, atol=1e-5)
+    assert estimator.classes_[probabilities.argmax(1)].tolist() == estimator.predict(TEXTS).tolist()
+    answers = estimator.answers(TEXTS)
+    assert [answer["label"] for answer in answers] == estimator.predict(TEXTS).tolist()
+    np.testing.assert_allclose([answer["probability"] for answer in answers], probabilities.max(1), atol=1e-5)
+
+
+def test_the_perceptron_has_no_probabilities():
+    estimator = trained("perceptron")
+    assert estimator.answers(["a good one"]) == [{"label": "good"}]
+    with pytest.raises(Mistake, match="perceptron answers without probabilities; for those, use logistic or softmax"):
+        estimator.predict_proba(TEXTS)
+
+
+def test_scores_are_those_of_scikit_learn():
+    from sklearn.metrics import accuracy_score, confusion_matrix, f1_score
+
+    generator = np.random.default_rng(0)
+    labels = generator.choice(["bad", "good", "odd"], 200, p=[0.7, 0.2, 0.1]).tolist()
+    texts = [f"{generator.choice(['x', label])} {generator.choice(['y', label])} z w" for label in labels]
+    estimator = trained("softmax", texts, labels, epochs=2)
+    answers = estimator.predict(texts)
+    scores = estimator.evaluate(texts, labels)
+    assert 0.3 < scores["accuracy"] < 1
+    assert scores == pytest.approx({"accuracy": accuracy_score(labels, answers), "macro_f1": f1_score(labels, answers, average="macro")})
+    assert estimator.score(texts, labels) == scores["accuracy"]
+    outputs = np.log(estimator.predict_proba(texts))
+    confusion = estimator.task_.confusion(outputs, estimator.task_.encode(labels))
+    assert confusion["counts"] == confusion_matrix(labels, answers).tolist() and confusion["classes"] == ["bad", "good", "odd"]
+    worst = estimator.task_.worst(outputs, estimator.task_.encode(labels), texts, most=5)
+    assert len(worst) == 5 and all(found["answer"] != found["expected"] for found in worst)
+
+
+# Whatever users hold their data in
+
+
+class Column:
+    """As a column or table of pandas or polars, whose iteration promises nothing."""
+
+    def __init__(self, values):
+        self.values = np.array(values, object)
+
+    def to_numpy(self):
+        return self.values
+
+    def __iter__(self):
+        return iter(["these", "are", "names"])
+
+    def __len__(self):
+        return len(self.values)
+
+
+@pytest.mark.parametrize("labels", [[1, 0, 2] * 10, np.array([1, 0, 2] * 10), [True, False, False] * 10, [1.5, -1.0, 3.0] * 10],
+                         ids=["ints", "array", "bools", "floats"])  # fmt: skip
+def test_labels_of_every_kind(labels, tmp_path):
+    estimator = trained(labels=labels)
+    assert estimator.predict(TEXTS).tolist() == list(labels)
+    assert estimator.score(TEXTS, labels) == 1.0
+    loaded = wenmai.load(estimator.save(tmp_path / "run"))
+    assert loaded.predict(TEXTS).tolist() == list(labels) and loaded.classes_.dtype == estimator.classes_.dtype
+
+
+@pytest.mark.parametrize("hold", [list, tuple, np.array, lambda values: np.array(values, object), Column, iter],
+                         ids=["list", "tuple", "array", "objects", "column", "iterator"])  # fmt: skip
+def test_texts_held_in_anything(hold):
+    wanted = trained()
+    estimator = trained(inputs=hold(TEXTS), labels=hold(LABELS))
+    np.testing.assert_array_equal(estimator.predict_proba(hold(TEXTS)), wanted.predict_proba(TEXTS))
+    assert estimator.score(hold(TEXTS), hold(LABELS)) == 1.0
+
+
+@pytest.mark.parametrize("hold", [list, np.array, lambda pairs: [list(pair) for pair in pairs], Column],
+                         ids=["tuples", "array", "lists", "column"])  # fmt: skip
+def test_pairs_held_in_anything(hold):
+    pairs = [("x y", "x y") if n % 2 else ("x y", "z w") for n in range(30)]
+    labels = ["same" if n % 2 else "other" for n in range(30)]
+    estimator = trained(inputs=hold(pairs), labels=labels)
+    assert estimator.inputs_.pairs and estimator.predict(hold(pairs)).tolist() == labels
+
+
+@pytest.mark.parametrize("hold", [np.array, list, lambda rows: [list(row) for row in rows], Column],
+                         ids=["array", "arrays", "lists", "column"])  # fmt: skip
+def test_numbers_held_in_anything(hold):
+    rows = np.random.default_rng(0).normal(np.repeat([[0.0], [5.0]], 15, 0), 1, (30, 3))
+    estimator = trained("logistic", hold(rows), [0] * 15 + [1] * 15)
+    assert estimator.inputs_.kind == "numbers" and estimator.score(hold(rows), [0] * 15 + [1] * 15) > 0.9
+
+
+def test_what_does_not_fit_the_model_is_refused():
+    texts, pairs = trained(), trained(inputs=[(text, "b") for text in TEXTS])
+    numbers = trained(inputs=np.arange(90.0).reshape(30, 3))
+    images = trained(inputs=np.random.default_rng(0).integers(0, 255, (30, 4, 4)))
+    for estimator, wrong, says in [
+        (texts, [3], "input 0: expected a text, found int"), (texts, [None], "expected a text, found NoneType"),
+        (texts, [("a", "b")], "expected a text, found tuple"), (texts, np.zeros((2, 3)), "expected a text"),
+        (pairs, ["a"], "reads pairs"), (pairs, [("a", "b", "c")], "reads pairs"), (pairs, [("a", 3)], "expected a text"),
+        (numbers, np.zeros((2, 4)), "expected rows of 3 numbers"), (numbers, ["a text"], "numbers"),
+        (numbers, [[1, 2, float("nan")]], "row 1, column 3: found nan"), (numbers, np.zeros(3), "expected rows of 3 numbers"),
+        (images, np.zeros((2, 5, 4)), r"expected images of shape \(4, 4\)"), (images, ["a text"], "images"),
+    ]:  # fmt: skip
+        with pytest.raises(Mistake, match=says):
+            estimator.predict(wrong)
+
+
+def test_what_cannot_be_learned_from_is_refused():
+    for inputs, labels, says in [
+        (TEXTS, LABELS[:-1], "found 30 inputs and 29 targets"), ([], [], "there are no rows"),
+        (TEXTS, ["a"] * 30, r"found one class only \(a\) in"), ([1, 2], ["a", "b"], "expected a text, found int"),
+        (np.full((30, 2), np.nan), LABELS, "found nan, expected a finite number"),
+    ]:  # fmt: skip
+        with pytest.raises(Mistake, match=says):
+            trained(inputs=inputs, labels=labels)
+    with pytest.raises(Mistake, match="the label 'new' was never in the training rows, which know bad, good, odd"):
+        trained().evaluate(["a text"], ["new"])
+    with pytest.raises(Mistake, match="the label 'new' was never in the training rows"):
+        Classifier("softmax").fit(TEXTS, LABELS, valid=(["x"], ["new"]))
+
+
+# Inputs by choice
+
+
+@pytest.mark.parametrize("rung", ["mlp", "cnn", "gru", "transformer"])
+def test_one_hot_vectors(rung, tmp_path):
+    known = Classifier(rung).get_params()
+    options = {name: value for name, value in (SMALL | {"width": 8}).items() if name in known}
+    estimator = trained(rung, embedding="one-hot", **options)
+    assert not any("table" in name for name in estimator.model_.input.state_dict())
+    assert estimator.score(TEXTS, LABELS) > 0.6
+    loaded = wenmai.load(estimator.save(tmp_path / "run"))
+    np.testing.assert_array_equal(loaded.predict_proba(TEXTS), estimator.predict_proba(TEXTS))
+
+
+@pytest.mark.parametrize("rung", ["mlp", "gru", "transformer"])
+def test_vectors_from_a_file(rung, tmp_path):
+    path = tmp_path / "vectors.txt"
+    path.write_text("good 1 0 0 0 0\nbad 0 1 0 0 0\nodd 0 0 1 0 0\nexcellent 1 0 0 0 0.1\n", encoding="utf-8")
+    known = Classifier(rung).get_params()
+    options = {name: value for name, value in (SMALL | {"width": 8, "dropout": 0.0}).items() if name in known}
+    estimator = trained(rung, embedding=str(path), **options)
+    table = estimator.model_.input.table.weight.detach().numpy()
+    tokens = estimator.inputs_.tokenizer.tokens
+    assert table.shape == (len(tokens), 5)
+    # Vectors are brought to one deviation, and all else about them is kept in the words that are in no text.
+    kept = table[tokens.index("excellent")]
+    np.testing.assert_allclose(kept / kept[0], [1, 0, 0, 0, 0.1], atol=1e-6)
+    assert table[tokens.index("good")][1:].any()  # a word of the texts was learned further
+    path.unlink()
+    loaded = wenmai.load(estimator.save(tmp_path / "run"))  # the weights hold the vectors; the file is not needed
+    np.testing.assert_array_equal(loaded.predict_proba(TEXTS), estimator.predict_proba(TEXTS))
+
+
+def test_texts_are_read_up_to_their_longest():
+    estimator = trained("gru", **SMALL, max_length=3)
+    start, whole = estimator.predict_proba(["a good thing"]), estimator.predict_proba(["a good thing number 1 bad bad bad"])
+    np.testing.assert_allclose(start, whole, atol=1e-6)
+
+
+def test_a_search_of_the_learning_rate_tries_three():
+    estimator = trained("mlp", hidden=8, embed=8, steps=30, search=True)
+    rates = [tried["learning_rate"] for tried in estimator.rates_tried_]
+    assert rates == pytest.approx([4e-3 / 3, 4e-3, 12e-3])
+    assert estimator.progress_[-1].steps == int(30 * 0.85)
+    again = trained("mlp", hidden=8, embed=8, steps=30, search=True)
+    np.testing.assert_array_equal(estimator.predict_proba(TEXTS), again.predict_proba(TEXTS))
+
+
+def test_an_old_run_is_replaced_and_other_folders_are_not(tmp_path):
+    first, second = trained("softmax"), trained("perceptron")
+    first.save(tmp_path / "run")
+    assert wenmai.load(second.save(tmp_path / "run")).rung == "perceptron"
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+    with pytest.raises(Mistake, match="holds something that is not a run; choose another --out"):
+        first.save(tmp_path / "mine")
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["mine", "run"]
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
+
+
+@pytest.mark.parametrize("rung", ["softmax", "mlp"])
+def test_half_characters_can_be_kept(rung, tmp_path):
+    texts = [f"{text} \ud800" for text in TEXTS]
+    for tokenizer in ("words", "characters"):
+        estimator = trained(rung, texts, [f"{label}\udfff" for label in LABELS], tokenizer=tokenizer, epochs=1)
+        loaded = wenmai.load(estimator.save(tmp_path / tokenizer))
+        np.testing.assert_array_equal(loaded.predict_proba(texts), estimator.predict_proba(texts))
+        assert loaded.classes_.tolist() == estimator.classes_.tolist()
+
+
+# What an import may cost, and which way it may point
+
+
+def python(*arguments):
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True).stdout
+
+
+HEAVY = "{'torch', 'sklearn', 'numba', 'numpy', 'matplotlib', 'tokenizers'}"
+
+
+def test_import_wenmai_loads_nothing_heavy():
+    assert python("-c", f"import sys, wenmai; print(sorted({HEAVY} & set(sys.modules)))").strip() == "[]"
+    assert python("-c", "import sys, wenmai; dir(wenmai), wenmai.Mistake; print('torch' in sys.modules)").strip() == "False"
+    assert python("-c", "import sys, wenmai; wenmai.Classifier; print('sklearn' in sys.modules)").strip() == "False"
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        wenmai.nonsense  # noqa: B018
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["train", "--help"], ["compare", "--help"]])
+def test_help_loads_nothing_heavy(arguments):
+    script = f"""
+import sys
+sys.argv = ["wenmai", *{arguments}]
+from wenmai.cli import main
+try:
+    main()
+except SystemExit:
+    pass
+print(sorted({HEAVY} & set(sys.modules)))
+"""
+    shown = python("-c", script).splitlines()
+    assert shown[-1] == "[]" and "Usage: wenmai" in "".join(shown)
+
+
+def test_imports_point_one_way():
+    found = subprocess.run([Path(sys.executable).with_name("lint-imports"), "--no-cache"], cwd=ROOT, capture_output=True, text=True)
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert "0 broken" in found.stdout
