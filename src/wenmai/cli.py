@@ -184,6 +184,7 @@ def compare(
     from wenmai.data.dataset import open_dataset
     from wenmai.evaluation import compare as comparing
     from wenmai.evaluation import report as reporting
+    from wenmai.evaluation.leaderboard import leaderboard
     from wenmai.evaluation.terminal import bars, console
 
     opened = open_dataset(source, TASKS, task or None, columns_from(columns), valid, test, seed, unseen)
@@ -195,7 +196,7 @@ def compare(
     written = reporting.write(report, folder)
     lang = language()
     if not as_json:
-        console.print(reporting.leaderboard(report, lang, console.width))
+        console.print(leaderboard(report, lang, console.width))
         if report["recommendation"]:
             console.print(report["recommendation"]["reason_zh" if lang == "zh" else "reason"])
         console.print(("报告：" if lang == "zh" else "Report: ") + str(next(path for path in written if path.suffix == ".html")))

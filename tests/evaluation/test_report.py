@@ -14,7 +14,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from wenmai.evaluation import pictures
-from wenmai.evaluation.report import leaderboard, write
+from wenmai.evaluation.leaderboard import leaderboard
+from wenmai.evaluation.report import write
 
 HOSTILE = [
     "<script>alert(1)</script>",

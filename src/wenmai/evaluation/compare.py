@@ -190,14 +190,26 @@ def summary(data: Dataset, rows: list[dict], outputs: dict, minutes: float, seed
     notes = list(data.notes)
     for row in rows:
         notes += [note for note in row.pop("notes", []) if note not in notes]
+    notes_zh = list(notes)
+    rising = ", ".join(row["rung"] for row in rows if still_rising(row.get("curve", []), sign))
+    if rising:
+        notes.append(f"Still improving when the budget ended, so that more --minutes would raise them: {rising}.")
+        notes_zh.append(f"预算用完时仍在进步，增加 --minutes 还会更好：{rising}。")
     classes = next((row["confusion"]["classes"] for row in rows if row.get("confusion")), None)
     return {
         "wenmai": wenmai.__version__, "data": data.name, "task": data.task.name, "metric": metric,
         "higher_is_better": data.task.higher_is_better, "minutes": minutes, "seed": seed, "seeds": seeds, "device": device,
         "machine": f"{processor()}, {os.cpu_count()} cores", "created": datetime.now().isoformat(timespec="seconds"),
         "rows": {"train": len(data.train), "valid": len(data.valid), "test": len(data.test)}, "classes": classes,
-        "notes": notes, "rungs": rows, "recommendation": recommend(rows, outputs, metric, sign),
+        "notes": notes, "notes_zh": notes_zh, "rungs": rows, "recommendation": recommend(rows, outputs, metric, sign),
     }  # fmt: skip
+
+
+def still_rising(curve: list[dict], sign: int) -> bool:
+    """Whether the last quarter of training brought the validation score more than a hundredth further."""
+    scores = [sign * point["score"] for point in curve if point["score"] is not None]
+    quarter = -(-len(scores) // 4)
+    return len(scores) > 4 and max(scores[-quarter:]) - max(scores[:-quarter]) > 0.01 * abs(max(scores))
 
 
 def recommend(rows: list[dict], outputs: dict[str, np.ndarray], metric: str, sign: int) -> dict | None:
@@ -215,11 +227,11 @@ def recommend(rows: list[dict], outputs: dict[str, np.ndarray], metric: str, sig
         beaten = len(able) - count
         reason = (f"{chosen} has the best {name} ({score:.3f}) and is the smallest ({size}) of the {count} rungs that cannot be "
                   f"told from it; {beaten} are worse beyond chance.")  # fmt: skip
-        reason_zh = f"{chosen} 的{zh}最高（{score:.3f}），在与它难分高下的 {count} 级中体积最小（{size}）；其余 {beaten} 级确实更差。"
+        reason_zh = f"{chosen} 的{zh}最高（{score:.3f}），在与它难分高下的 {count} 级中体积最小（{size}）；其余 {beaten} 级更差。"
     else:
         low, high = worse_by(outputs[leader], outputs[chosen])
-        reason = (f"{chosen} ({name} {score:.3f}, {size}) is the smallest of the {count} rungs that cannot be told from the best, "
-                  f"{leader} ({top:.3f}): the difference lies between {low:+.3f} and {high:+.3f} (95%).")  # fmt: skip
+        reason = (f"{chosen} ({name} {score:.3f}, {size}) is the smallest of the {count} rungs that cannot be told from the "
+                  f"best, {leader} ({top:.3f}): the difference lies between {low:+.3f} and {high:+.3f} (95%).")  # fmt: skip
         reason_zh = (f"{chosen}（{zh} {score:.3f}，{size}）是与最佳的 {leader}（{top:.3f}）难分高下的 {count} 级中体积最小的："
                      f"两者之差在 {low:+.3f} 与 {high:+.3f} 之间（95%）。")  # fmt: skip
     return {"rung": chosen, "reason": reason, "reason_zh": reason_zh}

@@ -77,8 +77,8 @@ def data_set(data: Dataset, lang: str) -> Overview:
         about = {"inputs": f"{'images' if inputs.ndim > 2 else 'numbers'} {' × '.join(map(str, inputs.shape[1:]))}"}
     else:
         lengths = np.array([sum(map(len, text)) if isinstance(text, tuple) else len(text) for text in inputs])
-        about = {"inputs": "pairs of texts" if isinstance(inputs[0], tuple) else "texts",
-                 "characters": {"shortest": int(lengths.min()), "median": int(np.median(lengths)), "longest": int(lengths.max())}}  # fmt: skip
+        spread = {"shortest": int(lengths.min()), "median": int(np.median(lengths)), "longest": int(lengths.max())}
+        about = {"inputs": "pairs of texts" if isinstance(inputs[0], tuple) else "texts", "characters": spread}
     table = grid(lang, "class", "rows", "share")
     for label, count in counts[:30]:
         table.add_row(str(label), f"{count:,}", f"{count / len(targets):.1%}")

@@ -14,7 +14,7 @@ from wenmai.data.batches import Batch
 from wenmai.layers.dropout import Dropout
 
 
-def embed(inputs, width: int, dropout: float = 0.0, exact: bool = False, patch: int | None = None, scale: float = 1.0) -> nn.Module:
+def embed(inputs, width: int, dropout: float = 0.0, exact=False, patch: int | None = None, scale: float = 1.0) -> nn.Module:
     """The input layer for these inputs; its `width` is what comes out. One-hot and pretrained vectors bring a width of
     their own, which `exact` brings to the one asked for; `scale` multiplies what was looked up."""
     if inputs.kind == "tokens":

@@ -79,7 +79,7 @@ class Classify:
         if len(strange):
             row = int(strange[0])
             known = ", ".join(map(str, self.classes[:8])) + (", …" if len(self.classes) > 8 else "")
-            raise Mistake(f"{where(row)}: the label {targets.tolist()[row]!r} was never in the training rows, which know {known}.")
+            raise Mistake(f"{where(row)}: the label {targets.tolist()[row]!r} is not among the trained ones: {known}.")
         return at
 
     def head(self) -> OneOf:
