@@ -23,7 +23,7 @@ MEASURES = {"tokens": Measure("real tokens a second", "more")}
 WARM_UP = 4  # steps
 SENTENCES = 32  # a batch of the peers
 CONTESTANTS = ("wenmai, bf16, lazy-adamw", "wenmai, bf16, adamw", "wenmai, float32, lazy-adamw", "wenmai, float32, adamw",
-               "torch loop, bf16", "torch loop, float32", "trainer, bf16", "trainer, float32")  # fmt: skip
+               "torch loop, bf16", "torch loop, float32", "trainer, bf16", "trainer, bf16, eager", "trainer, float32")  # fmt: skip
 
 
 class Clock:
@@ -156,12 +156,13 @@ def trainer(corpus, shape, wanted, options):
     )
 
     transformers.logging.set_verbosity_error()
-    (layers, width, heads), (precision,) = shape, options.variant
+    (layers, width, heads), (precision, *attention) = shape, options.variant
     texts, labels, vocabulary = encoded(corpus)
     rows = [{"text": text, "label": label} for text, label in zip(texts, labels)]
     config = BertConfig(
         vocab_size=vocabulary, hidden_size=width, num_hidden_layers=layers, num_attention_heads=heads,
         intermediate_size=4 * width, hidden_dropout_prob=0.1, attention_probs_dropout_prob=options.attention_dropout,
+        attn_implementation=attention[0] if attention else None,
     )  # fmt: skip
     folder = tempfile.TemporaryDirectory()  # never written to; the Trainer wants one
 

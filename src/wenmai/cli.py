@@ -93,9 +93,13 @@ def train(
     from wenmai.data.dataset import open_dataset
     from wenmai.estimator import ESTIMATORS
     from wenmai.evaluation.terminal import bars
+    from wenmai.training import run_folder
 
     opened = open_dataset(source, TASKS, task or None, columns_from(columns), valid or None, test or None, seed, unseen)
     rung_named(rung, opened.task.name)
+    opened.check()
+    folder = out or Path("runs") / f"{opened.name.replace(':', '-')}-{rung}"
+    run_folder.check_place(folder)
     options = settings_from(settings) | {"seed": seed, "device": device} | ({"minutes": minutes} if minutes else {})
     estimator = ESTIMATORS[opened.task.name](rung, **options)
     began = time.perf_counter()
@@ -106,8 +110,7 @@ def train(
     seconds = time.perf_counter() - began
     parts = {"valid": opened.valid, "test": opened.test}
     scores = {name: estimator.evaluate(*part.pair, part.where) for name, part in parts.items() if part}
-    folder = estimator.save(out or Path("runs") / f"{opened.name.replace(':', '-')}-{rung}", data=source,
-                            fingerprint=opened.fingerprint(), scores=scores, seconds=seconds)  # fmt: skip
+    estimator.save(folder, data=source, fingerprint=opened.fingerprint(), scores=scores, seconds=seconds)
     for note in opened.notes + estimator.notes_:
         say(note)
     result = {"run": str(folder), "task": opened.task.name, "rung": rung, "scores": scores, "seconds": round(seconds, 2)}
@@ -189,7 +192,9 @@ def compare(
 
     opened = open_dataset(source, TASKS, task or None, columns_from(columns), valid, test, seed, unseen)
     names = [rung_named(name, opened.task.name).name for name in only.split(",")] if only else None
+    opened.check()
     folder = Path(out or Path("reports") / opened.name.replace(":", "-"))
+    folder.mkdir(parents=True, exist_ok=True)
     steps = comparing.compare(opened, minutes, names, seed, seeds, device, tuple(with_), settings_from(settings))
     with bars() as draw:
         report = draw.through(steps)

@@ -224,9 +224,11 @@ ESTIMATORS = {cls.task_name: cls for cls in (Classifier,)}
 def load(run: str | Path, device: str = "auto") -> Estimator:
     """The estimator of a run folder, answering as it did when it was saved."""
     saved = run_folder.read(Path(run))
-    estimator = ESTIMATORS[saved.about["task"]["name"]](saved.about["rung"], **saved.about["options"])
-    estimator.task_ = TASKS[estimator.task_name].from_json(saved.about["task"])
-    estimator.inputs_ = kinds_of_input.from_json(saved.inputs)
+    with run_folder.understood(saved.path / "run.json"):
+        estimator = ESTIMATORS[saved.about["task"]["name"]](saved.about["rung"], **saved.about["options"])
+        estimator.task_ = TASKS[estimator.task_name].from_json(saved.about["task"])
+    with run_folder.understood(saved.path / "inputs.json"):
+        estimator.inputs_ = kinds_of_input.from_json(saved.inputs)
     estimator.device_, estimator.notes_, estimator.progress_ = device_named(device), [], saved.progress
     given = sort_out(estimator.options, estimator._owners())
     estimator._build(given["rung"], seed=0)  # whose first weights the saved ones replace

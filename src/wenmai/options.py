@@ -11,6 +11,9 @@ from collections.abc import Callable
 from wenmai.errors import Mistake, unknown
 
 
+SHARES = ("dropout", "validation", "warmup")
+
+
 def accepted(function: Callable) -> dict[str, inspect.Parameter]:
     """The keyword-only options of a function, with their types resolved."""
     hints = typing.get_type_hints(function.__init__ if inspect.isclass(function) else function)
@@ -75,7 +78,7 @@ def in_range(option: inspect.Parameter, value):
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return value
     least = 1 if isinstance(value, int) and option.default not in (0, None) else 0
-    if not math.isfinite(value) or value < least or ("dropout" in option.name and value >= 1):
-        most = " and below 1" if "dropout" in option.name else ""
+    if not math.isfinite(value) or value < least or (option.name in SHARES and value >= 1):
+        most = " and below 1" if option.name in SHARES else ""
         raise Mistake(f"{option.name}={value}: expected at least {least}{most}; the default is {option.default}.")
     return value

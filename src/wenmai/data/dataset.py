@@ -48,6 +48,14 @@ class Dataset:
     test: Part | None
     notes: list[str] = field(default_factory=list)
 
+    def check(self) -> None:
+        """Before any training: there are classes to learn, and the held-out parts hold no others."""
+        task = self.task()
+        task.learn(self.train.targets)
+        for part in (self.valid, self.test):
+            if part is not None:
+                task.encode(part.targets, part.where)
+
     def fingerprint(self) -> str:
         """Changes when a row of the training part does."""
         digest = hashlib.blake2b(digest_size=16)
@@ -96,6 +104,8 @@ def open_dataset(
         notes.append(f"{repeated} rows repeat the input of another; equal inputs stay on one side of every split")
     for name, part in given.items():
         leaked = np.zeros(0, bool) if part is None else shared(whole.inputs, part.inputs)
+        if leaked.any() and leaked.all() and unseen:
+            raise Mistake(f"{part.source}: every input of the {name} rows stands in the training rows too; give other rows.")
         if leaked.any() and unseen:
             given[name] = part.take(np.flatnonzero(~leaked))
             notes.append(f"{leaked.sum()} of the {len(part)} {name} rows dropped: their inputs stand in the training rows too")

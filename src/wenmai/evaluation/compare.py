@@ -19,8 +19,8 @@ import wenmai
 from wenmai.catalog import RUNGS, rungs_for
 from wenmai.data.dataset import Dataset, Part
 from wenmai.data.examples import Examples
-from wenmai.errors import Mistake
-from wenmai.estimator import ESTIMATORS, Estimator, accepted, load
+from wenmai.errors import Mistake, unknown
+from wenmai.estimator import ESTIMATORS, Estimator, accepted, device_named, load
 from wenmai.training.progress import Progress
 
 SIZES = {0.1: 0.15, 0.3: 0.3}  # share of the rows → length of the training on them, compared with all rows
@@ -35,6 +35,11 @@ def compare(
     if data.test is None or data.valid is None:
         raise Mistake("compare needs a valid and a test part: give files or shares for both.")
     names = rungs or [rung.name for rung in rungs_for(data.task.name)]
+    device_named(device)
+    known = {option for name in names for option in ESTIMATORS[data.task.name](name).get_params()}
+    for option in options or {}:  # a rung that lacks it goes without
+        if option not in known:
+            raise unknown("option", option, known)
     yield names[0], "compiling", None
     compile_kernels(data)
     rows, outputs, end = [], {}, time.perf_counter() + minutes * 60

@@ -38,4 +38,8 @@ def bars():
     columns = (TextColumn("{task.description:>14}"), BarColumn(24), TextColumn("{task.fields[score]:>6}"),
                TimeElapsedColumn(), TextColumn("{task.fields[stage]}"))  # fmt: skip
     with Progress(*columns, console=Console(stderr=True)) as progress:
-        yield Bars(progress)
+        try:
+            yield Bars(progress)
+        except BaseException:
+            progress.live.transient = True  # what went wrong is said alone
+            raise

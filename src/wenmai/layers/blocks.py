@@ -26,7 +26,7 @@ class Block(nn.Module):
         self.dropout, self.bend, self.prenorm = Dropout(dropout), BENDS[bend], prenorm
 
     def mlp(self, x: Tensor) -> Tensor:
-        return self.narrow(self.dropout(self.bend(self.widen(x))))
+        return self.narrow(self.bend(self.widen(x)))
 
     def forward(self, x: Tensor, allowed: Tensor | None, trace: Trace | None = None, name: str = "") -> Tensor:
         if self.prenorm:

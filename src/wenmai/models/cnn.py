@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from wenmai.errors import Mistake
 from wenmai.layers.dropout import Dropout
 from wenmai.layers.embedding import embed as input_layer
 from wenmai.layers.embedding import ones, pixels
@@ -22,8 +23,15 @@ def cnn(inputs, head, *, embed: int = 64, filters: int = 64, widths: str = "2,3,
         body = ImageFilters(inputs, stages)
         return Network(Picture(inputs), body, head(body.width, "mean", dropout))
     first = input_layer(inputs, embed, dropout)
-    body = TextFilters(first.width, filters, [int(width) for width in widths.split(",")], layers, dropout)
+    body = TextFilters(first.width, filters, sizes(widths), layers, dropout)
     return Network(first, body, head(body.width, "max", dropout))
+
+
+def sizes(widths: str) -> list[int]:
+    parts = [part.strip() for part in widths.split(",")]
+    if not all(part.isdecimal() and int(part) for part in parts):
+        raise Mistake(f"widths={widths!r}: expected whole numbers from 1 on with commas between them, as in 2,3,4.")
+    return [int(part) for part in parts]
 
 
 class TextFilters(nn.Module):

@@ -26,9 +26,8 @@ def transformer(inputs, head, *, width: int = 128, heads: int = 4, layers: int =
                 norm: Literal["pre", "post"] = "pre", patch: int = 4,
                 pooling: Literal["mean", "max", "first"] = "mean", dropout: float = 0.1):  # fmt: skip
     if width % heads:
-        raise Mistake(
-            f"width={width} cannot be shared by heads={heads}: expected a multiple; try width={width // heads * heads}."
-        )
+        fitting = max(1, width // heads) * heads
+        raise Mistake(f"width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.")
     longest = inputs.longest if inputs.kind == "tokens" else 4096
     body = Encoder(width, heads, layers, feed_forward or 2 * width, positions, bend, norm == "pre", longest, dropout)
     return Network(input_layer(inputs, width, exact=True, patch=patch, scale=sqrt(width)), body, head(width, pooling, dropout))

@@ -14,6 +14,7 @@ import json
 import os
 import shutil
 import tempfile
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -39,7 +40,7 @@ def save(estimator, folder: Path, more: dict) -> Path:
     from safetensors.numpy import save_file as save_arrays
     from safetensors.torch import save_file as save_tensors
 
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    check_place(folder)
     part = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
     about = {"format": FORMAT, "wenmai": __version__, "rung": estimator.rung, "options": estimator.options,
              "task": estimator.task_.to_json(), **more}  # fmt: skip
@@ -60,13 +61,19 @@ def save(estimator, folder: Path, more: dict) -> Path:
     return folder
 
 
+def check_place(folder: Path) -> None:
+    """A run can be written there: asked before training too, lest its work be lost."""
+    if folder.exists() and not folder.is_dir():
+        raise Mistake(f"{folder} is a file, where a run folder is to be written; choose another --out.")
+    if folder.exists() and any(folder.iterdir()) and not (folder / "run.json").exists():
+        raise Mistake(f"{folder} holds something that is not a run; choose another --out.")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+
+
 def replace(part: Path, folder: Path) -> None:
     """Put `part` in the place of `folder`; an older run there is moved away first and removed last."""
     old = None
     if folder.exists():
-        if any(folder.iterdir()) and not (folder / "run.json").exists():
-            shutil.rmtree(part)
-            raise Mistake(f"{folder} holds something that is not a run; choose another --out.")
         old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.old."))
         folder.rename(old / "run")
     part.rename(folder)
@@ -92,26 +99,29 @@ def plain(value):
 def read(folder: Path) -> SavedRun:
     if not (folder / "run.json").is_file():
         raise Mistake(f"{folder} is not a run folder (it has no run.json); wenmai train makes one.")
-    about = read_json(folder / "run.json")
-    if about.get("format") != FORMAT:
-        raise Mistake(f"{folder / 'run.json'}: format {about.get('format')!r}, expected {FORMAT}; use the wenmai that made it.")
-    inputs = read_json(folder / "inputs.json")
-    progress = [Progress(**json.loads(line)) for line in read_text(folder / "progress.jsonl").splitlines()]
+    with understood(folder / "run.json") as path:
+        about = json.loads(path.read_text(encoding="utf-8"))
+        if about.get("format") != FORMAT:
+            raise Mistake(f"{path}: format {about.get('format')!r}, expected {FORMAT}; use the wenmai that made it.")
+    with understood(folder / "inputs.json") as path:
+        inputs = json.loads(path.read_text(encoding="utf-8"))
+    with understood(folder / "progress.jsonl") as path:
+        progress = [Progress(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
     return SavedRun(folder, about, inputs, progress)
 
 
-def read_text(path: Path) -> str:
+@contextmanager
+def understood(path: Path):
+    """Inside, whatever is wrong comes of what this file holds, and is said so."""
     try:
-        return path.read_text(encoding="utf-8")
+        yield path
+    except Mistake:
+        raise
     except FileNotFoundError:
         raise Mistake(f"{path} is missing: the run folder is damaged; train it again.") from None
-
-
-def read_json(path: Path) -> dict:
-    try:
-        return json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise Mistake(f"{path}, line {error.lineno}: {error.msg}; the run folder is damaged, train it again.") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        what = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise Mistake(f"{path} is not as it was written ({what}): the run folder is damaged; train it again.") from None
 
 
 def load_weights(model, saved: SavedRun, device: str) -> None:
