@@ -88,7 +88,7 @@ MISTAKES = [
     ("train softmax header.csv", ["header.csv", "a header and no rows"]),
     ("train softmax one.csv", ["found one class only (pos)", "at least two"]),
     ("compare one.csv --minutes 0.02", ["found one class only (pos)"]),
-    ("train softmax unnamed.csv", ["unnamed.csv", "sentence, topic", "--columns text=sentence,label=topic"]),
+    ("train softmax unnamed.csv", ["unnamed.csv", "the columns 0, 1", "--columns text=0,label=1"]),
     ("train softmax no-label.csv", ["no-label.csv", "text, topic", "--columns"]),
     ("train softmax no-label.csv --task classify", ["no-label.csv has no column label", "text, topic"]),
     ("train softmax only.csv", ["only.csv has only the column label"]),

@@ -105,7 +105,8 @@ class Numbers:
     @classmethod
     def learn(cls, values) -> Numbers:
         values = np.asarray(values, np.float64)
-        deviation = values.std(0)
+        with np.errstate(invalid="ignore"):  # what is not finite is refused by encode, which knows where it stands
+            deviation = values.std(0)
         return cls(values.mean(0), np.where(deviation > 0, deviation, 1.0))
 
     def encode(self, values) -> np.ndarray:

@@ -40,6 +40,6 @@ def bars():
     with Progress(*columns, console=Console(stderr=True)) as progress:
         try:
             yield Bars(progress)
-        except BaseException:
-            progress.live.transient = True  # what went wrong is said alone
+        except BaseException:  # what went wrong is said alone
+            progress.live.transient, progress.console.quiet = True, not progress.console.is_interactive
             raise

@@ -105,8 +105,9 @@ def train(
 
 
 def suited_batch(total: int) -> int:
-    """About 100 updates an epoch, with 512 to 8192 tokens each: small data needs many steps, large data large ones."""
-    return min(8192, max(512, total // 100))
+    """About 100 updates an epoch, with 512 to 8192 tokens each, or 20 where there is too little for that: small data needs
+    many steps, large data large ones."""
+    return max(32, min(512, total // 20), min(8192, total // 100))
 
 
 def bf16_pays(network: Network, device: str) -> bool:
