@@ -41,7 +41,7 @@ ROWS = {
     "chnsenticorp-softmax": (0.900, f"softmax {SENTI} --set ngrams=2 --set decay=1"),
     "chnsenticorp-softmax-triples": (0.906, f"softmax {SENTI} --set decay=1"),
     "thucnews-softmax": (0.860, f"softmax {TITLES}"),
-    "thucnews-cnn": (0.820, f"cnn {TITLES} {OFTEN} --set dropout=0.5 --set filters=100 --set embed=128 --set learning_rate=0.003"),
+    "thucnews-cnn": (0.820, f"cnn {TITLES} {OFTEN} --set dropout=0.5 --set filters=100 --set embed=128 --set learning_rate=3e-3"),
     "mnist-softmax": (0.920, f"softmax {MNIST}"),
     "mnist-mlp": (0.983, f"mlp {MNIST} --set hidden=1024 --set layers=2 --set epochs=30 --set learning_rate=0.001"),
     "mnist-cnn": (0.993, f"cnn {MNIST} --set epochs=20"),

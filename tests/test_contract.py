@@ -24,7 +24,8 @@ from wenmai.training import loop
 LABELS = ["cold", "green", "loud"]
 WORDS = {"cold": "ice snow frost", "green": "leaf grass moss", "loud": "drum horn bell"}
 SMALL = {
-    "hidden": 8, "embed": 8, "width": 8, "heads": 2, "filters": 4, "widths": "2,3", "stages": 1, "patch": 2, "steps": 5, "epochs": 2,
+    "hidden": 8, "embed": 8, "width": 8, "heads": 2, "filters": 4, "widths": "2,3", "stages": 1, "patch": 2,
+    "steps": 5, "epochs": 2,
 }  # fmt: skip
 LONG = 80  # tokens of the longest text that a short one shares its batch with
 

@@ -85,7 +85,8 @@ def test_pipelines():
     pipeline.set_params(classifier__epochs=3)
     assert pipeline.get_params()["classifier__epochs"] == 3
     numbers = np.random.default_rng(0).normal(np.repeat([[0.0], [5.0]], 20, 0), 1, (40, 3))
-    assert make_pipeline(StandardScaler(), Classifier("logistic")).fit(numbers, [0] * 20 + [1] * 20).score(numbers, [0] * 20 + [1] * 20) > 0.95
+    labels = [0] * 20 + [1] * 20
+    assert make_pipeline(StandardScaler(), Classifier("logistic")).fit(numbers, labels).score(numbers, labels) > 0.95
 
 
 @pytest.mark.parametrize("rung", ["softmax", "mlp"])
@@ -147,7 +148,8 @@ def test_scores_are_those_of_scikit_learn():
     answers = estimator.predict(texts)
     scores = estimator.evaluate(texts, labels)
     assert 0.3 < scores["accuracy"] < 1
-    assert scores == pytest.approx({"accuracy": accuracy_score(labels, answers), "macro_f1": f1_score(labels, answers, average="macro")})
+    theirs = {"accuracy": accuracy_score(labels, answers), "macro_f1": f1_score(labels, answers, average="macro")}
+    assert scores == pytest.approx(theirs)
     assert estimator.score(texts, labels) == scores["accuracy"]
     outputs = np.log(estimator.predict_proba(texts))
     confusion = estimator.task_.confusion(outputs, estimator.task_.encode(labels))
@@ -347,6 +349,7 @@ print(sorted({HEAVY} & set(sys.modules)))
 
 
 def test_imports_point_one_way():
-    found = subprocess.run([Path(sys.executable).with_name("lint-imports"), "--no-cache"], cwd=ROOT, capture_output=True, text=True)
+    command = [Path(sys.executable).with_name("lint-imports"), "--no-cache"]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert found.returncode == 0, found.stdout + found.stderr
     assert "0 broken" in found.stdout

@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 from wenmai.errors import Mistake, unknown
 
-
 SHARES = ("dropout", "validation", "warmup")
 
 

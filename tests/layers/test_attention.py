@@ -58,7 +58,7 @@ def test_without_the_root_the_scores_are_plain():
     (ours, _), (x, mask) = both(), a_batch()
     plain = MultiHeadAttention(E, A, scaled=False)
     plain.load_state_dict(ours.state_dict())
-    q, k, v = plain.query_key_value(x).chunk(3, -1)
+    q, k, _ = plain.query_key_value(x).chunk(3, -1)
     for head in range(A):
         part = slice(head * E // A, (head + 1) * E // A)
         scores = (q[..., part] @ k[..., part].mT).masked_fill(~mask[:, None, :], -math.inf)
