@@ -80,12 +80,11 @@ def iris(seeds: int) -> None:
 
     from wenmai import Classifier
 
-    table = load_iris()
-    scores = [
-        cross_val_score(Classifier("logistic", epochs=1000, learning_rate=3.0, decay=0.0, validation=0.0, seed=seed), table.data, table.target,
-                        cv=StratifiedKFold(5, shuffle=True, random_state=seed)).mean()
-        for seed in range(seeds)
-    ]  # fmt: skip
+    table, scores = load_iris(), []
+    for seed in range(seeds):
+        model = Classifier("logistic", epochs=1000, learning_rate=3.0, decay=0.0, validation=0.0, seed=seed)
+        folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+        scores.append(cross_val_score(model, table.data, table.target, cv=folds).mean())
     median = statistics.median(scores)
     told = ", ".join(f"{score:.4f}" for score in scores)
     print(f"iris-logistic, 5 folds: {median:.4f} (at least 0.95: {'yes' if median >= 0.95 else 'NO'}), seeds {told}")

@@ -230,13 +230,13 @@ def test_rungs(wenmai_cli, monkeypatch):
 @pytest.fixture
 def compared(wenmai_cli, topics):
     def compare(*more, rungs="softmax,mlp"):
-        return wenmai_cli("compare", topics, "--minutes", "0.05", "--rungs", rungs, *TINY, *more)
+        return wenmai_cli("compare", topics, "--minutes", "0.05", "--rungs", rungs, *more)
 
     return compare
 
 
 def test_compare(compared, wenmai_cli, run, tmp_path):
-    found = last_json(compared("--with", run, "--json"))
+    found = last_json(compared("--with", run, *TINY, "--json"))
     assert set(found) >= {"rungs", "recommendation", "task", "data"} and found["task"] == "classify"
     assert {row["rung"] for row in found["rungs"]} == {"softmax", "mlp", "run"}
     for row in found["rungs"]:

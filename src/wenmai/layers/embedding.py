@@ -48,7 +48,9 @@ class TokenEmbedding(nn.Module):
             self.table = nn.Embedding.from_pretrained(table, freeze=False, padding_idx=0, sparse=True)
         self.project = nn.Linear(self.width, wanted) if exact and self.width != wanted else nn.Identity()
         self.width = wanted if exact else self.width
-        self.segment = nn.Embedding(2, self.width) if inputs.pairs else None
+        self.segment = None
+        if inputs.pairs:  # as small as the words, or which text it is would drown what it says
+            self.segment = nn.Embedding.from_pretrained(torch.randn(2, self.width) * 0.1, freeze=False)
         self.dropout = Dropout(dropout)
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
