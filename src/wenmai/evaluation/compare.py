@@ -21,6 +21,7 @@ from wenmai.data.dataset import Dataset, Part
 from wenmai.data.examples import Examples
 from wenmai.errors import Mistake, unknown
 from wenmai.estimator import ESTIMATORS, Estimator, accepted, device_named, load
+from wenmai.evaluation.leaderboard import size as size_of
 from wenmai.training.progress import Progress
 
 SIZES = {0.1: 0.15, 0.3: 0.3}  # share of the rows → length of the training on them, compared with all rows
@@ -226,7 +227,7 @@ def recommend(rows: list[dict], outputs: dict[str, np.ndarray], metric: str, sig
     level = [row for row in able if sign * worse_by(outputs[best["rung"]], outputs[row["rung"]])[0] <= 0]
     choice = min(level, key=lambda row: row["bytes"])
     score, top = choice["scores"]["test"][metric], best["scores"]["test"][metric]
-    name, zh, size, count = metric.replace("_", " "), ZH.get(metric, metric), f"{choice['bytes'] / 1e6:.1f} MB", len(level)
+    name, zh, size, count = metric.replace("_", " "), ZH.get(metric, metric), size_of(choice["bytes"]), len(level)
     chosen, leader = choice["rung"], best["rung"]
     if choice is best:
         beaten = len(able) - count

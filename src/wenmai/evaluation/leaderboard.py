@@ -76,7 +76,7 @@ def columns(report: dict) -> list[Column]:
     found += [metric(name) for name in list(others)[:2]]  # more than two would leave no room for the costs
     found += [
         column(WORDS["parameters"], lambda rung: rung.get("parameters"), compact),
-        column(WORDS["bytes"], lambda rung: rung.get("bytes"), _bytes),
+        column(WORDS["bytes"], lambda rung: rung.get("bytes"), size),
         column(WORDS["seconds"], lambda rung: rung.get("seconds"), lambda x: "–" if finite(x) is None else f"{x:,.1f}"),
         column(WORDS["speed"], lambda rung: rung.get("predictions_per_second"), compact),
         column(WORDS["p50"], lambda rung: (rung.get("latency_ms") or {}).get("p50"), compact),
@@ -89,7 +89,7 @@ def _metric(name):
     return tuple(metric_name(name, lang) for lang in LANGS)
 
 
-def _bytes(x):
+def size(x) -> str:
     return "–" if finite(x) is None else re.sub(r"(?<=\d)([kMGT]?)$", r" \1B", compact(x))
 
 

@@ -1,0 +1,370 @@
+"""Every picture of the chapters, drawn from formulas or from small trainings on the built-in data.
+
+    python docs/pictures.py            all of them, in a few minutes, into docs/pictures/
+    python docs/pictures.py rate gates only these
+
+A picture is a function of the language; the function's name is the file's. Text stays text, so that Chinese renders.
+"""
+
+import functools
+import io
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+from wenmai import Classifier
+from wenmai.catalog import TASKS
+from wenmai.data.batches import make_batch
+from wenmai.data.dataset import open_dataset
+from wenmai.data.examples import Examples
+from wenmai.data.features import extend, find, token_at
+from wenmai.evaluation.compare import interval, worse_by
+from wenmai.layers.positions import sinusoid
+from wenmai.layers.trace import Trace
+from wenmai.training.optimizers import rate_at
+
+FOLDER = Path(__file__).parent / "pictures"
+BLUE, RED, GREEN, GREY, GOLD, VIOLET = "#2f6fb0", "#b23a24", "#1d8a66", "#8a857c", "#c98500", "#a0519a"
+STYLE = {
+    "svg.fonttype": "none", "svg.hashsalt": "wenmai", "text.parse_math": False, "axes.unicode_minus": False,
+    "font.family": ["DejaVu Sans", "Noto Sans CJK SC"], "font.size": 9, "axes.titlesize": 9.5, "axes.labelsize": 9,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.7, "figure.facecolor": "white",
+    "legend.frameon": False, "legend.fontsize": 8.5, "figure.dpi": 100,
+}  # fmt: skip
+READERS = "system-ui, 'Noto Sans', 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', sans-serif"
+
+
+# Small trainings, each made once.
+
+
+@functools.cache
+def languages():
+    return open_dataset("languages", TASKS, valid="0.1", test="0.1")
+
+
+@functools.cache
+def trained(rung: str, **options):
+    data = languages()
+    return Classifier(rung, device="cpu", **options).fit(*data.train.pair, data.valid.pair)
+
+
+def traced(classifier, text: str):
+    """(what the network wrote down of itself on this text, its answer)"""
+    trace = Trace()
+    batch = make_batch(Examples(classifier.inputs_.encode([text])), np.array([0]))
+    with torch.no_grad():
+        outputs = classifier.model_(batch, trace=trace)
+    return trace, str(classifier.classes_[int(outputs.argmax())])
+
+
+# Chapter 1: data
+
+
+def features(zh):
+    """What a linear rung sees of one name: its n-grams, weighed by tf-idf."""
+    name, model = "København", trained("softmax").model_
+    row = model.z.rows(trained("softmax").inputs_.encode([name]))
+    value = dict(zip(row.columns.tolist(), row.values.tolist()))
+    grams = [(text, value[column]) for text, column in ngrams_of(trained("softmax"), name) if column in value]
+    figure, axes = plot(6.4, 3.6)
+    order = sorted(dict(grams).items(), key=lambda gram: (len(gram[0]), -gram[1]))
+    axes.bar(range(len(order)), [v for _, v in order], color=[(GOLD, BLUE, GREEN)[min(3, len(g)) - 1] for g, _ in order])
+    axes.set_xticks(range(len(order)), [g for g, _ in order], rotation=90)
+    axes.set_ylabel("tf-idf 值" if zh else "tf-idf value")
+    axes.set_title(f"“{name}”的一元、二元、三元特征（· 为首尾）" if zh
+                   else f"1-, 2- and 3-grams of “{name}” (· is an edge)")  # fmt: skip
+    return figure
+
+
+def ngrams_of(classifier, name: str):
+    """(n-gram as text, its column or −1) for every n-gram of the name: the keys of features.py, made again."""
+    known, flat = classifier.model_.z.features, classifier.inputs_.encode([name]).flat.astype(np.uint64)
+    shown = f"·{name}·"
+    for first in range(-1, len(flat) + 1):
+        key = np.uint64(0)
+        for at in range(first, min(first + known.longest, len(flat) + 1)):
+            key = np.uint64(extend(key, np.uint64(token_at(flat, 0, len(flat), at))))
+            place = find(known.table, key)
+            yield shown[first + 1 : at + 2], int(known.slots[place]) if known.table[place] else -1
+
+
+# Chapter 2: linear
+
+
+def perceptron(zh):
+    """The line between two kinds of iris after one pass and after ten."""
+    table = open_dataset("iris", TASKS).train
+    labels = np.array(table.targets)
+    rows = labels != "setosa"
+    x, y = table.inputs[rows][:, 2:], labels[rows]
+    figure = Figure(figsize=(7.2, 3.3))
+    for n, (epochs, averaged) in enumerate(((1, False), (10, True))):
+        axes = figure.add_subplot(1, 2, n + 1)
+        found = Classifier("perceptron", epochs=epochs, averaged=averaged, validation=0.0).fit(x, y)
+        for label, colour, mark in (("versicolor", BLUE, "o"), ("virginica", RED, "^")):
+            axes.plot(*x[y == label].T, mark, color=colour, ms=4, alpha=0.7, label=label)
+        w = (found.model_.z.weights[:, 1] - found.model_.z.weights[:, 0]) / found.inputs_.deviation
+        b = found.model_.z.offsets[1] - found.model_.z.offsets[0] - w @ found.inputs_.mean
+        across = np.array([2.8, 7.2])
+        axes.plot(across, -(w[0] * across + b) / w[1], color="black", lw=1.2)
+        axes.set(xlim=(2.8, 7.2), ylim=(0.8, 2.7), xlabel="花瓣长（厘米）" if zh else "petal length, cm")
+        right = found.score(x, y)
+        when = ("第 1 遍之后", "10 遍的平均") if zh else ("after one pass", "the average of ten passes")
+        axes.set_title(f"{when[n]}{'：准确率' if zh else ': accuracy'} {right:.2f}")
+        if n == 0:
+            axes.set_ylabel("花瓣宽（厘米）" if zh else "petal width, cm")
+            axes.legend(loc="upper left")
+    return figure
+
+
+def logistic(zh):
+    figure, axes = plot(6.0, 3.0)
+    z = np.linspace(-6, 6, 121)
+    for k, z0, colour, dash in ((1, 0, "black", "-"), (3, 0, BLUE, "--"), (0.5, 0, GREEN, "-."), (1, 2, RED, ":")):
+        axes.plot(z, 1 / (1 + np.exp(-k * (z - z0))), dash, color=colour, label=f"k = {k}, z₀ = {z0}")
+    axes.set(xlabel="z = Wx + b", ylabel="p")
+    axes.legend()
+    return figure
+
+
+def weights(zh):
+    """The n-grams that speak loudest for one of two close languages and against the other."""
+    model, pair = trained("softmax"), ("Spanish", "Portuguese")
+    a, b = (list(model.classes_).index(name) for name in pair)
+    data, names = languages().train, {}
+    for text, label in zip(*data.pair):
+        if label in pair:
+            names |= {gram: column for gram, column in ngrams_of(model, text) if column >= 0}
+    w = model.model_.z.weights
+    order = sorted(names, key=lambda gram: float(w[names[gram], a] - w[names[gram], b]))
+    order = order[:12] + order[-12:]
+    values = [float(w[names[gram], a] - w[names[gram], b]) for gram in order]
+    figure, axes = plot(5.6, 4.8)
+    axes.barh(range(24), values, color=[RED if value > 0 else BLUE for value in values])
+    for row, (gram, value) in enumerate(zip(order, values)):
+        axes.text(-np.sign(value) * 0.15, row, gram.replace(" ", "␣"), ha="right" if value > 0 else "left", va="center")
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.axvline(0, color="black", lw=0.7)
+    axes.set_xlabel("权重之差：← 葡萄牙语    西班牙语 →" if zh else "difference of weights: ← Portuguese    Spanish →")
+    return figure
+
+
+# Chapter 3: mlp
+
+
+def rings(zh):
+    """Two rings: no line parts them, a hidden layer does."""
+    generator = np.random.default_rng(0)
+    angle, far = generator.uniform(0, 2 * np.pi, 400), np.repeat([1.0, 2.0], 200)
+    x = np.stack([np.cos(angle), np.sin(angle)], 1) * far[:, None]
+    x, y = x + generator.normal(0, 0.2, x.shape), np.where(far == 1, "inner", "outer")
+    side = np.linspace(-2.7, 2.7, 80)
+    grid = np.stack(np.meshgrid(side, side), -1).reshape(-1, 2)
+    figure = Figure(figsize=(7.2, 3.5))
+    for n, (rung, options) in enumerate((("softmax", {}), ("mlp", {"hidden": 16, "epochs": 60, "device": "cpu"}))):
+        axes = figure.add_subplot(1, 2, n + 1)
+        found = Classifier(rung, **options).fit(x, y)
+        p = found.predict_proba(grid)[:, 0].reshape(80, 80)
+        axes.imshow(p, extent=(-2.7, 2.7, -2.7, 2.7), origin="lower", cmap="RdBu", vmin=-0.25, vmax=1.25, alpha=0.55)
+        for label, colour, mark in (("inner", BLUE, "o"), ("outer", RED, "^")):
+            axes.plot(*x[y == label].T, mark, color=colour, ms=2.5)
+        axes.set_title(f"{rung}{'：准确率' if zh else ': accuracy'} {found.score(x, y):.2f}")
+        axes.set(xticks=[], yticks=[])
+    return figure
+
+
+# Chapter 4: cnn
+
+
+def filters(zh):
+    """Where the filters fired that decided the answer."""
+    name = "Papouasie-Nouvelle-Guinée"
+    model = trained("cnn", epochs=5)
+    trace, answer = traced(model, name)
+    fired = trace["cnn.0"][0].numpy()  # (T, widths · filters)
+    head = model.model_.head.output.weight.detach().numpy()[list(model.classes_).index(answer)]
+    best = np.argsort(-(head * fired.max(0)))[:10]
+    figure, axes = plot(7.0, 3.2)
+    axes.imshow(fired[:, best].T, cmap="Blues", aspect="auto")
+    axes.set_xticks(range(len(name)), list(name))
+    axes.set_yticks(range(10), [f"{n // 64 + 2} {'字宽' if zh else 'wide'}" for n in best])
+    axes.tick_params(length=0)
+    axes.set_title(f"{name} → {answer}{'：贡献最大的十个滤波器' if zh else ': the ten filters that gave it most'}")
+    return figure
+
+
+# Chapter 5: recurrent
+
+
+def gates(zh):
+    """An LSTM reading a name: its gates and its cell, character by character."""
+    name = "Södra Georgien"
+    trace, answer = traced(trained("lstm", epochs=6), name)
+    part = {key: trace[f"lstm.0.{key}"][0].numpy() for key in ("input", "forget", "output", "cell")}  # each (T, H)
+    units = np.argsort(-part["cell"].std(0))[:16]
+    words = {"input": ("input i", "输入门 i"), "forget": ("forget f", "遗忘门 f"), "output": ("output o", "输出门 o"),
+             "cell": ("cell c", "记忆 c")}  # fmt: skip
+    figure = Figure(figsize=(7.2, 4.6))
+    for n, key in enumerate(words):
+        axes = figure.add_subplot(2, 2, n + 1)
+        far = np.abs(part["cell"]).max()
+        low, high, colours = (-far, far, "RdBu") if key == "cell" else (0, 1, "Greens")
+        image = axes.imshow(part[key][:, units].T, cmap=colours, vmin=low, vmax=high, aspect="auto")
+        axes.set_xticks(range(len(name)), [c if c != " " else "␣" for c in name])
+        axes.set_yticks([])
+        axes.tick_params(length=0)
+        axes.set_title(words[key][zh])
+        figure.colorbar(image, ax=axes, fraction=0.05, pad=0.02).outline.set_visible(False)
+        if n % 2 == 0:
+            axes.set_ylabel("16 个单元" if zh else "16 units")
+    figure.suptitle(f"{name} → {answer}", fontsize=10)
+    return figure
+
+
+def fading(zh):
+    """How much the loss still hears of a character t steps before the end."""
+    data, steps = languages().valid, 60
+    running = "".join(text + " " for text in data.inputs)
+    texts = [running[at : at + steps] for at in range(0, 64 * steps, steps)]
+    looks = {"rnn": (GREY, "-"), "rnn-residual": (GOLD, "--"), "rnn-coupled": (GREEN, "-."), "rnn-gated": (BLUE, ":"),
+             "lstm": (RED, "-"), "gru": (VIOLET, "--")}  # fmt: skip
+    figure, axes = plot(6.4, 3.6)
+    for rung, (colour, dash) in looks.items():
+        model = trained(rung, hidden=64, embed=32, pooling="last", epochs=3)
+        network, batch = model.model_, make_batch(Examples(model.inputs_.encode(texts)), np.arange(64))
+        x, mask = network.input(batch)
+        x = x.detach().requires_grad_()
+        network.outputs_from(x, mask).amax(1).sum().backward()
+        size = x.grad.norm(dim=2).mean(0).flip(0)  # (T,), the last character first
+        axes.semilogy(range(steps), (size / size[0]).numpy(), dash, color=colour, label=rung, lw=1.6)
+    axes.set_xlabel("距末尾的步数" if zh else "steps before the end")
+    axes.set_ylabel("‖∂ log p / ∂x_t‖，末字为 1" if zh else "‖∂ log p / ∂x_t‖, last = 1")
+    axes.set_ylim(bottom=1e-6)
+    axes.legend(ncols=2)
+    return figure
+
+
+# Chapter 6: transformer
+
+
+def attention(zh):
+    """Whom every character of a name looks at, in the first block."""
+    name = "Nouvelle-Zélande"
+    trace, answer = traced(trained("transformer", epochs=6, layers=1), name)
+    a = trace["block.0.attention"][0].numpy()  # (A, T, S)
+    figure = Figure(figsize=(7.2, 3.9))
+    for n, head in enumerate(np.argsort([-np.abs(np.diff(h, axis=1)).mean() for h in a])[:2]):
+        axes = figure.add_subplot(1, 2, n + 1)
+        axes.imshow(a[head], cmap="Oranges", vmin=0)
+        axes.set_xticks(range(len(name)), list(name))
+        axes.set_yticks(range(len(name)), list(name))
+        axes.tick_params(length=0)
+        axes.set_title(f"第 {head + 1} 头" if zh else f"head {head + 1}")
+        axes.set_xlabel("看哪里（s）" if zh else "looked at (s)")
+        if n == 0:
+            axes.set_ylabel("谁在看（t）" if zh else "looking (t)")
+    figure.suptitle(f"{name} → {answer}", fontsize=10)
+    return figure
+
+
+def positions(zh):
+    figure, axes = plot(6.2, 3.0)
+    image = axes.imshow(sinusoid(0, 64, 128).numpy(), cmap="RdBu", aspect="auto")
+    axes.set(xlabel="维（E = 128）" if zh else "dimension (E = 128)", ylabel="位置 t" if zh else "position t")
+    figure.colorbar(image, ax=axes, fraction=0.05, pad=0.02).outline.set_visible(False)
+    return figure
+
+
+# Chapter 7: training
+
+
+def rate(zh):
+    """The learning rate's path by its formula, and the score of a training that followed it."""
+    figure = Figure(figsize=(7.2, 3.1))
+    axes = figure.add_subplot(1, 2, 1)
+    for warmup, colour, dash in ((0.1, BLUE, "-"), (0.3, GREEN, "--"), (0.0, GREY, ":")):
+        axes.plot([rate_at(step, 1000, 4e-3, warmup) for step in range(1000)], dash, color=colour, label=f"warmup={warmup}")
+    axes.set(xlabel="步" if zh else "step", ylabel="学习率" if zh else "learning rate")
+    axes.legend()
+    axes = figure.add_subplot(1, 2, 2)
+    progress = trained("lstm", epochs=6).progress_
+    score = [point.score for point in progress]
+    axes.plot([point.step for point in progress], score, "o-", color=BLUE, ms=3)
+    best = int(np.argmax(score))
+    axes.plot(progress[best].step, score[best], "o", color=RED, ms=7)
+    axes.annotate(f"{'保留的状态：' if zh else 'the state kept: '}{score[best]:.3f}", (progress[best].step, score[best]),
+                  (0.95, 0.6), textcoords="axes fraction", ha="right", arrowprops={"arrowstyle": "-", "color": RED})  # fmt: skip
+    axes.set(xlabel="步（lstm，6 遍）" if zh else "step (lstm, 6 epochs)", ylabel="验证准确率" if zh else "valid accuracy")
+    return figure
+
+
+# Chapter 8: compare
+
+
+def bootstrap(zh):
+    """Intervals that overlap, and the paired difference that decides all the same."""
+    test, right = languages().test, {}
+    rungs = {"softmax": trained("softmax"), "perceptron": trained("perceptron"), "softmax, ngrams=2": trained("softmax", ngrams=2)}
+    for rung, model in rungs.items():
+        outputs = model.outputs(Examples(model.inputs_.encode(test.inputs)))
+        right[rung] = model.task_.right(outputs, model.task_.encode(test.targets))
+    order = sorted(rungs, key=lambda rung: -right[rung].mean())
+    figure = Figure(figsize=(7.2, 2.9))
+    axes = figure.add_subplot(1, 2, 1)
+    for row, rung in enumerate(order):
+        low, high = interval(right[rung])
+        axes.plot([low, high], [row, row], color=BLUE, lw=2, alpha=0.6)
+        axes.plot(right[rung].mean(), row, "o", color=BLUE)
+    axes.set_yticks(range(3), order)
+    axes.set_ylim(2.5, -0.5)
+    axes.set_title("各自的 95% 区间" if zh else "95% interval of each")
+    axes.set_xlabel("测试准确率" if zh else "test accuracy")
+    axes = figure.add_subplot(1, 2, 2)
+    generator = np.random.default_rng(0)
+    for rung, colour in zip(order[1:], (GREEN, RED)):
+        difference = right[order[0]] - right[rung]
+        drawn = generator.choice(difference, (2000, len(difference))).mean(1)
+        low, high = worse_by(right[order[0]], right[rung])
+        axes.hist(drawn, np.arange(-0.02, 0.05, 0.002), color=colour, alpha=0.55, label=f"{order[0]} − {rung}\n[{low:+.3f}, {high:+.3f}]")
+    axes.axvline(0, color="black", lw=1)
+    axes.set_yticks([])
+    axes.set_title("同一批测试行上的差" if zh else "difference on the same rows")
+    axes.legend(loc="upper left", bbox_to_anchor=(0.98, 1.0))
+    return figure
+
+
+def plot(width: float, height: float):
+    figure = Figure(figsize=(width, height))
+    return figure, figure.add_subplot()
+
+
+def write(figure: Figure, path: Path) -> None:
+    figure.set_layout_engine("tight")
+    figure.savefig(file := io.StringIO(), format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
+    text = re.sub(r"font: ((?:[\w.]+ )*?[\d.]+px) [^;\"]*", r"font: \1 sans-serif", file.getvalue())
+    path.write_text(text.replace("sans-serif", READERS), encoding="utf-8")
+
+
+PICTURES = (features, perceptron, logistic, weights, rings, filters, gates, fading, attention, positions, rate, bootstrap)
+
+
+def main(wanted: list[str]) -> None:
+    FOLDER.mkdir(exist_ok=True)
+    with rc_context(STYLE):
+        for picture in PICTURES:
+            if wanted and picture.__name__ not in wanted:
+                continue
+            for lang in ("en", "zh"):
+                path = FOLDER / f"{picture.__name__}.{lang}.svg"
+                write(picture(lang == "zh"), path)
+                print(f"{path.name}: {path.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
