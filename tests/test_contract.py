@@ -303,7 +303,8 @@ def test_training_yields_progress(rung, task, kind):
 def test_it_learns(rung, task, kind):
     inputs, labels = made(kind)
     known = ESTIMATORS[task](rung).get_params()
-    wanted = {"steps": 100, "epochs": 20, "learning_rate": 0.02 if "steps" in known else 0.5, "hidden": 16, "dropout": 0.0}
+    wanted = {"steps": 200, "epochs": 20, "learning_rate": 0.02 if "steps" in known else 0.5, "dropout": 0.0}
+    wanted |= {"hidden": 16, "embed": 16, "width": 16}
     estimator = small(rung, task, validation=0.0, **{name: value for name, value in wanted.items() if name in known})
     assert estimator.fit(inputs, labels).score(inputs, labels) == 1.0
     assert estimator.predict(inputs).tolist() == labels

@@ -53,7 +53,7 @@ def train(
     began = time.perf_counter()
     network.to(device)
     lengths = lengths_of(train, longest)
-    tokens = batch_tokens or suited_batch(int(lengths.sum()))
+    tokens = batch_tokens or suited_batch(int(lengths.sum()), len(lengths))
     per_epoch = max(1, round(lengths.sum() / tokens))
     bf16 = precision == "bf16" or (precision == "auto" and bf16_pays(network, device))
 
@@ -104,10 +104,10 @@ def train(
         network.eval()
 
 
-def suited_batch(total: int) -> int:
-    """About 100 updates an epoch, with 512 to 8192 tokens each, or 20 where there is too little for that: small data needs
-    many steps, large data large ones."""
-    return max(32, min(512, total // 20), min(8192, total // 100))
+def suited_batch(total: int, rows: int) -> int:
+    """About 100 updates an epoch, with 512 to 8192 tokens each, or 20 where there is too little for that, but no fewer than
+    eight rows: small data needs many steps, large data large ones."""
+    return max(8 * total // rows, min(512, total // 20), min(8192, total // 100))
 
 
 def bf16_pays(network: Network, device: str) -> bool:
