@@ -241,12 +241,12 @@ def fading(zh):
         x, mask = network.input(batch)
         x = x.detach().requires_grad_()
         network.outputs_from(x, mask).amax(1).sum().backward()
-        size = x.grad.norm(dim=2).mean(0).flip(0)  # (T,), the last character first
+        size = x.grad.norm(dim=2).median(0).values.flip(0)  # (T,), of the middle text, the last character first
         axes.semilogy(range(steps), (size / size[0]).numpy(), dash, color=colour, label=rung, lw=1.6)
     axes.set_xlabel("距末尾的步数" if zh else "steps before the end")
     axes.set_ylabel("‖∂ log p / ∂x_t‖，末字为 1" if zh else "‖∂ log p / ∂x_t‖, last = 1")
-    axes.set_ylim(bottom=1e-6)
-    axes.legend(ncols=2)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")  # plain numbers; mathtext is off
+    axes.legend(ncols=2, loc="upper left")
     return figure
 
 

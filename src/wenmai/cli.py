@@ -257,13 +257,16 @@ def main() -> None:
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
         app(arguments, standalone_mode=False)
+        sys.stdout.flush()
     except Mistake as mistake:
         if debug:
             raise
         sys.exit(complain(str(mistake)))
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit) as end:  # typer makes an exit of the first
+        if not isinstance(end, BrokenPipeError) and not isinstance(end.__context__, BrokenPipeError):
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader went away; that is no error of ours
         sys.exit(0)
     except OSError as error:
