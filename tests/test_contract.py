@@ -373,3 +373,14 @@ def test_a_trace_runs_the_same_model(rung, task, kind):
 @pytest.mark.parametrize(("rung", "task", "option", "value"), [v for v in VARIANTS if is_network(v[0])], ids=str)
 def test_a_trace_runs_the_same_model_whatever_is_chosen(rung, task, option, value):
     assert_trace_is_the_same(fitted(rung, task, "texts", **{option: value}), long_and_short("texts"))
+
+
+def test_a_consumer_that_draws_between_two_steps_changes_nothing():
+    texts, labels = ["good fine film here", "bad poor film here"] * 12, ["pos", "neg"] * 12
+    weights = []
+    for drawn in (0, 7):
+        model = Classifier("gru", embed=8, hidden=8, steps=12, evaluations=6, dropout=0.5)
+        for _ in model.training(texts, labels):
+            torch.rand(drawn)
+        weights.append(model.model_.state_dict())
+    assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])

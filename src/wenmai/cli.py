@@ -100,7 +100,8 @@ def train(
     opened.check()
     folder = out or Path("runs") / f"{opened.name.replace(':', '-')}-{rung}"
     run_folder.check_place(folder)
-    options = settings_from(settings) | {"seed": seed, "device": device} | ({"minutes": minutes} if minutes else {})
+    options = ({} if opened.valid else {"validation": 0.0}) | settings_from(settings)
+    options |= {"seed": seed, "device": device} | ({"minutes": minutes} if minutes else {})
     estimator = ESTIMATORS[opened.task.name](rung, **options)
     began = time.perf_counter()
     with bars() as draw:

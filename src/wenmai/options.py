@@ -76,6 +76,8 @@ def in_range(option: inspect.Parameter, value):
     """Sizes begin at 1 and shares of something end below 1; nothing here is negative or infinite."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return value
+    if option.name == "z0" and math.isfinite(value):
+        return value
     least = 1 if isinstance(value, int) and option.default not in (0, None) else 0
     if not math.isfinite(value) or value < least or (option.name in SHARES and value >= 1):
         most = " and below 1" if option.name in SHARES else ""

@@ -375,3 +375,12 @@ def test_absent_packages(tmp_path, monkeypatch):
     says(mistake(write(tmp_path, "a.txt.zst", "x\n")), "zstandard", "pip install wenmai[formats]")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     says(mistake(write(tmp_path, "a.parquet", b"PAR1")), "pyarrow", "pip install wenmai[formats]")
+
+
+def test_words_over_a_column_of_labels_are_a_header(tmp_path):
+    """`review,sentiment` is no known word and stands over no numbers, but a label column shows it: it never comes again."""
+    rows = [f"some film {n}," + ("good" if n % 2 else "bad") for n in range(20)]
+    (tmp_path / "a.csv").write_text("review,sentiment\n" + "\n".join(rows))
+    (tmp_path / "b.csv").write_text("wonderful,good\n" + "\n".join(rows))
+    assert read(tmp_path / "a.csv").names == ["review", "sentiment"]
+    assert read(tmp_path / "b.csv").names == ["0", "1"]

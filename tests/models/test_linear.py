@@ -167,7 +167,6 @@ def test_logistic_is_its_curve(classes, k, z0):
     assert model.score(inputs, targets) > 0.6
 
 
-@pytest.mark.xfail(strict=True, reason="options.in_range takes no number below 0, and a midpoint may stand there")
 def test_a_midpoint_may_be_negative():
     inputs, targets = numbers(2)
     assert Classifier("logistic", z0=-1.5, validation=0.0).fit(inputs, targets).score(inputs, targets) > 0.6

@@ -49,14 +49,19 @@ def position_of(word: str, name: str, names: list[str], source: str) -> int:
     )
 
 
-def has_header(first: list[str], second: list[str] | None, columns: dict[str, str] | None) -> bool:
-    """Whether the first row names the columns: the user or a known word says so, or short words stand over numbers."""
+def has_header(first: list[str], rows: list[list[str]], columns: dict[str, str] | None) -> bool:
+    """Whether the first row names the columns: the user or a known word says so; or it is short words that stand over
+    numbers, or over a column whose few values come again and again while the word over them never does."""
     if columns and not all(name.isdecimal() for name in columns.values()):
         return True
     if any(cell.strip().lower() in WORDS for cell in first):
         return True
     words = all(0 < len(cell) <= 30 and not _is_number(cell) and " " not in cell for cell in map(str.strip, first))
-    return words and len(first) > 1 and second is not None and any(map(_is_number, second))
+    if not words or len(first) < 2 or not rows:
+        return False
+    below = list(zip(*(row for row in rows if len(row) == len(first))))
+    few = [len(set(column)) <= len(column) // 4 and word not in column for word, column in zip(first, below)]
+    return any(map(_is_number, rows[0])) or (any(few) and len(rows) >= 8)
 
 
 def _is_number(cell: str) -> bool:

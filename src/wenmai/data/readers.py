@@ -121,16 +121,27 @@ def _rows_stream(rows: Callable[[], Iterator[tuple[int, Sequence[str]]]], width:
 
 
 def _delimited(file: TextFile, columns: dict[str, str] | None, mark: str, rows) -> Format:
-    beginning = [cells for _, cells in islice(rows(), 2)]
-    first, second = beginning[0], beginning[1] if len(beginning) > 1 else None
-    header = has_header(first, second, columns)
-    if header and second is None:
+    first, *below = beginning(rows)
+    header = has_header(first, below, columns)
+    if header and not below:
         raise Mistake(f"{file.source} holds a header and no rows; expected at least one row below it.")
     names = first if header else [str(position) for position in range(len(first))]
     shown = ", ".join(map(short, tidy(names)))
     said = f"The first line is a header: {shown}." if header else f"There is no header; the columns are {shown}."
     notes = [*file.notes, f"The delimiter is {MARKS[mark]}.", said]
     return Format(names, notes, _rows_stream(rows, len(first), file.source, skip=int(header)))
+
+
+def beginning(rows, most: int = 100) -> list[Sequence[str]]:
+    """The first rows, up to one that cannot be read: that one is reported when its turn comes."""
+    found = []
+    try:
+        for _, cells in islice(rows(), most):
+            found.append(cells)
+    except Mistake:
+        if not found:
+            raise
+    return found
 
 
 def _csv(file: TextFile, columns: dict[str, str] | None) -> Format:

@@ -74,13 +74,19 @@ class Classify:
 
     def encode(self, targets, where=lambda row: f"row {row + 1}") -> np.ndarray:
         targets = np.asarray(targets)
-        at = np.clip(np.searchsorted(self.classes, targets), 0, len(self.classes) - 1)
-        strange = np.flatnonzero(self.classes[at] != targets)
+        classes = self.classes
+        if targets.dtype.kind in "US" and classes.dtype.kind not in "US":  # numbers in training, texts in a file
+            order = np.argsort(classes.astype(str))
+            classes = classes.astype(str)[order]
+        else:
+            order = np.arange(len(classes))
+        at = np.clip(np.searchsorted(classes, targets), 0, len(classes) - 1)
+        strange = np.flatnonzero(classes[at] != targets)
         if len(strange):
             row = int(strange[0])
             known = ", ".join(map(str, self.classes[:8])) + (", …" if len(self.classes) > 8 else "")
             raise Mistake(f"{where(row)}: the label {targets.tolist()[row]!r} is not among the trained ones: {known}.")
-        return at
+        return order[at]
 
     def head(self) -> OneOf:
         weights = (self.counts.sum() / (len(self.counts) * self.counts)).tolist() if self.balance else None

@@ -65,43 +65,71 @@ def train(
         descent.step(rate)
         return (total / count).detach()
 
-    with torch.random.fork_rng(devices=range(torch.cuda.device_count()) if device.startswith("cuda") else []):
-        if steps is None and minutes:
-            descent = Optimizer(network, optimizer, learning_rate, weight_decay, clip)
-            with undone(network):
-                fit = affordable(minutes, update, batches_of(train, tokens, seed, longest), judge, evaluations)
-            steps = max(1, min(fit, per_epoch * (epochs or 60)))
-        steps = steps or per_epoch * (epochs or 15)
-        torch.manual_seed(seed)
-        network.train()
+    own = OwnRandom(seed, device)
+    if steps is None and minutes:
         descent = Optimizer(network, optimizer, learning_rate, weight_decay, clip)
-        yield Progress(0, steps, 0.0, float("nan"), 0.0, time.perf_counter() - began, note="planned")
-        every = max(1, steps // evaluations)
-        best, best_state, worse, losses = None, None, 0, []
-        for step, (_, rows) in enumerate(batches_of(train, tokens, seed, longest)):
-            rate = rate_at(step, steps, learning_rate, warmup)
+        with own, undone(network):
+            fit = affordable(minutes, update, batches_of(train, tokens, seed, longest), judge, evaluations)
+        steps = max(1, min(fit, per_epoch * (epochs or 60)))
+    steps = steps or per_epoch * (epochs or 15)
+    own = OwnRandom(seed, device)
+    network.train()
+    descent = Optimizer(network, optimizer, learning_rate, weight_decay, clip)
+    yield Progress(0, steps, 0.0, float("nan"), 0.0, time.perf_counter() - began, note="planned")
+    every = max(1, steps // evaluations)
+    best, best_state, worse, losses = None, None, 0, []
+    for step, (_, rows) in enumerate(batches_of(train, tokens, seed, longest)):
+        rate = rate_at(step, steps, learning_rate, warmup)
+        with own:
             losses.append(update(rows, rate))
-            done = step + 1
-            if done % every and done < steps:
-                continue
-            score = None
-            if judge:
-                with evaluating(network):
-                    score = judge()
-                if best is None or (score > best if higher_is_better else score < best):
-                    best, best_state, worse = score, copy.deepcopy(network.state_dict()), 0
-                else:
-                    worse += 1
-            loss, losses = float(torch.stack(losses).mean()), []
-            seconds = time.perf_counter() - began
-            stop = worse >= patience and done < steps
-            note = f"stopped: {patience} scores without a new best" if stop else ""
-            yield Progress(done, steps, done / per_epoch, loss, rate, seconds, score, note)
-            if stop or done >= steps:
-                break
-        if best_state is not None:
-            network.load_state_dict(best_state)
-        network.eval()
+        done = step + 1
+        if done % every and done < steps:
+            continue
+        score = None
+        if judge:
+            with evaluating(network):
+                score = judge()
+            if best is None or (score > best if higher_is_better else score < best):
+                best, best_state, worse = score, copy.deepcopy(network.state_dict()), 0
+            else:
+                worse += 1
+        loss, losses = float(torch.stack(losses).mean()), []
+        seconds = time.perf_counter() - began
+        stop = worse >= patience and done < steps
+        note = f"stopped: {patience} scores without a new best" if stop else ""
+        yield Progress(done, steps, done / per_epoch, loss, rate, seconds, score, note)
+        if stop or done >= steps:
+            break
+    if best_state is not None:
+        network.load_state_dict(best_state)
+    network.eval()
+
+
+class OwnRandom:
+    """Random numbers that nobody else draws from: entered around every step, it swaps torch's state for its own."""
+
+    def __init__(self, seed: int, device: str):
+        self.gpu = device if device.startswith("cuda") else None
+        outer = self.state()
+        torch.manual_seed(seed)
+        self.inner = self.state()
+        self.put(outer)
+
+    def state(self) -> list[torch.Tensor]:
+        return [torch.get_rng_state()] + ([torch.cuda.get_rng_state(self.gpu)] if self.gpu else [])
+
+    def put(self, states: list[torch.Tensor]) -> None:
+        torch.set_rng_state(states[0])
+        if self.gpu:
+            torch.cuda.set_rng_state(states[1], self.gpu)
+
+    def __enter__(self) -> None:
+        self.outer = self.state()
+        self.put(self.inner)
+
+    def __exit__(self, *_) -> None:
+        self.inner = self.state()
+        self.put(self.outer)
 
 
 def suited_batch(total: int, rows: int) -> int:
