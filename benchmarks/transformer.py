@@ -23,7 +23,8 @@ MEASURES = {"tokens": Measure("real tokens a second", "more")}
 WARM_UP = 4  # steps
 SENTENCES = 32  # a batch of the peers
 CONTESTANTS = ("wenmai, bf16, lazy-adamw", "wenmai, bf16, adamw", "wenmai, float32, lazy-adamw", "wenmai, float32, adamw",
-               "torch loop, bf16", "torch loop, float32", "trainer, bf16", "trainer, bf16, eager", "trainer, float32")  # fmt: skip
+               "torch loop, bf16", "torch loop, float32", "trainer, bf16", "trainer, bf16, eager",
+               "trainer, float32")  # fmt: skip
 
 
 class Clock:

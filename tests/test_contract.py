@@ -379,7 +379,7 @@ def test_a_consumer_that_draws_between_two_steps_changes_nothing():
     texts, labels = ["good fine film here", "bad poor film here"] * 12, ["pos", "neg"] * 12
     weights = []
     for drawn in (0, 7):
-        model = Classifier("gru", embed=8, hidden=8, steps=12, evaluations=6, dropout=0.5)
+        model = ESTIMATORS["classify"]("gru", embed=8, hidden=8, steps=12, evaluations=6, dropout=0.5)
         for _ in model.training(texts, labels):
             torch.rand(drawn)
         weights.append(model.model_.state_dict())
