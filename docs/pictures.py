@@ -300,7 +300,8 @@ def rate(zh):
     axes.plot(progress[best].step, score[best], "o", color=RED, ms=7)
     axes.annotate(f"{'保留的状态：' if zh else 'the state kept: '}{score[best]:.3f}", (progress[best].step, score[best]),
                   (0.95, 0.5), textcoords="axes fraction", ha="right", arrowprops={"arrowstyle": "-", "color": RED})  # fmt: skip
-    axes.set(xlabel="步（mlp，25 遍，dropout=0）" if zh else "step (mlp, 25 epochs, dropout=0)", ylabel="验证准确率" if zh else "valid accuracy")
+    axes.set_xlabel("步（mlp，25 遍，dropout=0）" if zh else "step (mlp, 25 epochs, dropout=0)")
+    axes.set_ylabel("验证准确率" if zh else "valid accuracy")
     return figure
 
 
@@ -310,7 +311,8 @@ def rate(zh):
 def bootstrap(zh):
     """Intervals that overlap, and the paired difference that decides all the same."""
     test, right = languages().test, {}
-    rungs = {"softmax": trained("softmax"), "perceptron": trained("perceptron"), "softmax, ngrams=2": trained("softmax", ngrams=2)}
+    rungs = {"softmax": trained("softmax"), "perceptron": trained("perceptron")}
+    rungs["softmax, ngrams=2"] = trained("softmax", ngrams=2)
     for rung, model in rungs.items():
         outputs = model.outputs(Examples(model.inputs_.encode(test.inputs)))
         right[rung] = model.task_.right(outputs, model.task_.encode(test.targets))
@@ -331,7 +333,8 @@ def bootstrap(zh):
         difference = right[order[0]] - right[rung]
         drawn = generator.choice(difference, (2000, len(difference))).mean(1)
         low, high = worse_by(right[order[0]], right[rung])
-        axes.hist(drawn, np.arange(-0.02, 0.05, 0.002), color=colour, alpha=0.55, label=f"{order[0]} − {rung}\n[{low:+.3f}, {high:+.3f}]")
+        words = f"{order[0]} − {rung}\n[{low:+.3f}, {high:+.3f}]"
+        axes.hist(drawn, np.arange(-0.02, 0.05, 0.002), color=colour, alpha=0.55, label=words)
     axes.axvline(0, color="black", lw=1)
     axes.set_yticks([])
     axes.set_title("同一批测试行上的差" if zh else "difference on the same rows")
