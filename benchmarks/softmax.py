@@ -103,6 +103,8 @@ def main() -> None:
     parser = turns.arguments(__doc__)
     parser.add_argument("--set", choices=("sst2", "languages", "all"), action="append", help="only this one; may be repeated")
     parser.add_argument("--all", action="store_true", help="also every language CLDR knows well: minutes a turn for the peer")
+    # One thread each: Wenmai's kernels use one, and scikit-learn's solver was slower with two, far slower on a busy machine.
+    parser.set_defaults(threads=1)
     options = parser.parse_args()
     if options.contestant:
         corpus = load(options.set[0], options)
@@ -115,7 +117,7 @@ def main() -> None:
             continue
         given = ["--set", name, *data]
         results, about = turns.race(__file__, ["wenmai", "scikit-learn"], given, options.turns, options.threads)
-        print(f"\n{corpus.sizes()}; {options.threads} threads, {options.turns} turns")
+        print(f"\n{corpus.sizes()}; {options.threads} thread, {options.turns} turns")
         print(f"scikit-learn with {about['scikit-learn']['settings']}; wenmai with its defaults\n")
         print(turns.table(results, MEASURES, "wenmai"))
         found[corpus.name] = {"settings": about} | turns.record(results, MEASURES, "wenmai")
