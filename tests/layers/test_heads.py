@@ -83,3 +83,9 @@ def test_dropout_works_in_training_only():
     head = OneOf(3)(4, "mean", 0.5)
     assert not torch.equal(head.train().outputs(y, mask), head.outputs(y, mask))
     assert torch.equal(head.eval().outputs(y, mask), head.outputs(y, mask))
+
+
+def test_both_ways_the_ends_are_where_each_has_read_all():
+    y = torch.arange(24.0).view(2, 3, 4)
+    mask = torch.tensor([[True, True, False], [True, True, True]])
+    assert pool(y, mask, "ends").tolist() == [[4, 5, 2, 3], [20, 21, 14, 15]]

@@ -54,9 +54,10 @@ def compare(
         rows.append(row)
     for run in with_runs:
         name = Path(run).name
+        name = str(run) if name in outputs else name  # two runs of one name are told apart by their folders
         yield name, "measuring", None
         try:
-            row, outputs[name] = one_run(data, run)
+            row, outputs[name] = one_run(data, run, name)
         except (Mistake, OSError, ValueError) as error:
             row = failure(name, data, error)
         rows.append(row)
@@ -128,9 +129,9 @@ def compile_kernels(data: Dataset) -> None:
                 continue  # it will fail again where its reason is shown
 
 
-def one_run(data: Dataset, run: str):
+def one_run(data: Dataset, run: str, name: str):
     estimator = load(run)
-    row, outputs = measured(estimator, data, Path(run).name)
+    row, outputs = measured(estimator, data, name)
     return row | {"run": run, "bytes": folder_bytes(Path(run))}, outputs
 
 

@@ -13,7 +13,11 @@ from wenmai.layers.dropout import Dropout
 
 
 def pool(y: Tensor, mask: Tensor, how: str) -> Tensor:
-    """(B, T, H) → (B, H) over the real positions: last, first, mean, max or sum."""
+    """(B, T, H) → (B, H) over the real positions: last, first, mean, max or sum; or `ends`, where each way has read all:
+    the first half of H at the last position, the second at the first."""
+    if how == "ends":
+        half = y.shape[-1] // 2
+        return torch.cat([pool(y[..., :half], mask, "last"), y[:, 0, half:]], -1)
     if how == "last":
         return y[torch.arange(len(y), device=y.device), (mask.sum(1) - 1).clamp(min=0)]
     if how == "first":

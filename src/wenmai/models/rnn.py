@@ -51,4 +51,5 @@ def gru(inputs, head, *, embed: int = 64, hidden: int = 128, layers: int = 1, bi
 def recurrent(inputs, head, cell, embed, hidden, layers, bidirectional, pooling, dropout) -> Network:
     first = input_layer(inputs, embed, dropout)
     body = Recurrent(first.width, hidden, cell, layers, bidirectional, dropout)
+    pooling = "ends" if bidirectional and pooling == "last" else pooling
     return Network(first, body, head(body.width, pooling, dropout))
