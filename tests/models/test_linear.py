@@ -218,3 +218,16 @@ def test_a_row_without_known_features_has_the_answer_of_the_offsets():
     outputs = model.outputs(Examples(model.inputs_.encode(["never seen", ""])))
     offsets = model.model_.z.offsets.astype(float)
     np.testing.assert_allclose(outputs, [offsets - np.log(np.exp(offsets).sum())] * 2, atol=1e-5)
+
+
+@pytest.mark.parametrize("rung", ["perceptron", "logistic", "softmax"])
+def test_balance_lets_a_rare_class_be_heard(rung):
+    """Where the classes overlap, the common one wins unless they are balanced."""
+    generator = np.random.default_rng(0)
+    inputs = np.concatenate([generator.normal(0, 1, (950, 1)), generator.normal(1.5, 1, (50, 1))])
+    targets = ["common"] * 950 + ["rare"] * 50
+    recall = {}
+    for balance in (False, True):
+        model = Classifier(rung, balance=balance, validation=0.0, epochs=20).fit(inputs, targets)
+        recall[balance] = (model.predict(inputs)[950:] == "rare").mean()
+    assert recall[True] > recall[False] + 0.2

@@ -31,13 +31,13 @@ def logistic(inputs, head, *, ngrams: int | None = None, weighting: Weighting = 
              bias: bool = True, k: float = 1.0, z0: float = 0.0):  # fmt: skip
     """The logistic curve with L = 1; steepness k and midpoint z₀ may be given. Two classes need one output."""
     columns = 1 if head.classes == 2 else head.classes
-    return Regression(Scores(inputs, columns, ngrams, weighting, min_documents), LOGISTIC, bias, k, z0)
+    return Regression(Scores(inputs, columns, ngrams, weighting, min_documents), head, LOGISTIC, bias, k, z0)
 
 
 def softmax(inputs, head, *, ngrams: int | None = None, weighting: Weighting = "tf-idf", min_documents: int = 1,
             bias: bool = True):  # fmt: skip
     """A probability for every class, all learned together."""
-    return Regression(Scores(inputs, head.classes, ngrams, weighting, min_documents), SOFTMAX, bias)
+    return Regression(Scores(inputs, head.classes, ngrams, weighting, min_documents), head, SOFTMAX, bias)
 
 
 class Scores:
@@ -92,7 +92,8 @@ def epochs_in(minutes: float | None, epochs: int, count: int, one_pass: Callable
 class Regression:
     has_probabilities = True
 
-    def __init__(self, z: Scores, output: int, bias: bool, k: float = 1.0, z0: float = 0.0):
+    def __init__(self, z: Scores, head, output: int, bias: bool, k: float = 1.0, z0: float = 0.0):
+        self.importance = np.array(head.weights or [1.0] * head.classes, np.float32)  # of every class, where balanced
         self.z, self.output, self.bias, self.k, self.z0 = z, output, bias, k, z0
         self.state, self.load, self.parameters_count = z.state, z.load, z.parameters_count
 
@@ -104,7 +105,8 @@ class Regression:
 
         def one_pass(order, step=0, steps=count) -> float:
             return descend(rows.starts, rows.columns, rows.values, targets, order, self.z.weights, self.z.offsets, seen,
-                           learning_rate, steps, step, decay / count, self.bias, self.output, self.k, self.z0)  # fmt: skip
+                           learning_rate, steps, step, decay / count, self.importance, self.bias, self.output, self.k,
+                           self.z0)  # fmt: skip
 
         self.z.weights, self.z.offsets = self.z.zeros(rows.width)
         seen = np.zeros(rows.width + 1, np.float32)  # Σ e²x² of every feature, and of the bias
@@ -141,7 +143,8 @@ def scores(starts, columns, values, weights, offsets):
 
 
 @njit(cache=True, fastmath=True)
-def descend(starts, columns, values, targets, order, weights, offsets, seen, rate, steps, step, decay, bias, output, k, z0):
+def descend(starts, columns, values, targets, order, weights, offsets, seen, rate, steps, step, decay, importance, bias, output,
+            k, z0):  # fmt: skip
     """One pass of W ← W − η·e·xᵀ; returns the summed cross-entropy."""
     classes, features = weights.shape[1], weights.shape[0]
     error = np.empty(classes, np.float32)
@@ -171,6 +174,7 @@ def descend(starts, columns, values, targets, order, weights, offsets, seen, rat
                 error[c] = k * (p - y)
         square = np.float32(0)
         for c in range(classes):
+            error[c] *= importance[right]
             square += error[c] * error[c]
         square /= classes
         shrink *= 1 - eta * decay

@@ -20,13 +20,14 @@ from wenmai.training.progress import Progress
 
 def perceptron(inputs, head, *, ngrams: int | None = None, weighting: Weighting = "tf-idf", min_documents: int = 1,
                bias: bool = True, averaged: bool = True):  # fmt: skip
-    return Perceptron(Scores(inputs, head.classes, ngrams, weighting, min_documents), bias, averaged)
+    return Perceptron(Scores(inputs, head.classes, ngrams, weighting, min_documents), head, bias, averaged)
 
 
 class Perceptron:
     has_probabilities = False
 
-    def __init__(self, z: Scores, bias: bool, averaged: bool):
+    def __init__(self, z: Scores, head, bias: bool, averaged: bool):
+        self.importance = np.array(head.weights or [1.0] * head.classes, np.float32)  # of every class, where balanced
         self.z, self.bias, self.averaged = z, bias, averaged
         self.state, self.load, self.parameters_count = z.state, z.load, z.parameters_count
 
@@ -38,7 +39,7 @@ class Perceptron:
 
         def one_pass(order, step=0) -> int:
             return correct(rows.starts, rows.columns, rows.values, targets, order, weights, offsets, sums, sums_offsets,
-                           step, self.bias)  # fmt: skip
+                           step, self.importance, self.bias)  # fmt: skip
 
         (weights, offsets), (sums, sums_offsets) = self.z.zeros(rows.width), self.z.zeros(rows.width)
         epochs = epochs_in(minutes, epochs, count, one_pass)
@@ -59,7 +60,7 @@ class Perceptron:
 
 
 @njit(cache=True)
-def correct(starts, columns, values, targets, order, weights, offsets, sums, sums_offsets, step, bias):
+def correct(starts, columns, values, targets, order, weights, offsets, sums, sums_offsets, step, importance, bias):
     """One pass of the perceptron: where the answer is wrong, add x to the right class and take it from the answer."""
     classes, wrong = weights.shape[1], 0
     z = np.empty(classes, np.float32)
@@ -71,15 +72,17 @@ def correct(starts, columns, values, targets, order, weights, offsets, sums, sum
         right, answer = targets[row], z.argmax()
         if answer != right:
             wrong += 1
+            far = importance[right]
             for k in range(starts[row], starts[row + 1]):
-                weights[columns[k], right] += values[k]
-                weights[columns[k], answer] -= values[k]
-                sums[columns[k], right] += step * values[k]
-                sums[columns[k], answer] -= step * values[k]
+                move = far * values[k]
+                weights[columns[k], right] += move
+                weights[columns[k], answer] -= move
+                sums[columns[k], right] += step * move
+                sums[columns[k], answer] -= step * move
             if bias:
-                offsets[right] += 1
-                offsets[answer] -= 1
-                sums_offsets[right] += step
-                sums_offsets[answer] -= step
+                offsets[right] += far
+                offsets[answer] -= far
+                sums_offsets[right] += step * far
+                sums_offsets[answer] -= step * far
         step += 1
     return wrong
