@@ -138,8 +138,8 @@ def measured(report: dict) -> dict[str, list[str]]:
     made = f"Wenmai {clean(report['wenmai'])}, {clean(report['created'])}"
     return {
         "en": [
-            f"Budget: {rungs} rungs shared {minutes} minute{'s' * (minutes != '1')} equally ({where}).",
-            f"Rows: {train} to learn from, {valid} to choose the learning rate by, {test} for the scores; "
+            f"Budget: {rungs} rungs shared {minutes} minute{'s' * (minutes != '1')}; what a rung left of its equal share went to those trained after it ({where}).",
+            f"Rows: {train} to learn from, {valid} to choose the learning rate and the moment to stop by, {test} for the scores; "
             "no rung learned from the last two.",
             f"Seed {report['seed']}; {seeds} training run{'s' * (seeds != 1)} a rung.",
             "± is half of the 95% interval from a bootstrap over the test rows. Where two intervals overlap, the order "
@@ -148,8 +148,8 @@ def measured(report: dict) -> dict[str, list[str]]:
             f"Written by {made}.",
         ],
         "zh": [
-            f"预算：{rungs} 个模型平分 {minutes} 分钟（{where}）。",
-            f"数据：{train} 行用于训练，{valid} 行用于选择学习率，{test} 行用于评分；模型没有学习过后两部分。",
+            f"预算：{rungs} 个模型平分 {minutes} 分钟，先训练的没用完的部分留给后面的（{where}）。",
+            f"数据：{train} 行用于训练，{valid} 行用于选择学习率和停止的时机，{test} 行用于评分；模型没有学习过后两部分。",
             f"随机种子 {report['seed']}；每个模型训练 {seeds} 次。",
             "± 为测试集自助法 95% 区间的一半；若两个区间重叠，两个模型的先后可能只是运气。",
             "p50 与 p99：一半和 99% 的单次预测用时不超过此数。",
