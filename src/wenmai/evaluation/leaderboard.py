@@ -138,7 +138,8 @@ def measured(report: dict) -> dict[str, list[str]]:
     made = f"Wenmai {clean(report['wenmai'])}, {clean(report['created'])}"
     return {
         "en": [
-            f"Budget: {rungs} rungs shared {minutes} minute{'s' * (minutes != '1')}; what a rung left of its equal share went to those trained after it ({where}).",
+            f"Budget: {rungs} rungs shared {minutes} minute{'s' * (minutes != '1')}; what a rung left of its equal "
+            f"share went to those trained after it ({where}).",
             f"Rows: {train} to learn from, {valid} to choose the learning rate and the moment to stop by, {test} for the scores; "
             "no rung learned from the last two.",
             f"Seed {report['seed']}; {seeds} training run{'s' * (seeds != 1)} a rung.",
