@@ -1,20 +1,25 @@
 """What was written is read back; what cannot be read is said in a sentence."""
 
 import csv
+import gc
 import gzip
 import io
 import json
 import lzma
+import math
+import os
 import sys
 from itertools import chain
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from wenmai.data import files
+from wenmai.data import delimited, files, objects
+from wenmai.data.columns import uncollected
 from wenmai.data.readers import parse_columns, read
 from wenmai.errors import Mistake
 
@@ -24,7 +29,8 @@ parquet = pytest.importorskip("pyarrow.parquet")
 
 ENCODINGS = ("utf-8", "utf-8-sig", "gb18030")
 PACKERS = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".zst": zstandard.compress}
-FEW = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+DATA = Path(os.environ.get("WENMAI_DATA") or Path(__file__).parents[3] / "shared" / "data")
+FEW = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 # A file of nothing but ASCII is UTF-8 whatever wrote it, and one byte order mark is enough: 中 keeps encodings apart.
 anything = st.text(st.characters(codec="gb18030", exclude_characters="\0\ufeff"), max_size=12)
@@ -49,9 +55,9 @@ def csv_text(rows):
     return out.getvalue()
 
 
-def mistake(source, columns=None):
+def mistake(source, columns=None, target=None):
     with pytest.raises(Mistake) as caught:
-        read(source, columns).load()
+        read(source, columns, target).load()
     sentence = str(caught.value)
     assert "\n" not in sentence
     return sentence
@@ -59,6 +65,16 @@ def mistake(source, columns=None):
 
 def says(sentence, *parts):
     assert all(part in sentence for part in parts), sentence
+
+
+def same_in_chunks(table, size):
+    """The table loaded; chunks of any size hold the same."""
+    whole, chunks = table.load(), list(table.chunks(size))
+    assert all(0 < len(chunk) <= size for chunk in chunks)
+    assert list(whole.lines) == list(chain(*(chunk.lines for chunk in chunks)))
+    for name, values in whole.columns.items():
+        assert list(values) == list(chain(*(chunk.columns[name] for chunk in chunks))) and len(values) == len(whole)
+    return whole
 
 
 def back(table, *names):
@@ -72,32 +88,151 @@ def back(table, *names):
 @pytest.mark.parametrize("encoding", ENCODINGS)
 class TestRoundTrip:
     @FEW
-    @given(rows=table_of(anything))
-    def test_csv(self, tmp_path, encoding, packed, rows):
+    @given(rows=table_of(anything), size=st.integers(1, 5))
+    def test_csv(self, tmp_path, encoding, packed, rows, size):
         rows = [(f"中{a}", b) for a, b in rows]
         table = read(write(tmp_path, "a.csv" + packed, csv_text([("text", "label"), *rows]), encoding))
         assert back(table, "text", "label") == rows
+        assert same_in_chunks(table, size).columns["label"] == [label for _, label in rows]
         assert any(files.SPELLED[encoding] + "." in note for note in table.notes)
         assert any("Compressed" in note for note in table.notes) == bool(packed)
 
     @FEW
-    @given(rows=table_of(one_line))
-    def test_tsv(self, tmp_path, encoding, packed, rows):
+    @given(rows=table_of(one_line), size=st.integers(1, 5), end=st.sampled_from(["\n", "\r\n"]))
+    def test_tsv(self, tmp_path, encoding, packed, rows, size, end):
         rows = [(f'"中{a}', b) for a, b in rows]  # a lone quote is data
-        content = "".join(f"{a}\t{b}\n" for a, b in [("text", "label"), *rows])
-        assert back(read(write(tmp_path, "a.tsv" + packed, content, encoding)), "text", "label") == rows
+        content = "".join(f"{a}\t{b}{end}" for a, b in [("text", "label"), *rows])
+        table = read(write(tmp_path, "a.tsv" + packed, content, encoding))
+        assert back(table, "text", "label") == rows
+        assert same_in_chunks(table, size).columns["label"] == [label for _, label in rows]
 
     @FEW
-    @given(rows=table_of(anything | st.integers() | st.lists(st.integers(), max_size=3)))
-    def test_jsonl(self, tmp_path, encoding, packed, rows):
+    @given(rows=st.lists(one_line, min_size=1, max_size=12), size=st.integers(1, 5))
+    def test_plain_lines(self, tmp_path, encoding, packed, rows, size):
+        content = "".join(f"{row}\n" for row in ["中", *rows])
+        chunk = same_in_chunks(read(write(tmp_path, "a.txt" + packed, content, encoding)), size)
+        assert chunk.columns["text"] == ["中", *filter(None, rows)]
+        assert list(chunk.lines) == [1, *(line for line, row in enumerate(rows, 2) if row)]
+
+    @FEW
+    @given(rows=table_of(anything | st.integers() | st.lists(st.integers(), max_size=3)), size=st.integers(1, 5))
+    def test_jsonl(self, tmp_path, encoding, packed, rows, size):
         rows = [(["中", a], b) for a, b in rows]
         content = "".join(json.dumps({"tokens": a, "tags": b}, ensure_ascii=False) + "\n" for a, b in rows)
-        assert back(read(write(tmp_path, "a.jsonl" + packed, content, encoding)), "tokens", "tags") == rows
+        table = read(write(tmp_path, "a.jsonl" + packed, content, encoding))
+        assert back(table, "tokens", "tags") == rows
+        same_in_chunks(table, size)
+
+    @FEW
+    @given(rows=table_of(st.lists(st.floats() | st.integers(), max_size=4)))
+    def test_numbers(self, tmp_path, encoding, packed, rows):
+        content = "".join(json.dumps({"inputs": a, "targets": b, "名": "中"}, ensure_ascii=False) + "\n" for a, b in rows)
+        table = read(write(tmp_path, "a.jsonl" + packed, content, encoding))
+        assert repr(back(table, "inputs", "targets")) == repr(rows)  # nan and inf too, and 1 stays 1
+
+    @FEW
+    @given(rows=table_of(anything), size=st.integers(1, 5), indent=st.none() | st.integers(0, 2), block=st.integers(1, 90))
+    def test_json_list(self, tmp_path, encoding, packed, rows, size, indent, block):
+        rows = [(f"中{a}", {"b": [b, 1.5, None]}) for a, b in rows]
+        content = json.dumps([dict(zip("ab", row)) for row in rows], ensure_ascii=False, indent=indent)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(objects, "BLOCK", block)
+            table = read(write(tmp_path, "a.json" + packed, content, encoding))
+            assert back(table, "a", "b") == rows
+            same_in_chunks(table, size)
+
+    @FEW
+    @given(
+        paragraphs=st.lists(
+            st.tuples(anything, st.lists(st.lists(st.tuples(anything, st.integers(0, 99)), max_size=2))), min_size=1
+        ),
+        size=st.integers(1, 5),
+        indent=st.none() | st.integers(0, 2),
+        block=st.integers(1, 90),
+    )
+    def test_squad(self, tmp_path, encoding, packed, paragraphs, size, indent, block):
+        paragraphs = [("中", [[("答", 3)]]), *paragraphs]
+        data = [squad_article(context, questions) for context, questions in paragraphs]
+        content = json.dumps({"version": "中", "data": data, "more": {"a": 1}}, ensure_ascii=False, indent=indent)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(objects, "BLOCK", block)
+            table = read(write(tmp_path, "a.json" + packed, content, encoding))
+            expected = [(context, answers) for context, questions in paragraphs for answers in questions]
+            assert [(c, list(a)) for c, a in back(table, "context", "answers")] == [(c, [t for t, _ in a]) for c, a in expected]
+            first = [answers[0] if answers else ("", -1) for _, answers in expected]
+            assert back(table, "answer", "answer_start") == first
+            same_in_chunks(table, size)
+
+    @FEW
+    @given(rows=table_of(one_line), size=st.integers(1, 5))
+    def test_aligned(self, tmp_path, encoding, packed, rows, size):
+        rows = [("中", "国"), *rows, ("x", "y")]
+        first = write(tmp_path, "a.en" + packed, "".join(f"{a}\n" for a, _ in rows), encoding)
+        second = write(tmp_path, "a.zh", "\n".join(b for _, b in rows))
+        table = read(first, target=second)
+        assert table.names == ["source", "target"] and back(table, "source", "target") == rows
+        assert list(same_in_chunks(table, size).lines) == list(range(1, len(rows) + 1))
+
+    @FEW
+    @given(rows=st.lists(st.tuples(one_line.map("中".__add__), st.sampled_from("abc")), max_size=12), size=st.integers(1, 5))
+    def test_folder(self, tmp_path, encoding, packed, rows, size):
+        rows = [*(("中", label) for label in "abc"), *rows]
+        for label in "abc":
+            content = "".join(f"{text}\n" for text, its in rows if its == label)
+            write(tmp_path, f"{label}.txt{packed}", content, encoding)
+        table = read(tmp_path)
+        assert back(table, "text", "label") == sorted(rows, key=lambda row: row[1])
+        same_in_chunks(table, size)
 
     def test_text(self, tmp_path, encoding, packed):
         table = read(write(tmp_path, "a.txt" + packed, "床前明月光\r\n\r\n疑是地上霜", encoding))
         chunk = table.load()
-        assert (chunk.columns, chunk.lines, table.names) == ({"text": ["床前明月光", "疑是地上霜"]}, [1, 3], ["text"])
+        assert (chunk.columns, table.names) == ({"text": ["床前明月光", "疑是地上霜"]}, ["text"])
+        assert list(chunk.lines) == [1, 3]
+
+
+def squad_article(context, questions):
+    qas = [
+        {"question": f"{n}?", "id": str(n), "answers": [{"text": text, "answer_start": start} for text, start in answers]}
+        for n, answers in enumerate(questions)
+    ]
+    return {"title": "t", "paragraphs": [{"context": context, "qas": qas}]}
+
+
+def rows_by_csv(content, width):
+    """What the csv module makes of it, row by row: rows with their lines, and the line where it stops, if it does."""
+    found, line = [], 1
+    reader = csv.reader(io.StringIO(content, newline=""), strict=True)
+    try:
+        for row in reader:
+            if row and len(row) != width:
+                return found, line
+            if row:
+                found.append((line, tuple(row)))
+            line = reader.line_num + 1
+    except csv.Error:
+        return found, line
+    return found, None
+
+
+@settings(FEW, max_examples=400)
+@given(
+    pieces=st.lists(st.sampled_from(['"', '""', ",", "\n", "\r\n", "\r", "a", "b,c\n", '"d",e\n', '"f\ng","h""i"\r\n', ",\n"])),
+    size=st.integers(1, 6),
+)
+def test_csv_is_what_the_csv_module_reads(tmp_path, pieces, size):
+    """Blocks are read in quicker ways; none of them may differ, in rows, in lines, or in what is refused."""
+    content = "x,y\n" + "".join(pieces)
+    file = files.text_file(Path(write(tmp_path, "a.csv", content)), "a.csv")
+    expected, wrong = rows_by_csv(content, 2)
+    found = []
+    try:
+        for columns, lines in delimited._stream(file, ",", 2, quotes=True)(size, [0, 1]):
+            assert 0 < len(lines) <= size
+            found += zip(lines, zip(*columns))
+        assert wrong is None and found == expected
+    except Mistake as sentence:
+        assert f"line {wrong}:" in str(sentence) and found == expected[: len(found)]
 
 
 @FEW
@@ -126,7 +261,7 @@ def test_json_as_list_or_lines(tmp_path, content):
 
 def test_csv_line_numbers_count_lines_not_rows(tmp_path):
     chunk = read(write(tmp_path, "a.csv", 'text,label\n"two\nlines",a\n\nx,b\n')).load()
-    assert chunk.lines == [2, 5] and chunk.columns["text"] == ["two\nlines", "x"]
+    assert list(chunk.lines) == [2, 5] and chunk.columns["text"] == ["two\nlines", "x"]
 
 
 @pytest.mark.parametrize(("mark", "word"), [(",", "comma"), (";", "semicolon"), ("\t", "tab")])
@@ -226,6 +361,19 @@ def test_idx(tmp_path, images):
     assert read(path, {"label": "label"}).names == ["label"]
 
 
+@pytest.mark.parametrize("packed", PACKERS)
+@FEW
+@given(shape=st.tuples(*[st.integers(1, 6)] * 3), seed=st.integers(0, 99), size=st.integers(1, 5))
+def test_idx_of_any_size(tmp_path, packed, shape, seed, size):
+    random = np.random.default_rng(seed)
+    image, labels = random.integers(0, 256, shape, np.uint8), random.integers(0, 10, shape[0], np.uint8)
+    path = write_idx(tmp_path, "a-images-idx3-ubyte" + packed, image)
+    write_idx(tmp_path, "a-labels-idx1-ubyte" + packed, labels)
+    table = read(path)
+    assert table.load().columns["label"] == [str(label) for label in labels]
+    assert np.array_equal(np.concatenate([chunk.columns["image"] for chunk in table.chunks(size)]), image)
+
+
 def test_idx_mistakes(tmp_path, images):
     path, image = images
     write_idx(tmp_path, "train-labels-idx1-ubyte", np.zeros(4, np.uint8))
@@ -249,13 +397,26 @@ def test_folder_of_labels(tmp_path):
     write(tmp_path, ".hidden.txt", "x\n")
     table = read(tmp_path)
     assert back(table, "text", "label") == [("Khoury", "Arabic"), ("Nahas", "Arabic"), ("Ang", "Chinese")]
-    assert table.load().lines == [1, 3, 1] and "Arabic, Chinese" in table.notes[-1]
+    assert list(table.load().lines) == [1, 3, 1] and "Arabic, Chinese" in table.notes[-1]
 
 
 def test_folder_without_usable_files(tmp_path):
     says(mistake(str(tmp_path)), str(tmp_path), "no files", "one .txt file a label")
     write(tmp_path, "train.tsv", "a\tb\n")
     says(mistake(str(tmp_path)), "train.tsv", "Give one file")
+    write(tmp_path, "a.txt", b"\0\1")
+    write(tmp_path, "b.txt", b"\xff\xff")
+    says(mistake(str(tmp_path)), str(tmp_path / "a.txt"), "binary file")
+    write(tmp_path, "a.txt", "x")
+    write(tmp_path, "b.txt", "x")
+    write(tmp_path, "a.txt.gz", "y")
+    says(mistake(str(tmp_path)), str(tmp_path / "a.txt.gz"), 'the second file for the label "a"', "remove one")
+
+
+def test_what_the_system_refuses(tmp_path, monkeypatch):
+    says(mistake(str(tmp_path / ("x" * 300))), "cannot be opened", "check the path")
+    monkeypatch.setattr(Path, "iterdir", lambda self: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
+    says(mistake(str(tmp_path)), str(tmp_path), "cannot be opened (Permission denied)")
 
 
 # Streaming
@@ -290,6 +451,31 @@ def test_chunks_stream(tmp_path):
     assert len(next(chunks)) == 10
     with pytest.raises(Mistake, match="line 50002"):
         list(chunks)
+
+
+def test_a_long_list_is_read_as_it_comes(tmp_path):
+    table = read(write(tmp_path, "a.json", "[" + '{"text": "some words"},\n' * 50_000 + "{]"))
+    chunks = table.chunks(rows=10)
+    assert len(next(chunks)) == 10
+    with pytest.raises(Mistake, match="line 50001"):
+        list(chunks)
+
+
+def test_the_collector_is_left_as_it_was():
+    with uncollected():
+        assert not gc.isenabled()
+        with uncollected():
+            pass
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_lines_are_ranges_where_rows_are_lines(tmp_path):
+    rows = [(f"text, {i}", "a") for i in range(20_000)]
+    assert read(write(tmp_path, "a.csv", csv_text([("text", "label"), *rows]))).load().lines == range(2, 20_002)
+    rows[9000] = ("two\r\nlines", "b")
+    chunk = read(write(tmp_path, "a.csv", csv_text([("text", "label"), *rows]))).load()
+    assert list(chunk.lines) == [*range(2, 9003), *range(9004, 20_003)] and chunk.columns["text"][9000] == rows[9000][0]
 
 
 # Mistakes
@@ -331,6 +517,21 @@ def test_line_that_cannot_be_decoded(tmp_path, name):
         says(mistake(path), path, "line 9001", f"not {files.SPELLED[encoding]}", "save the whole file as UTF-8")
 
 
+def test_two_encodings_at_the_beginning(tmp_path):
+    line = "床前明月光，疑是地上霜。\n"
+    for content in ([line] * 20, ["光\tO\n"] * 20):
+        for strange in (3, 15):
+            parts = [text.encode("gb18030" if number == strange else "utf-8") for number, text in enumerate(content, 1)]
+            path = write(tmp_path, "a.txt", b"".join(parts))
+            says(mistake(path), path, "two encodings", "line 1 is UTF-8", f"line {strange} is not", "save the whole file")
+    path = write(tmp_path, "a.txt", (line * 5).encode("gb18030") + line.encode())
+    says(mistake(path), path, "two encodings", "line 6 is UTF-8", "line 1 is not")
+    # 10 of 100 characters of GB18030 are UTF-8 by chance: a file with one a line is no mixture.
+    characters = [chr(code) for code in range(0x4E00, 0x9FA5, 7) if len(chr(code).encode("gb18030")) == 2]
+    path = write(tmp_path, "a.txt", "\n".join(characters), "gb18030")
+    assert read(path).load().columns["text"] == characters
+
+
 @pytest.mark.parametrize(("name", "mark"), [("a.csv", ","), ("a.tsv", "\t"), ("a.txt", "\t")])
 def test_row_of_another_width(tmp_path, name, mark):
     rows = f"text{mark}label\n" + f"a{mark}b\n" * 200
@@ -357,7 +558,70 @@ def test_json_mistakes(tmp_path):
     says(mistake(write(tmp_path, "a.jsonl", good + "[1, 2]\n")), "line 2", "list", "expected an object")
     says(mistake(write(tmp_path, "a.json", '[{"a": 1}, 2]')), "record 2", "int", "expected an object")
     says(mistake(write(tmp_path, "a.json", '[{"a": 1},\n')), "line 2", "not JSON")
-    says(mistake(write(tmp_path, "a.json", '{\n "data": []\n}')), "line 1", "not JSON", "one whole object a line")
+    says(mistake(write(tmp_path, "a.json", '{\n "rows": []\n}')), "line 1", "not JSON", "one whole object a line")
+    says(mistake(write(tmp_path, "a.json", '[{"a": 1}]\n[2]')), "line 2", "not JSON")
+    says(mistake(write(tmp_path, "a.json", '[{"a": 1}\n{"a": 1}]')), "line 2", "not JSON", "expecting , or ]")
+    rows = '[{"a": 1},\n' + '{"a": "b"},\n' * 20_000 + '{"a": b}' + ',\n{"a": "b"}' * 20_000 + "]"
+    says(mistake(write(tmp_path, "a.json", rows)), "line 20002", "not JSON")
+    for deep in ("[" * 100_000, '{"a": ' + "1" * 5000 + "}"):
+        says(mistake(write(tmp_path, "a.jsonl", good + deep)), "line 2", "not JSON")
+        says(mistake(write(tmp_path, "a.json", '[{"a": 1},\n' + deep)), "line 2", "not JSON")
+
+
+@pytest.mark.parametrize(
+    ("change", "where", "found"),
+    [
+        (lambda data: data[1].pop("paragraphs"), "data[1]", 'no "paragraphs"'),
+        (lambda data: data.__setitem__(1, "text"), "data[1]", 'no "paragraphs"'),
+        (lambda data: data[1]["paragraphs"][0].pop("context"), "data[1].paragraphs[0]", 'no "context"'),
+        (lambda data: data[1]["paragraphs"][0].update(qas={}), "data[1].paragraphs[0]", 'a dict as "qas"'),
+        (lambda data: question(data).pop("question"), "data[1].paragraphs[0].qas[1]", 'no "question"'),
+        (lambda data: question(data).update(id=1.5), "data[1].paragraphs[0].qas[1]", 'a float as "id"'),
+        (lambda data: question(data)["answers"][0].pop("text"), "data[1].paragraphs[0].qas[1].answers[0]", 'no "text"'),
+        (lambda data: question(data)["answers"][0].update(answer_start="3"), "qas[1].answers[0]", 'a str as "answer_start"'),
+    ],
+)
+def test_squad_mistakes(tmp_path, change, where, found):
+    data = [squad_article("一", [[("a", 1)]]), squad_article("二", [[], [("b", 2)]])]
+    assert read(write(tmp_path, "a.json", json.dumps({"data": data}))).load().columns["answer_start"] == [1, -1, 2]
+    change(data)
+    path = write(tmp_path, "a.json", json.dumps({"data": data}))
+    says(mistake(path), f"{path}, ", f"{where}: found {found}", "expected", "as in SQuAD")
+
+
+def question(data):
+    return data[1]["paragraphs"][0]["qas"][1]
+
+
+def test_squad_without_answers(tmp_path):
+    data = [{"paragraphs": [{"context": "c", "qas": [{"question": "q", "id": 7}]}]}]
+    columns = read(write(tmp_path, "a.json", json.dumps({"data": data}))).load().columns
+    assert columns == {"id": ["7"], "context": ["c"], "question": ["q"], "answer": [""], "answers": [[]], "answer_start": [-1]}
+    says(mistake(write(tmp_path, "a.json", '{\n "data": []\n}')), "is empty", "no questions")
+    row = '{"id": 1, "data": [{"x": 1}]}\n'  # objects a line may have such a key
+    assert read(write(tmp_path, "a.json", row)).names == ["id", "data"]
+
+
+def test_json_numbers_stay_as_they_are(tmp_path):
+    values = read(write(tmp_path, "a.jsonl", '{"x": [1, 2.5, NaN, -Infinity], "y": 3}\n')).load().columns
+    assert values["x"][0][:2] == [1, 2.5] and math.isnan(values["x"][0][2]) and values["x"][0][3] == -math.inf
+    assert values["y"] == [3]
+
+
+def test_aligned_mistakes(tmp_path):
+    first = write(tmp_path, "a.en", "one\n\nthree\n")
+    second = write(tmp_path, "a.zh.gz", "一\n二\n三\n四\n\n")
+    says(mistake(first, target=second), f"{first} has 3 lines", f"{second} has 5", "expected as many")
+    with pytest.raises(Mistake, match="has 3 lines"):
+        list(read(first, target=second).chunks(1))
+    says(mistake(second, target=first), f"{second} has 5 lines", f"{first} has 3")
+    says(mistake(first, target=str(tmp_path / "a.zn")), "a.zn is not there", "did you mean")
+    says(mistake(str(tmp_path), target=first), "is a folder", "two text files")
+    assert read(first, {"text": "target"}, target=first).load().columns == {"text": ["one", "", "three"]}
+    late = write(tmp_path, "b.en", b"x\n" * 90_000 + b"\xff\n")
+    other = write(tmp_path, "b.zh", "中\n" * 90_001)
+    says(mistake(late, target=other), f"{late}, line 90001", "not UTF-8")
+    says(mistake(other, target=late), f"{late}, line 90001", "not UTF-8")
 
 
 @pytest.mark.parametrize("ending", [".gz", ".xz", ".zst"])
@@ -384,3 +648,44 @@ def test_words_over_a_column_of_labels_are_a_header(tmp_path):
     (tmp_path / "b.csv").write_text("wonderful,good\n" + "\n".join(rows))
     assert read(tmp_path / "a.csv").names == ["review", "sentiment"]
     assert read(tmp_path / "b.csv").names == ["0", "1"]
+
+
+# Real sets, where they are
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the data sets are not here")
+@pytest.mark.parametrize(
+    ("name", "rows", "names"),
+    [
+        ("sst2/train.tsv", 6920, ["0", "1"]),
+        ("sst2/dev.tsv", 872, ["0", "1"]),
+        ("chnsenticorp/train.tsv.xz", 9600, ["label", "text_a"]),
+        ("thucnews_titles/dev.txt", 10_000, ["0", "1"]),
+        ("tang_poems/tang.tsv.xz", 57_603, ["0", "1", "2"]),
+        ("names", 20_050, ["text", "label"]),
+        ("ptb/ptb.train.txt.xz", 42_068, ["text"]),
+        ("ptb/ptb.valid.txt", 3370, ["text"]),
+        ("tinyshakespeare/input.txt.xz", 32_777, ["text"]),
+        ("squad/dev-v1.1.json.xz", 10_570, objects.QUESTION),
+        ("cmrc2018/cmrc2018_dev.json.xz", 3219, objects.QUESTION),
+        ("cmrc2018/cmrc2018_trial.json.xz", 1002, objects.QUESTION),
+        ("csl_title/csl_title_dev.json", 500, ["id", "title", "abst"]),
+        ("csl_title/csl_title_train.json.xz", 3000, ["id", "title", "abst"]),
+    ],
+)
+def test_real_sets(name, rows, names):
+    table = read(DATA / name)
+    assert table.names == names and len(table.load()) == rows
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the data sets are not here")
+def test_real_aligned_files():
+    pairs = back(read(DATA / "multi30k/train.en.gz", target=DATA / "multi30k/train.de.gz"), "source", "target")
+    assert len(pairs) == 29_000 and pairs[0][1].startswith("Zwei junge weiße Männer")
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the data sets are not here")
+def test_real_answers_stand_where_they_should():
+    columns = SimpleNamespace(**read(DATA / "squad/dev-v1.1.json.xz").load().columns)
+    for context, answer, start in zip(columns.context, columns.answer, columns.answer_start):
+        assert context[start : start + len(answer)] == answer

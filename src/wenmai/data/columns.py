@@ -1,6 +1,9 @@
-"""Which column is which: the words that tasks know, header rows, and --columns."""
+"""Which column is which: what a format gives, the words that tasks know, header rows, and --columns."""
 
-from collections.abc import Sequence
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
 
 from wenmai.errors import Mistake, nearest
 
@@ -8,6 +11,31 @@ WORDS = (
     "text", "label", "target", "text_a", "text_b", "source", "tokens", "tags",
     "context", "question", "answer", "image", "audio",
 )  # fmt: skip
+
+
+class Format(NamedTuple):
+    """A file whose format is known: the names of all its columns, what was detected, and its rows.
+
+    stream(size, positions) reads the file from its beginning and yields the columns at those positions, at most `size`
+    rows at a time, with the line (or record) of each row, from 1.
+    """
+
+    names: list[str]
+    notes: list[str]
+    stream: Callable[[int, list[int]], Iterator[tuple[list[Sequence], Sequence[int]]]]
+    usual: dict[str, int] | None = None  # word → position, where the format says more than the names do
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """While many rows are made the garbage collector would look through them again and again, and find none to free."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def parse_columns(text: str) -> dict[str, str]:
@@ -30,6 +58,14 @@ def tidy(names: Sequence[str]) -> list[str]:
         name = name.lower() if name.lower() in WORDS else name
         clean.append(name if name and name not in clean else f"{name}#{position}")
     return clean
+
+
+def pick(columns: dict[str, str] | None, names: list[str], usual: dict[str, int] | None, source: str) -> dict[str, int]:
+    """Word → position: what the user says, else what is usual in the format, else every column under its own name."""
+    chosen = {word: position_of(word, name, names, source) for word, name in (columns or {}).items()}
+    if usual and set(chosen) <= set(usual):
+        return usual | chosen
+    return chosen or {name: position for position, name in enumerate(names)}
 
 
 def position_of(word: str, name: str, names: list[str], source: str) -> int:

@@ -27,8 +27,11 @@ SPELLED = {"utf-8": "UTF-8", "utf-8-sig": "UTF-8 with a byte order mark", "gb180
 def find(source: str | Path) -> Path:
     """The path, if something is there; otherwise a Mistake that names what is there instead."""
     path = Path(source).expanduser()
-    if path.exists():
-        return path
+    try:
+        if path.exists():
+            return path
+    except OSError as error:
+        raise Mistake(f"{source} cannot be opened ({error.strerror}); check the path and its permissions.") from None
     if not path.parent.is_dir():
         raise Mistake(f"{source} is not there, nor is its folder {path.parent}; check the path.")
     beside = nearest(path.name, [other.name for other in path.parent.iterdir()])[:3]
@@ -167,16 +170,40 @@ def text_file(path: Path, source) -> TextFile:
     )
     if b"\0" in start:
         raise binary
-    for encoding in ("utf-8-sig" if start.startswith(codecs.BOM_UTF8) else "utf-8", "gb18030"):
+    for encoding in ("utf-8-sig" if start.startswith(codecs.BOM_UTF8) else "utf-8", "gb18030", None):
         try:
             # Only a file that ends within the sample has to end with a whole character.
-            sample = codecs.getincrementaldecoder(encoding)().decode(start, final=not cut)
+            sample = codecs.getincrementaldecoder(encoding)().decode(start, final=not cut) if encoding else ""
             break
         except UnicodeDecodeError:
             continue
-    else:
+    if encoding in ("gb18030", None):
+        _of_one_encoding(start.split(b"\n")[: -1 if cut else None], 12 if encoding else 1, source)
+    if not encoding:
         raise binary
     if not sample.strip():
         raise Mistake(f"{source} is empty; expected at least one line of text.")
     notes = [f"Compressed with {packed}."] * bool(packed) + [f"The encoding is {SPELLED[encoding]}."]
     return TextFile(path, str(source), encoding, notes, sample, cut)
+
+
+def _of_one_encoding(lines: list[bytes], least: int, source) -> None:
+    """Complains if some lines are UTF-8 and others are not; GB18030 would read both, and make nonsense of the first.
+
+    A short line of GB18030 is UTF-8 by chance at times, so lines speak for UTF-8 only if they have at least so many bytes
+    beyond ASCII, and are a tenth of all.
+    """
+    known, others = [], []
+    for number, line in enumerate(lines, 1):
+        if not line.isascii():
+            try:
+                line.decode("utf-8")
+                if len(line) - len(line.decode("ascii", "ignore")) >= least:
+                    known.append(number)
+            except UnicodeDecodeError:
+                others.append(number)
+    if known and others and len(known) * 10 >= len(others):
+        raise Mistake(
+            f"{source} is in two encodings: line {known[0]} is UTF-8 and line {others[0]} is not; expected one; "
+            "save the whole file as UTF-8."
+        )

@@ -7,6 +7,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from wenmai.data.columns import Format
 from wenmai.data.files import bare_name, unpacked
 from wenmai.errors import Mistake
 
@@ -15,8 +16,8 @@ def is_images(path: Path) -> bool:
     return "images" in path.name and "idx3" in path.name
 
 
-def images(path: Path, source: str):
-    """Names, notes and stream of an image file and the label file beside it, as a format of `readers` gives them."""
+def images(path: Path, source: str) -> Format:
+    """An image file and the label file beside it."""
     wanted = bare_name(path).replace("images", "labels").replace("idx3", "idx1")
     beside = next((other for other in sorted(path.parent.iterdir()) if bare_name(other) == wanted), None)
     if not beside:
@@ -39,7 +40,7 @@ def images(path: Path, source: str):
                 columns = image, [str(label) for label in labels[start : start + rows]]
                 yield [columns[position] for position in positions], range(start + 1, start + 1 + rows)
 
-    return ["image", "label"], [f"{count} idx images of {height}×{width}; labels from {beside.name}."], stream
+    return Format(["image", "label"], [f"{count} idx images of {height}×{width}; labels from {beside.name}."], stream)
 
 
 def _sizes(stream: BinaryIO, dimensions: int, source) -> list[int]:

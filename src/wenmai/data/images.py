@@ -1,0 +1,77 @@
+"""Manifests: a table whose column `image` holds paths of PNG or JPG files, which are decoded as they are read."""
+
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from wenmai.data.columns import short
+from wenmai.errors import Mistake
+
+GREY = ("1", "L", "LA", "La", "I", "I;16", "I;16L", "I;16B", "I;16N")
+MOST = 1 << 26  # bytes of images in one chunk
+Stream = Callable[[int], Iterator[tuple[list, object]]]
+
+
+def decoded(stream: Stream, at: int, folder: Path, source: str) -> tuple[list[str], Stream]:
+    """Notes, and the stream with images where its column `at` has paths, relative to the folder; without paths, as it is.
+
+    All images are as the first one: grey or coloured, and of its size.
+    """
+    first = next(stream(1), None)
+    path = first[0][at][0] if first else None
+    if not isinstance(path, str):
+        return [], stream
+    start = _opened(folder, path, f"{source}, line {first[1][0]}")
+    grey, height, width = start.mode in GREY, start.height, start.width
+    shape = (height, width) if grey else (height, width, 3)
+
+    def images(size: int):
+        for values, lines in stream(min(size, max(1, MOST // int(np.prod(shape))))):
+            block = np.empty((len(lines), *shape), np.uint8)  # (N, H, W) or (N, H, W, 3)
+            for row, (path, line) in enumerate(zip(values[at], lines)):
+                block[row] = _pixels(_opened(folder, path, f"{source}, line {line}"), grey, height, width)
+            yield [*values[:at], block, *values[at + 1 :]], lines
+
+    said = f"Images are {'grey' if grey else 'coloured'}, {height}×{width}, as the first one is; others are scaled to that size."
+    return [said], images
+
+
+def _opened(folder: Path, path: object, where: str):
+    """An image, read to its end and turned as its EXIF orientation says."""
+    from PIL import Image, ImageOps
+
+    if not path or not isinstance(path, str):
+        raise Mistake(f"{where}: found no image, expected the path of a PNG or JPG file; add it or remove the line.")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(folder / Path(path).expanduser(), formats=("PNG", "JPEG")) as image:
+                image.load()
+                return ImageOps.exif_transpose(image)
+    except (Image.DecompressionBombWarning, Image.DecompressionBombError):
+        found, do = "more pixels than are safe to decode", "make it smaller"
+    except FileNotFoundError:
+        found, do = "no such file", f"check the path, which is taken from {folder}"
+    except Image.UnidentifiedImageError:
+        found, do = "something else", "save it as PNG or JPG"
+    except Exception as error:  # Pillow raises what its decoders happen to: OSError, SyntaxError, struct.error, …
+        found = f"something that cannot be decoded ({getattr(error, 'strerror', None) or short(str(error), 60)})"
+        do = "copy or save it again"
+    raise Mistake(f"{where}: the image {path}: found {found}, expected a whole PNG or JPG file; {do}, or remove the line.")
+
+
+def _pixels(image, grey: bool, height: int, width: int) -> np.ndarray:
+    from PIL import Image
+
+    if image.mode.startswith("I"):  # 16 bits a pixel, which Pillow would cut off at 255 instead of scaling
+        deep = np.asarray(image)
+        image = Image.fromarray((deep // 257 if deep.max(initial=0) > 255 or image.mode != "I" else deep).astype(np.uint8))
+    if image.mode == "P" and "transparency" in image.info:
+        image = image.convert("RGBA")
+    image = image.convert("L" if grey else "RGB")
+    if image.size != (width, height):
+        image = image.resize((width, height), Image.Resampling.BILINEAR)
+    return np.asarray(image)
