@@ -14,7 +14,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 import wenmai
-from wenmai.catalog import RUNGS
+from wenmai.catalog import RUNGS, rungs_for
 from wenmai.errors import Mistake
 from wenmai.estimator import Classifier
 
@@ -117,7 +117,7 @@ def test_grid_search_over_rungs():
 # Answers
 
 
-@pytest.mark.parametrize("rung", [rung for rung in RUNGS if rung != "perceptron"])
+@pytest.mark.parametrize("rung", [rung.name for rung in rungs_for("classify") if rung.name != "perceptron"])
 def test_probabilities_stand_in_the_order_of_the_classes(rung):
     known = Classifier(rung).get_params()
     estimator = trained(rung, **{name: value for name, value in SMALL.items() if name in known})
@@ -134,7 +134,7 @@ def test_probabilities_stand_in_the_order_of_the_classes(rung):
 def test_the_perceptron_has_no_probabilities():
     estimator = trained("perceptron")
     assert estimator.answers(["a good one"]) == [{"label": "good"}]
-    with pytest.raises(Mistake, match="perceptron answers without probabilities; for those, use logistic or softmax"):
+    with pytest.raises(Mistake, match="perceptron answers without probabilities here; to classify or tag, softmax has them"):
         estimator.predict_proba(TEXTS)
 
 
@@ -152,9 +152,10 @@ def test_scores_are_those_of_scikit_learn():
     assert scores == pytest.approx(theirs)
     assert estimator.score(texts, labels) == scores["accuracy"]
     outputs = np.log(estimator.predict_proba(texts))
-    confusion = estimator.task_.confusion(outputs, estimator.task_.encode(labels))
+    decided = outputs.argmax(1)
+    confusion = estimator.task_.confusion(decided, estimator.task_.encode(labels))
     assert confusion["counts"] == confusion_matrix(labels, answers).tolist() and confusion["classes"] == ["bad", "good", "odd"]
-    worst = estimator.task_.worst(outputs, estimator.task_.encode(labels), texts, most=5)
+    worst = estimator.task_.worst(outputs, decided, estimator.task_.encode(labels), texts, most=5)
     assert len(worst) == 5 and all(found["answer"] != found["expected"] for found in worst)
 
 

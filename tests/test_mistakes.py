@@ -92,7 +92,7 @@ MISTAKES = [
     ("train softmax no-label.csv", ["no-label.csv", "text, topic", "--columns"]),
     ("train softmax no-label.csv --task classify", ["no-label.csv has no column label", "text, topic"]),
     ("train softmax only.csv", ["only.csv has only the column label"]),
-    ("train softmax only-label.csv", ["only-label.csv, line 2", "'b' in column target", "expected a number"]),
+    ("train softmax only-label.csv", ["only-label.csv has only the column label and target", "expected text"]),
     ("train softmax unlabelled.csv", ["unlabelled.csv, line 3", "the label is empty"]),
     ("train softmax broken.csv", ["broken.csv, line 3", "found 3 columns, expected 2"]),
     ("train softmax short.tsv", ["short.tsv, line 3", "found 1 columns, expected 2"]),
@@ -173,7 +173,7 @@ MISTAKES = [
     ("train softmax good.csv --out not-a-folder/run", ["not-a-folder"]),
     ("compare good.csv --rungs softmax --minutes 0.02 --out not-a-folder/report", ["not-a-folder"]),
     ("predict runs/softmax --file text-only.csv --out no/such/out.csv", ["no/such/out.csv"]),
-    ("predict runs/softmax --file text-only.csv --out answers.xlsx", ["answers.xlsx", ".jsonl, .csv or .tsv"]),
+    ("predict runs/softmax --file text-only.csv --out answers.xlsx", ["answers.xlsx", ".jsonl, .csv, .tsv or (for tags) .conll"]),
     ("predict runs/softmax text --out answers.csv", ["--out goes with --file"]),
     # inputs
     ("predict runs/softmax", ["nothing to answer for"]),

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from wenmai.errors import Mistake, unknown
 from wenmai.models import cnn, linear, mlp, perceptron, rnn, transformer
 from wenmai.tasks.classify import Classify
+from wenmai.tasks.regress import Regress
+from wenmai.tasks.tag import Tag
 from wenmai.training import loop
 
 
@@ -21,49 +23,54 @@ class Rung:
     train: Callable = loop.train  # whose options training takes: the loop, or the rung's own `learn`
 
 
+ALL = ("classify", "tag", "regress")
+
 RUNGS = {
     rung.name: rung
     for rung in (
-        Rung("perceptron", perceptron.perceptron, ("classify",),
+        Rung("perceptron", perceptron.perceptron, ("classify", "tag"),
              "A weight for every feature; it learns only from its mistakes.",
              "每个特征一个权重，只从错误中学习。", perceptron.Perceptron.learn),
-        Rung("logistic", linear.logistic, ("classify",),
+        Rung("linear", linear.linear, ("regress",),
+             "A weight for every feature, added up: the straight line.",
+             "每个特征一个权重，加起来：一条直线。", linear.Regression.learn),
+        Rung("logistic", linear.logistic, ("classify", "regress"),
              "A weight for every feature, bent into a probability, one class against the rest.",
              "每个特征一个权重，用逻辑曲线变成概率，一类对其余各类。", linear.Regression.learn),
-        Rung("softmax", linear.softmax, ("classify",),
+        Rung("softmax", linear.softmax, ("classify", "tag"),
              "A weight for every feature and class; all the classes share one probability.",
              "每个特征、每个类别一个权重，各类共享一份概率。", linear.Regression.learn),
-        Rung("mlp", mlp.mlp, ("classify",),
+        Rung("mlp", mlp.mlp, ALL,
              "Word vectors, averaged or side by side, through layers with a bend between them.",
              "词向量取平均或并排，经过带非线性的多层。"),
-        Rung("cnn", cnn.cnn, ("classify",),
+        Rung("cnn", cnn.cnn, ALL,
              "Small filters slide over the text (or image) and report where they fit best.",
              "小滤波器在文本（或图像）上滑动，报告最匹配之处。"),
-        Rung("rnn", rnn.rnn, ("classify",),
+        Rung("rnn", rnn.rnn, ALL,
              "Reads one token after another and keeps one state, rewritten at every step.",
              "逐个读入，只保留一个状态，每一步都重写。"),
-        Rung("rnn-residual", rnn.rnn_residual, ("classify",),
+        Rung("rnn-residual", rnn.rnn_residual, ALL,
              "The state is added to instead of rewritten: nothing is forgotten.",
              "状态不重写，只累加：什么也不忘。"),
-        Rung("rnn-coupled", rnn.rnn_coupled, ("classify",),
+        Rung("rnn-coupled", rnn.rnn_coupled, ALL,
              "One gate decides how much of the state gives way to the new.",
              "一个门决定旧状态让出多少给新内容。"),
-        Rung("rnn-gated", rnn.rnn_gated, ("classify",),
+        Rung("rnn-gated", rnn.rnn_gated, ALL,
              "Two gates: what to keep, and what to take in.",
              "两个门：保留什么，写入什么。"),
-        Rung("lstm", rnn.lstm, ("classify",),
+        Rung("lstm", rnn.lstm, ALL,
              "A cell that is kept by gates, and a third gate for what it shows.",
              "由门守护的记忆单元，另有一个门决定展示什么。"),
-        Rung("gru", rnn.gru, ("classify",),
+        Rung("gru", rnn.gru, ALL,
              "The LSTM's idea with two gates and one state.",
              "LSTM 的思想，两个门，一个状态。"),
-        Rung("transformer", transformer.transformer, ("classify",),
+        Rung("transformer", transformer.transformer, ALL,
              "Every token looks at every other at once; no step waits for the one before.",
              "每个词同时看所有的词，无须逐步等待。"),
     )
 }  # fmt: skip
 
-TASKS = {task.name: task for task in (Classify,)}
+TASKS = {task.name: task for task in (Classify, Tag, Regress)}
 
 
 def rung_named(name: str, task: str) -> Rung:

@@ -27,6 +27,7 @@ Columns = Annotated[str, typer.Option(help="Which column is what: text=0,label=1
 Task = Annotated[str, typer.Option(help="The task, where the data does not say it.")]
 Valid = Annotated[str, typer.Option(help="Validation rows: a file, or a share of the rows such as 0.1.")]
 Test = Annotated[str, typer.Option(help="Test rows: a file, or a share of the rows such as 0.1.")]
+Target = Annotated[str, typer.Option("--target", help="The second of two aligned files: a line of it for every line of DATA.")]
 Unseen = Annotated[bool, typer.Option("--unseen", help="Drop valid and test rows whose input stands in the training rows.")]
 Set = Annotated[list[str], typer.Option("--set", help="An option, key=value; `wenmai rungs RUNG` lists them. May be repeated.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
@@ -42,8 +43,8 @@ def demo(out: Out = Path("reports/languages"), minutes: float = 3.0, seed: Seed 
 
 
 @app.command()
-def data(source: Annotated[str, typer.Argument()] = "", columns: Columns = "", task: Task = "", test: Test = "",
-         as_json: AsJson = False) -> None:  # fmt: skip
+def data(source: Annotated[str, typer.Argument()] = "", columns: Columns = "", task: Task = "", valid: Test = "",
+         test: Test = "", target: Target = "", settings: Set = [], as_json: AsJson = False) -> None:  # fmt: skip # noqa: B006
     """Show what was understood of a file; without one, list the built-in sets."""
     from wenmai.data.builtin import BUILTIN
     from wenmai.evaluation import overview
@@ -51,9 +52,12 @@ def data(source: Annotated[str, typer.Argument()] = "", columns: Columns = "", t
     if not source:
         return finish(overview.builtin_sets(BUILTIN.values(), language()), as_json)
     from wenmai.catalog import TASKS
-    from wenmai.data.dataset import open_dataset
+    from wenmai.data.dataset import open_dataset, open_table, says_no_task
 
-    opened = open_dataset(source, TASKS, task or None, columns_from(columns), None, test or None)
+    if not task and (sentence := says_no_task(table := open_table(source, columns_from(columns), target or None), TASKS)):
+        return finish(overview.table(table, sentence, language()), as_json)
+    more = {"settings": settings_from(settings), "target": target or None}
+    opened = open_dataset(source, TASKS, task or None, columns_from(columns), valid or None, test or None, **more)
     finish(overview.data_set(opened, language()), as_json)
 
 
@@ -95,12 +99,13 @@ def train(
     from wenmai.evaluation.terminal import bars
     from wenmai.training import run_folder
 
-    opened = open_dataset(source, TASKS, task or None, columns_from(columns), valid or None, test or None, seed, unseen)
+    given = settings_from(settings)
+    opened = open_dataset(source, TASKS, task or None, columns_from(columns), valid or None, test or None, seed, unseen, given)
     rung_named(rung, opened.task.name)
     opened.check()
     folder = out or Path("runs") / f"{opened.name.replace(':', '-')}-{rung}"
     run_folder.check_place(folder)
-    options = ({} if opened.valid else {"validation": 0.0}) | settings_from(settings)
+    options = ({} if opened.valid else {"validation": 0.0}) | given
     options |= {"seed": seed, "device": device} | ({"minutes": minutes} if minutes else {})
     estimator = ESTIMATORS[opened.task.name](rung, **options)
     began = time.perf_counter()
@@ -125,11 +130,10 @@ def evaluate(run: Run, source: Data, columns: Columns = "", device: Device = "au
     """Score a run on other data."""
     import time
 
-    from wenmai.catalog import TASKS
     from wenmai.data.dataset import open_table, part_of
 
     estimator = load_run(run, device)
-    part = part_of(open_table(source, columns_from(columns)), TASKS[estimator.task_name])
+    part = part_of(open_table(source, columns_from(columns)), estimator.task_)
     began = time.perf_counter()
     scores = {"test": estimator.evaluate(*part.pair, part.where)}
     say_scores(scores)
@@ -149,7 +153,7 @@ def predict(
 ) -> None:
     """Answer for inputs given here, or for a file of any size."""
     from wenmai.data.dataset import open_table
-    from wenmai.evaluation.answers import answer_file, read_arguments
+    from wenmai.evaluation.answers import answer_file, in_words, read_arguments
 
     if bool(inputs) == bool(file):
         raise Mistake("give either inputs or --file FILE: there is " + ("both." if inputs else "nothing to answer for."))
@@ -161,7 +165,7 @@ def predict(
     answers = estimator.answers(read_arguments(estimator, inputs))
     if not as_json:
         for answer in answers:
-            print("\t".join(f"{value:.4f}" if isinstance(value, float) else str(value) for value in answer.values()))
+            print(in_words(answer))
     finish({"run": str(run), "answers": answers}, as_json, quiet=True)
 
 
@@ -191,12 +195,13 @@ def compare(
     from wenmai.evaluation.leaderboard import leaderboard
     from wenmai.evaluation.terminal import bars, console
 
-    opened = open_dataset(source, TASKS, task or None, columns_from(columns), valid, test, seed, unseen)
+    given = settings_from(settings)
+    opened = open_dataset(source, TASKS, task or None, columns_from(columns), valid, test, seed, unseen, given)
     names = [rung_named(name, opened.task.name).name for name in only.split(",")] if only else None
     opened.check()
     folder = Path(out or Path("reports") / opened.name.replace(":", "-"))
     folder.mkdir(parents=True, exist_ok=True)
-    steps = comparing.compare(opened, minutes, names, seed, seeds, device, tuple(with_), settings_from(settings))
+    steps = comparing.compare(opened, minutes, names, seed, seeds, device, tuple(with_), given)
     with bars() as draw:
         report = draw.through(steps)
     written = reporting.write(report, folder)

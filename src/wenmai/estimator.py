@@ -18,7 +18,9 @@ from wenmai.data import inputs as kinds_of_input
 from wenmai.data import tokenizers
 from wenmai.data.batches import by_length, lengths_of, make_batch
 from wenmai.data.examples import Examples
-from wenmai.data.splits import split
+from wenmai.data.sequences import Sequences
+from wenmai.data.splits import split, split_by_position
+from wenmai.data.stored import StoredTexts
 from wenmai.errors import Mistake
 from wenmai.options import accepted, sort_out
 from wenmai.training import loop, run_folder
@@ -62,9 +64,12 @@ class Estimator:
         return self
 
     def __sklearn_tags__(self):
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
 
-        return Tags(estimator_type="classifier", target_tags=TargetTags(required=True), classifier_tags=ClassifierTags(),
+        kind = {"classify": "classifier", "regress": "regressor"}.get(self.task_name)
+        return Tags(estimator_type=kind, target_tags=TargetTags(required=True),
+                    classifier_tags=ClassifierTags() if kind == "classifier" else None,
+                    regressor_tags=RegressorTags() if kind == "regressor" else None,
                     input_tags=InputTags(string=True, two_d_array=True, three_d_array=True))  # fmt: skip
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -91,20 +96,21 @@ class Estimator:
         """Everything that `fit` does, yielding progress. `valid` is (inputs, targets); without it a share is held out."""
         given = sort_out(self.options, self._owners())
         budget = fitting(**given["fitting"])
+        self.task_ = TASKS[self.task_name](**given["task"])
         inputs, targets = listed(inputs), listed(targets)
         check_lengths(inputs, targets)
         if valid is None and budget["validation"] and len(inputs) >= 20:
-            kept, held = split(inputs, [budget["validation"]], budget["seed"], targets)
-            valid = pick(inputs, held), pick(targets, held)
-            inputs, targets = pick(inputs, kept), pick(targets, kept)
-        self.task_ = TASKS[self.task_name](**given["task"])
+            (inputs, targets), valid = self._held_out(inputs, targets, budget["validation"], budget["seed"])
+        inputs, targets = self.task_.arranged(inputs, targets)
         self.notes_ = self.task_.learn(targets)
-        self.inputs_ = kinds_of_input.learn(inputs, **given["inputs"], **given["tokens"])
+        self.inputs_ = kinds_of_input.learn(inputs, self.task_.cut, **given["inputs"], **given["tokens"])
         self.notes_ += self.inputs_.notes(inputs)
         train = Examples(self.inputs_.encode(inputs), self.task_.encode(targets))
+        if isinstance(train.targets, Sequences):
+            train = train.windows(self.inputs_.longest)
         judge = None
         if valid is not None and len(valid[0]):
-            judge = self.judge_of(Examples(self.inputs_.encode(listed(valid[0])), self.task_.encode(listed(valid[1]))))
+            judge = self.judge_of(self._examples(*valid))
         self.device_ = device_named(budget["device"])
         self.progress_: list[Progress] = []
         self.rates_tried_: list[dict] = []
@@ -116,6 +122,15 @@ class Estimator:
             if progress.step:
                 self.progress_.append(progress)
             yield progress
+
+    def _held_out(self, inputs, targets, share: float, seed: int) -> tuple[tuple, tuple]:
+        """(inputs, targets) to learn from and to judge by: of a series its end, of rows a share in which no input of the rest
+        stands."""
+        if self.task_.history:
+            kept, held = split_by_position(len(inputs), [share], self.task_.history)
+        else:
+            kept, held = split(inputs, [share], seed, targets if self.task_name == "classify" else None)
+        return tuple((pick(inputs, rows), pick(targets, rows)) for rows in (kept, held))
 
     def _build(self, options: dict, seed: int) -> None:
         with torch.random.fork_rng(devices=[]):
@@ -147,7 +162,7 @@ class Estimator:
         return training | {"learning_rate": better(self.rates_tried_, key=lambda tried: tried["score"])["learning_rate"]}
 
     def judge_of(self, examples: Examples) -> Callable[[], float]:
-        return lambda: self.task_.scores(self.outputs(examples), examples.targets)[self.task_.metric]
+        return lambda: self.task_.scores(self._decided(examples)[1], examples.targets)[self.task_.metric]
 
     # Answering.
 
@@ -156,49 +171,64 @@ class Estimator:
         return self.task_.classes
 
     def outputs(self, examples: Examples, tokens: int = 16_384) -> np.ndarray:
-        """The model's outputs (N, C), row for row, in batches of like length."""
+        """The model's outputs (N, C), row for row, in batches of like length; where there is one a step, Sequences of (T, C)."""
         if hasattr(self.model_, "learn"):
             return self.model_.outputs(examples.inputs)
-        longest, found = self.inputs_.longest, None
+        longest, per_step = self.inputs_.longest, self.model_.per_step
+        read = Examples(examples.inputs.windows(longest) if per_step else examples.inputs)
+        found = None
         with torch.inference_mode():
-            for rows in by_length(lengths_of(examples, longest), tokens):
-                batch = make_batch(Examples(examples.inputs), rows, longest).to(self.device_)
-                outputs = self.model_(batch).cpu().numpy()
+            for rows in by_length(lengths_of(read, longest), tokens):
+                batch = make_batch(read, rows, longest).to(self.device_)
+                outputs = self.model_(batch)
+                outputs = (outputs[batch.mask] if per_step else outputs).cpu().numpy()
                 if found is None:
-                    found = np.empty((len(examples), *outputs.shape[1:]), outputs.dtype)
-                found[rows] = outputs
-        return found if found is not None else np.empty((0, len(self.classes_)), np.float32)
+                    count = len(read.inputs.flat) if per_step else len(read)
+                    found = np.empty((count, *outputs.shape[1:]), outputs.dtype)
+                found[read.inputs.places(rows) if per_step else rows] = outputs
+        if found is None:
+            found = np.empty((0, self.model_.head.width), np.float32)
+        return Sequences(found, examples.inputs.offsets) if per_step else found
 
-    def predict(self, inputs) -> np.ndarray:
-        outputs = self.outputs(self._encoded(inputs))
-        return self.classes_[outputs.argmax(1)]
+    def _decided(self, examples: Examples):
+        """(outputs, what the task makes of them)"""
+        outputs = self.outputs(examples)
+        return outputs, self.task_.decide(outputs, self.model_)
 
-    def predict_proba(self, inputs) -> np.ndarray:
-        """(N, C), columns in the order of `classes_`."""
+    def predict(self, inputs):
+        """Labels (N,), rows of tags, or numbers."""
+        self._fitted()
+        return self.task_.predictions(self._decided(self._examples(inputs))[1])
+
+    def predict_proba(self, inputs):
+        """(N, C), columns in the order of `classes_`; of tags, (T, C) for every row."""
         self._fitted()
         if not self.model_.has_probabilities:
-            raise Mistake(f"the {self.rung} answers without probabilities; for those, use logistic or softmax.")
-        return np.exp(self.outputs(self._encoded(inputs)))
+            raise Mistake(f"the {self.rung} answers without probabilities here; to classify or tag, softmax has them.")
+        return self.task_.probabilities(self.outputs(self._examples(inputs)), self.model_)
 
     def answers(self, inputs) -> list[dict]:
         """One dict an input, as `wenmai predict --json` prints it."""
-        outputs = self.outputs(self._encoded(inputs))
-        return self.task_.answers(outputs, self.model_.has_probabilities)
+        self._fitted()
+        inputs = listed(inputs)
+        return self.task_.answers(inputs, self.inputs_, *self._decided(self._examples(inputs)), self.model_)
 
     def evaluate(self, inputs, targets, where=lambda row: f"row {row + 1}") -> dict[str, float]:
         """Every metric of the task."""
+        self._fitted()
         inputs, targets = listed(inputs), listed(targets)
         check_lengths(inputs, targets)
-        outputs = self.outputs(self._encoded(inputs))
-        return self.task_.scores(outputs, self.task_.encode(targets, where))
+        examples = self._examples(inputs, targets, where)
+        return self.task_.scores(self._decided(examples)[1], examples.targets)
 
     def score(self, inputs, targets) -> float:
         """The task's one number, as scikit-learn wants it."""
-        return self.evaluate(inputs, targets)[TASKS[self.task_name].metric]
+        return self.evaluate(inputs, targets)[self.task_.metric]
 
-    def _encoded(self, inputs) -> Examples:
-        self._fitted()
-        return Examples(self.inputs_.encode(listed(inputs)))
+    def _examples(self, inputs, targets=None, where=lambda row: f"row {row + 1}") -> Examples:
+        inputs, targets = self.task_.arranged(listed(inputs), None if targets is None else listed(targets))
+        return Examples(self.inputs_.encode(inputs), None if targets is None else self.task_.encode(targets, where))
+
 
     def _fitted(self) -> None:
         if not hasattr(self, "model_"):
@@ -218,7 +248,19 @@ class Classifier(Estimator):
     task_name = "classify"
 
 
-ESTIMATORS = {cls.task_name: cls for cls in (Classifier,)}
+class Tagger(Estimator):
+    """`Tagger("lstm", bidirectional=True, crf=True).fit(rows of tokens, rows of tags).answers(["a raw text"])`"""
+
+    task_name = "tag"
+
+
+class Regressor(Estimator):
+    """`Regressor("linear").fit(x, y).predict(x)`; y is one number a row, several, or one a step."""
+
+    task_name = "regress"
+
+
+ESTIMATORS = {cls.task_name: cls for cls in (Classifier, Tagger, Regressor)}
 
 
 def load(run: str | Path, device: str = "auto") -> Estimator:
@@ -248,17 +290,24 @@ def device_named(name: str) -> str:
 
 
 def listed(values):
-    """A list of texts or pairs, or an array of numbers or images, whatever the user holds them in."""
+    """A list of texts, pairs or tokens, an array of numbers or images, or Sequences of numbers, whatever the user holds them
+    in."""
+    if isinstance(values, (Sequences, StoredTexts)):
+        return values
     values = values.to_numpy() if hasattr(values, "to_numpy") else values  # a column or a table of pandas or polars
     if isinstance(values, np.ndarray) and values.dtype.kind not in "OUS":
         return values
     values = values.tolist() if hasattr(values, "tolist") else list(values)
     if values and isinstance(values[0], (list, tuple, np.ndarray)) and not isinstance(next(iter(values[0]), ""), str):
+        if len({np.shape(row) for row in values}) > 1:  # of different length
+            return Sequences.of(values, np.float64)
         return np.asarray(values)
     return values
 
 
 def pick(values, rows: np.ndarray):
+    if isinstance(values, (Sequences, StoredTexts)):
+        return values.take(rows)
     return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from wenmai.errors import Mistake, unknown
 
 SHARES = ("dropout", "validation", "warmup")
+SIGNED = ("z0",)
 
 
 def accepted(function: Callable) -> dict[str, inspect.Parameter]:
@@ -76,7 +77,7 @@ def in_range(option: inspect.Parameter, value):
     """Sizes begin at 1 and shares of something end below 1; nothing here is negative or infinite."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return value
-    if option.name == "z0" and math.isfinite(value):
+    if option.name in SIGNED and math.isfinite(value):
         return value
     least = 1 if isinstance(value, int) and option.default not in (0, None) else 0
     if not math.isfinite(value) or value < least or (option.name in SHARES and value >= 1):

@@ -29,9 +29,9 @@ def test_rows_go_in_and_come_out(rows, data):
 @FEW
 @given(ragged.filter(bool), st.integers(1, 8), st.integers(-1, 0))
 def test_padded_rows(rows, longest, pad):
-    values, mask, segment = Sequences.of(rows).padded(np.arange(len(rows)), longest, pad)
+    values, mask, beside = Sequences.of(rows).padded(np.arange(len(rows)), longest, pad)
     width = max(1, min(longest, max(map(len, rows))))
-    assert values.shape == mask.shape == (len(rows), width) and segment is None
+    assert values.shape == mask.shape == (len(rows), width) and not beside
     for row, wanted in enumerate(rows):
         kept = wanted[:longest]
         assert values[row].tolist() == kept + [pad] * (width - len(kept))
@@ -55,7 +55,8 @@ def test_pairs_are_joined(pairs):
     assert segments == [[0] * (len(a) + 1) + [1] * len(b) for a, b in pairs]
     if pairs:
         order = np.arange(len(pairs))[::-1]
-        values, mask, segment = joined.take(order).padded(np.arange(len(pairs)), 4)
+        values, mask, beside = joined.take(order).padded(np.arange(len(pairs)), 4)
+        segment = beside["segment"]
         for row, (a, b) in enumerate(reversed(pairs)):
             assert segment[row][mask[row]].tolist() == ([0] * (len(a) + 1) + [1] * len(b))[:4]
             assert values[row][mask[row]].tolist() == [*a, 2, *b][:4]
@@ -73,3 +74,21 @@ def test_examples_are_taken_with_their_targets():
 def test_a_row_that_is_not_there():
     with pytest.raises(IndexError):
         Sequences.of([[1]])[1]
+
+
+@FEW
+@given(ragged, st.integers(1, 6))
+def test_windows_cut_long_rows_and_lose_nothing(rows, longest):
+    whole = Sequences.of(rows)
+    cut = whole.windows(longest)
+    assert cut.flat is whole.flat and (not len(cut) or cut.lengths.max() <= max(longest, 1))
+    assert set(whole.offsets.tolist()) <= set(cut.offsets.tolist())
+    assert len(cut) == sum(max(1, -(-len(row) // longest)) for row in rows)
+
+
+def test_what_stands_beside_goes_along():
+    rows = Sequences(np.arange(5), np.array([0, 2, 5]), {"form": np.array([1, 2, 1, 1, 3])}, Sequences.of([[], [7], [8, 8], [9]]))
+    some = rows.take(np.array([1, 0]))
+    assert some.beside["form"].tolist() == [1, 1, 3, 1, 2] and some.letters is rows.letters
+    assert rows.places(np.array([1, 0])).tolist() == [2, 3, 4, 0, 1]
+    assert rows[-1].tolist() == [2, 3, 4] and rows_of(rows[:1]) == [[0, 1]]

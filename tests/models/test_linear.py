@@ -77,7 +77,7 @@ def test_many_ngrams_are_kept_apart():
 
 
 def test_the_two_texts_of_a_pair_are_told_apart():
-    pairs = Sequences(np.array([7, 2, 8, 8, 2, 7], np.int32), np.array([0, 3, 6]), np.array([0, 0, 1, 0, 0, 1], np.int8))
+    pairs = Sequences(np.array([7, 2, 8, 8, 2, 7], np.int32), np.array([0, 3, 6]), {"segment": np.array([0, 0, 1, 0, 0, 1])})
     table = dense(Ngrams.learn(pairs, 1, "counts", False).rows(pairs))
     assert table.tolist() == [[1, 1, 1, 0, 0], [0, 1, 0, 1, 1]]
 

@@ -12,6 +12,8 @@ from torch import Tensor
 from wenmai.data.examples import Examples
 from wenmai.data.sequences import Sequences
 
+LETTERS = 24  # of a token that are read: its beginning
+
 
 @dataclass
 class Batch:
@@ -19,6 +21,8 @@ class Batch:
     mask: Tensor  # (B, T), True at real positions
     target: Tensor | None = None  # (B,) or (B, T), as the task says
     segment: Tensor | None = None  # (B, T) which text of a pair
+    form: Tensor | None = None  # (B, T) which row of `letters` spells the token
+    letters: Tensor | None = None  # (U, K) the distinct tokens of the batch, letter by letter
     rows: np.ndarray | None = None  # which examples these are
 
     def to(self, device: str) -> Batch:
@@ -28,14 +32,20 @@ class Batch:
 
 
 def make_batch(examples: Examples, rows: np.ndarray, longest: int = 512) -> Batch:
-    target = None if examples.targets is None else torch.from_numpy(examples.targets[rows])
-    if isinstance(examples.inputs, Sequences):
-        values, mask, segment = examples.inputs.padded(rows, longest)
-        values = torch.from_numpy(values.astype(np.int64) if values.dtype == np.int32 else values)
-        segment = None if segment is None else torch.from_numpy(segment.astype(np.int64))
-        return Batch(values, torch.from_numpy(mask), target, segment, rows)
-    values = torch.from_numpy(examples.inputs[rows])
-    return Batch(values, torch.ones(len(rows), 1, dtype=torch.bool), target, None, rows)
+    if not isinstance(examples.inputs, Sequences):
+        values, mask, beside = examples.inputs[rows], np.ones((len(rows), 1), bool), {}
+    else:
+        values, mask, beside = examples.inputs.padded(rows, longest)
+        values = values.astype(np.int64) if values.dtype == np.int32 else values
+    if "form" in beside:  # a word that stands in the batch ten times is spelled once
+        forms, at = np.unique(beside["form"], return_inverse=True)
+        beside = beside | {"form": at.reshape(mask.shape), "letters": examples.inputs.letters.padded(forms, LETTERS)[0]}
+    if examples.targets is not None:
+        targets = examples.targets
+        beside["target"] = targets.padded(rows, longest)[0] if isinstance(targets, Sequences) else targets[rows]
+    beside = {name: array.astype(np.int64) if array.dtype.kind == "i" else array for name, array in beside.items()}
+    tensors = {name: torch.from_numpy(array) for name, array in beside.items()}
+    return Batch(torch.from_numpy(values), torch.from_numpy(mask), rows=rows, **tensors)
 
 
 def lengths_of(examples: Examples, longest: int = 512) -> np.ndarray:

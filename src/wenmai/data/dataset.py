@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
-from wenmai.data import readers
+from wenmai.data import readers, stored
 from wenmai.data.builtin import BUILTIN
+from wenmai.data.columns import position_of
 from wenmai.data.readers import Chunk, Table
-from wenmai.data.splits import groups_of, split
+from wenmai.data.sequences import Sequences
+from wenmai.data.splits import groups_of, shared, split, split_by_position
+from wenmai.data.stored import StoredTexts
 from wenmai.errors import Mistake, unknown
+from wenmai.options import accepted, fitting
 
 
 @dataclass
 class Part:
     """Rows that belong together: inputs, targets, and where each stands, for messages."""
 
-    inputs: list | np.ndarray
+    inputs: list | StoredTexts | np.ndarray | Sequences
     targets: list
     source: str
-    lines: list[int] | range
+    lines: Sequence[int]
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -31,48 +37,61 @@ class Part:
         return f"{self.source}, line {self.lines[row]}"
 
     def take(self, rows: np.ndarray) -> Part:
-        inputs = self.inputs[rows] if isinstance(self.inputs, np.ndarray) else [self.inputs[row] for row in rows]
-        return Part(inputs, [self.targets[row] for row in rows], self.source, [int(self.lines[row]) for row in rows])
+        straight = isinstance(self.lines, range) and self.lines.step == 1
+        lines = self.lines.start + rows if straight else np.asarray(self.lines)[rows]
+        return Part(picked(self.inputs, rows), picked(self.targets, rows), self.source, lines)
 
     @property
     def pair(self) -> tuple:
         return self.inputs, self.targets
 
 
+def picked(values, rows: np.ndarray):
+    if isinstance(values, (Sequences, StoredTexts)):
+        return values.take(rows)
+    return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
+
+
 @dataclass
 class Dataset:
     name: str
-    task: type  # a row of the catalog's TASKS
+    task: object  # of one of the catalog's TASKS
     train: Part
     valid: Part | None
     test: Part | None
     notes: list[str] = field(default_factory=list)
+    columns: list[str] = field(default_factory=list)
 
     def check(self) -> None:
         """Before any training: there are classes to learn, and the held-out parts hold no others."""
-        task = self.task()
-        task.learn(self.train.targets)
+        task = self.task
+        task.learn(task.arranged(*self.train.pair)[1], self.train.where)
         for part in (self.valid, self.test):
             if part is not None:
-                task.encode(part.targets, part.where)
+                task.encode(task.arranged(*part.pair)[1], part.where)
 
     def fingerprint(self) -> str:
         """Changes when a row of the training part does."""
         digest = hashlib.blake2b(digest_size=16)
-        inputs = self.train.inputs
-        digest.update(np.ascontiguousarray(inputs).tobytes() if isinstance(inputs, np.ndarray) else repr(inputs).encode())
-        digest.update(repr(self.train.targets).encode())
+        for values in self.train.pair:
+            for value in values:
+                digest.update(np.ascontiguousarray(value).tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
         return digest.hexdigest()
 
 
-def open_table(source: str, columns: dict[str, str] | None = None) -> Table:
-    """A file, a folder, or a built-in set by its name; `languages:all` gives a set its one option."""
+def open_table(source: str, columns: dict[str, str] | None = None, target: str | None = None) -> Table:
+    """A file, a folder, or a built-in set by its name; `languages:all` gives a set its one option. `target` is the second of
+    two aligned files."""
     name, _, option = source.partition(":")
     if Path(source).exists() or name not in BUILTIN:
         if not Path(source).exists() and "/" not in source and "." not in source:
             raise Mistake(f"{unknown('data set', source, BUILTIN)} Or give the path of a file.")
-        return readers.read(source, columns)
-    chunk = BUILTIN[name].load(**({name: option} if option else {}))
+        return readers.read(source, columns, target)
+    chunk = BUILTIN[name].load(**({name.replace("-", "_"): option} if option else {}))
+    if columns:
+        names = list(chunk.columns)
+        chosen = {word: names[position_of(word, column, names, source)] for word, column in columns.items()}
+        chunk = Chunk({word: chunk.columns[column] for word, column in chosen.items()}, chunk.lines)
     return Table(source, list(chunk.columns), ["built in"], lambda rows: iter([chunk]))
 
 
@@ -85,11 +104,16 @@ def open_dataset(
     test: str | None = None,
     seed: int = 0,
     unseen: bool = False,
+    settings: dict | None = None,
+    target: str | None = None,
 ) -> Dataset:
     """`valid` and `test` are each a file like the first, or a share of its rows, such as 0.1; None gives no such part.
-    `unseen` drops the rows of those files whose input stands in the training rows too."""
-    table = open_table(source, columns)
+    `unseen` drops the rows of those files whose input stands in the training rows too; `settings` may hold options of the
+    task; `target` is the second of two aligned files."""
+    table = open_table(source, columns, target)
     kind = task_for(table, tasks, task)
+    known = accepted(kind)
+    kind = kind(**{name: fitting(known[name], value) for name, value in (settings or {}).items() if name in known})
     whole = part_of(table, kind)
     notes, shares = [f"{source}: {note}" for note in table.notes], []
     given: dict[str, Part | None] = {"valid": None, "test": None}
@@ -98,6 +122,8 @@ def open_dataset(
         shares.append(share or 0.0)
         if value is not None and share is None:
             given[name] = part_of(open_table(value, columns), kind)
+    if kind.history:
+        return in_time(source, kind, whole, shares, given, notes, table.names)
     groups = groups_of(whole.inputs)
     repeated = len(whole) - (int(groups.max(initial=-1)) + 1)
     if repeated:
@@ -113,11 +139,26 @@ def open_dataset(
             notes.append(f"{leaked.sum()} of the {len(part)} {name} inputs stand in the training rows too: the score flatters; "
                          "--unseen drops them")  # fmt: skip
     if any(shares):
-        rows = split(whole.inputs, shares, seed, whole.targets)
+        rows = split(whole.inputs, shares, seed, whole.targets if kind.name == "classify" else None, groups)
+        del groups
         cut = {name: whole.take(part) for name, part in zip(("valid", "test"), rows[1:]) if len(part)}
         given |= cut
         whole = whole.take(rows[0])
-    return Dataset(Path(source).stem if Path(source).exists() else source, kind, whole, given["valid"], given["test"], notes)
+    return Dataset(name_of(source), kind, whole, given["valid"], given["test"], notes, table.names)
+
+
+def in_time(source: str, kind, whole: Part, shares: list[float], given: dict[str, Part | None], notes: list[str],
+            names: list[str]) -> Dataset:  # fmt: skip
+    """A series is cut by position, never at random: what comes later is not learned from."""
+    first, *later = split_by_position(len(whole), shares, kind.history)
+    cut = {name: whole.take(rows) for name, rows in zip(("valid", "test"), later) if len(rows)}
+    notes.append("a series in time: the last rows are held out, none of them is learned from")
+    given = given | cut
+    return Dataset(name_of(source), kind, whole.take(first), given["valid"], given["test"], notes, names)
+
+
+def name_of(source: str) -> str:
+    return Path(source).name.split(".")[0] or "data" if Path(source).exists() else source
 
 
 def as_share(value: str | None) -> float | None:
@@ -135,29 +176,55 @@ def task_for(table: Table, tasks: dict[str, type], task: str | None) -> type:
         if task not in tasks:
             raise unknown("task", task, tasks)
         return tasks[task]
-    for kind in tasks.values():
-        if kind.fits(table.names):
-            return kind
+    sentence = says_no_task(table, tasks)
+    if sentence:
+        raise Mistake(sentence)
+    return next(kind for kind in tasks.values() if kind.fits(table.names))
+
+
+LATER = {"translate": {"source", "target"}, "answer": {"context", "question"}, "generate": {"text"}}
+
+
+def says_no_task(table: Table, tasks: dict[str, type]) -> str:
+    """A sentence on columns from which no task can be told that a rung does; empty where one can."""
+    if any(kind.fits(table.names) for kind in tasks.values()):
+        return ""
     found = ", ".join(table.names[:12])
-    raise Mistake(
-        f"{table.source} has the columns {found}, which say no task; to classify, name a text and a label: "
-        f"--columns text={table.names[0]},label={table.names[-1]}."
-    )
+    for task, columns in LATER.items():
+        if columns <= set(table.names):
+            return (f"{table.source} has the columns {found}: data for the task {task}, which no rung here does yet; for one "
+                    f"that is done ({', '.join(tasks)}), name its columns, as in --columns text=NAME,label=NAME.")  # fmt: skip
+    return (f"{table.source} has the columns {found}, which say no task; to classify, name a text and a label: "
+            f"--columns text={table.names[0]},label={table.names[-1]}; to regress, the numbers and a target.")  # fmt: skip
 
 
-def part_of(table: Table, kind: type) -> Part:
-    chunk: Chunk = table.load()
+def part_of(table: Table, kind) -> Part:
+    """All rows of a table. Texts that are too large for memory go to a file as they are read; pairs and tokens stay in it."""
+    texts = "text" in table.names and "tokens" not in table.names and not kind.cut and not kind.history
+    held, size, chunks = [], 0, table.chunks(1024)
+    for chunk in chunks if texts else ():
+        held.append(chunk)
+        size += stored.size_of(kind.inputs_of(chunk, table.source))
+        if size > stored.LARGE:
+            return stored_part(table, kind, chain(held, chunks))
+    chunk = replace(table, stream=lambda rows: iter(held)).load() if held else table.load()
     if not len(chunk):
         raise Mistake(f"{table.source} has no rows; expected at least one below its header.")
     return Part(kind.inputs_of(chunk, table.source), kind.targets_of(chunk, table.source), table.source, chunk.lines)
 
 
-def shared(first, second) -> np.ndarray:
-    """For every row of the second, whether its input stands in the first too."""
-    if isinstance(first, np.ndarray):
-        if first.shape[1:] != second.shape[1:]:
-            return np.zeros(len(second), bool)
-        groups = groups_of(np.concatenate([first, second]))
-        return np.isin(groups[len(first) :], groups[: len(first)])
-    known = set(first)
-    return np.array([value in known for value in second])
+def stored_part(table: Table, kind, chunks: Iterator[Chunk]) -> Part:
+    targets, places, same = [], [], {}
+
+    def texts() -> Iterator[list[str]]:
+        for chunk in chunks:
+            found = kind.targets_of(chunk, table.source)
+            # One object for every distinct label, however many rows have it.
+            targets.append(found if isinstance(found, np.ndarray) else list(map(same.setdefault, found, found)))
+            places.append(Chunk({}, chunk.lines))
+            yield kind.inputs_of(chunk, table.source)
+
+    inputs = StoredTexts.of(texts())
+    arrays = isinstance(targets[0], np.ndarray)
+    targets = np.concatenate(targets) if arrays else list(chain.from_iterable(targets))
+    return Part(inputs, targets, table.source, Table(table.source, [], [], lambda rows: iter(places)).load().lines)

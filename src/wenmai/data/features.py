@@ -8,15 +8,21 @@ pass over the tokens looks every n-gram up, adds equal ones and weighs them: no 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 from numba import njit
 
-from wenmai.data.sequences import Sequences
+from wenmai.data.sequences import Sequences, runs
 
 EMPTY = np.uint64(0)
 EDGE = np.uint64(0xFFFF_FFFF)  # stands before the first and after the last token
+MOST = 4_000_000  # n-grams that are kept
+HELD = 1 << 25  # n-grams of all rows, 8 bytes each, up to which those that are learned from are held in memory
+PIECE = 1 << 21  # n-grams of the rows that are looked at together
 
 
 @dataclass
@@ -38,6 +44,10 @@ class Rows:
         index = np.repeat(self.starts[:-1][rows] - starts[:-1], counts) + np.arange(starts[-1])
         return Rows(starts, self.columns[index], self.values[index], self.width)
 
+    def over(self, order: np.ndarray) -> Iterator[tuple[Rows, np.ndarray, slice | np.ndarray]]:
+        """The rows in this order, in as many pieces as need be, here one: (rows, their order, which of all they are)."""
+        yield self, order, slice(None)
+
     @classmethod
     def of_dense(cls, table: np.ndarray) -> Rows:
         """A dense (N, F) table; zeros, as in the dark of a picture, cost nothing."""
@@ -46,18 +56,55 @@ class Rows:
         return cls(starts, columns.astype(np.int32), table[rows, columns].astype(np.float32), table.shape[1])
 
 
+class Pieces:
+    """As Rows, where there are too many to be held: each time they are gone over, they are made a piece at a time."""
+
+    def __init__(self, make: Callable[[Sequences], Rows], texts: Sequences, longest: int, width: int):
+        self.make, self.texts, self.longest, self.width = make, texts, longest, width
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def over(self, order: np.ndarray) -> Iterator[tuple[Rows, np.ndarray, np.ndarray]]:
+        """While one piece is learned from, a thread makes the next."""
+        pieces = [order[start:stop] for start, stop in runs(self.texts.lengths_of(order) + 2, PIECE // self.longest)]
+        with ThreadPoolExecutor(1) as thread:
+            coming = [thread.submit(self.made, rows) for rows in pieces[:1]]
+            for rows, after in zip_longest(pieces, pieces[1:]):
+                piece = coming.pop().result()
+                if after is not None:
+                    coming.append(thread.submit(self.made, after))
+                yield piece, np.arange(len(rows)), rows
+
+    def made(self, rows: np.ndarray) -> Rows:
+        return self.make(self.texts.take(rows))
+
+
 class Ngrams:
-    """The n-grams of 1 to `longest` tokens that stand in at least `min_documents` training rows."""
+    """The n-grams of 1 to `longest` tokens that stand in at least `min_documents` training rows, and of these the `most`
+    that stand in the most rows. While they are counted, half as many again are remembered; then the rarest are forgotten."""
 
     def __init__(self, table: np.ndarray, slots: np.ndarray, inverse: np.ndarray, longest: int, weighting: str, edges: bool):
         self.table, self.slots, self.inverse = table, slots, inverse  # keys; their columns; idf of every column
         self.longest, self.weighting, self.edges = longest, weighting, edges
 
     @classmethod
-    def learn(cls, texts: Sequences, longest: int, weighting: str, edges: bool, min_documents: int = 1) -> Ngrams:
-        keys, documents = distinct_keys(segmented(texts), texts.offsets, longest, edges)
+    def learn(cls, texts: Sequences, longest: int, weighting: str, edges: bool, min_documents: int = 1,
+              most: int = MOST) -> Ngrams:  # fmt: skip
+        size, room, count = 1 << 16, 3 << 14, 0
+        table, slots = np.zeros(size, np.uint64), np.zeros(size, np.int32)
+        keys, documents, seen_in = np.zeros(room, np.uint64), np.zeros(room, np.int32), np.zeros(room, np.int32)
+        for start, stop in runs(texts.lengths + 2, PIECE // longest):
+            part = texts.take(np.arange(start, stop))
+            table, slots, keys, documents, seen_in, count = count_rows(
+                segmented(part), part.offsets, longest, edges, start, table, slots, keys, documents, seen_in, count, most)
+        del table, slots, seen_in
+        keys, documents = keys[:count], documents[:count]
         if min_documents > 1:
             keys, documents = keys[documents >= min_documents], documents[documents >= min_documents]
+        if len(keys) > most:
+            stay = kept(documents, most)
+            keys, documents = keys[stay], documents[stay]
         size = 1 << max(4, int(len(keys) * 1.6).bit_length())
         table, slots = np.zeros(size, np.uint64), np.zeros(size, np.int32)
         insert(table, slots, keys)
@@ -66,6 +113,9 @@ class Ngrams:
         else:
             inverse = np.ones(len(keys))
         return cls(table, slots, inverse.astype(np.float32), longest, weighting, edges)
+
+    def pieces(self, texts: Sequences) -> Pieces:
+        return Pieces(self.rows, texts, self.longest, len(self.inverse))
 
     def rows(self, texts: Sequences) -> Rows:
         room = (texts.lengths + 2 * self.edges) * self.longest
@@ -128,15 +178,12 @@ def insert(table, slots, keys):
 
 
 @njit(cache=True)
-def distinct_keys(flat, offsets, longest, edges):
-    """Every n-gram's key in order of first appearance, and the number of rows it stands in."""
-    size = 1 << 16
-    table, slots = np.zeros(size, np.uint64), np.zeros(size, np.int32)
-    keys, documents, seen_in = np.zeros(size, np.uint64), np.zeros(size, np.int64), np.zeros(size, np.int64)
-    count = 0
+def count_rows(flat, offsets, longest, edges, first_row, table, slots, keys, documents, seen_in, count, most):
+    """Adds the n-grams of these rows to those counted before: every key in order of first appearance, the number of rows it
+    stands in, and the last of them. Where more than 1.5 · `most` keys come together, the rarest are dropped."""
     margin = 1 if edges else 0
     for row in range(len(offsets) - 1):
-        start, end = offsets[row], offsets[row + 1]
+        start, end, number = offsets[row], offsets[row + 1], first_row + row
         for first in range(start - margin, end + margin):
             key = np.uint64(0)
             for at in range(first, min(first + longest, end + margin)):
@@ -144,24 +191,49 @@ def distinct_keys(flat, offsets, longest, edges):
                 place = find(table, key)
                 if table[place] == EMPTY:
                     table[place], slots[place], keys[count] = key, count, key
-                    documents[count], seen_in[count] = 1, row
+                    documents[count], seen_in[count] = 1, number
                     count += 1
-                    if count * 2 > size:
-                        size *= 2
-                        table, slots = np.zeros(size, np.uint64), np.zeros(size, np.int32)
+                    if count * 2 > most * 3:
+                        stay, count = kept(documents[:count], most), 0
+                        for column in range(len(stay)):
+                            if stay[column]:
+                                keys[count], documents[count] = keys[column], documents[column]
+                                seen_in[count] = seen_in[column]
+                                count += 1
+                        table[:] = EMPTY
                         insert(table, slots, keys[:count])
-                        keys = np.concatenate((keys, np.zeros(size - len(keys), np.uint64)))
-                        documents = np.concatenate((documents, np.zeros(size - len(documents), np.int64)))
-                        seen_in = np.concatenate((seen_in, np.zeros(size - len(seen_in), np.int64)))
+                    elif count == len(keys):  # three quarters of the table
+                        size = 2 * len(table)
+                        table, slots = np.zeros(size, np.uint64), np.zeros(size, np.int32)
+                        insert(table, slots, keys)
+                        keys = np.append(keys, np.zeros(count, np.uint64))
+                        documents = np.append(documents, np.zeros(count, np.int32))
+                        seen_in = np.append(seen_in, np.zeros(count, np.int32))
                 else:
                     column = slots[place]
-                    if seen_in[column] != row:
-                        seen_in[column] = row
+                    if seen_in[column] != number:
+                        seen_in[column] = number
                         documents[column] += 1
-    return keys[:count].copy(), documents[:count].copy()
+    return table, slots, keys, documents, seen_in, count
 
 
 @njit(cache=True)
+def kept(documents, most):
+    """Which of the n-grams stay: the `most` that stand in the most rows, of equals those that came first."""
+    counts = np.bincount(documents)
+    least, above = len(counts) - 1, 0
+    while least > 0 and above + counts[least] <= most:
+        above += counts[least]
+        least -= 1
+    stay = documents > least
+    for column in range(len(documents)):
+        if documents[column] == least and above < most:
+            stay[column] = True
+            above += 1
+    return stay
+
+
+@njit(cache=True, nogil=True)
 def weigh(flat, offsets, table, slots, inverse, longest, edges, room, widest, normalise):
     starts = np.zeros(len(offsets), np.int64)
     columns, values = np.empty(room, np.int32), np.empty(room, np.float32)
@@ -195,4 +267,4 @@ def weigh(flat, offsets, table, slots, inverse, longest, edges, room, widest, no
             for k in range(begin, filled):
                 values[k] /= np.sqrt(total)
         starts[row + 1] = filled
-    return starts, columns[:filled].copy(), values[:filled].copy()
+    return starts, columns[:filled], values[:filled]

@@ -1,34 +1,61 @@
-"""What a user's inputs are, and how they become arrays: text, pairs of texts, rows of numbers, images.
+"""What a user's inputs are, and how they become arrays: text, pairs of texts, tokens, rows of numbers, images, frames.
 
-`learn(values)` looks at the training inputs and returns one of the three kinds below. Each can `encode` values into what
+`learn(values)` looks at the training inputs and returns one of the kinds below. Each can `encode` values into what
 Examples holds, tells the rung's builder what it will read (its attributes), and goes to JSON and back.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from itertools import chain
+from typing import Literal
+
 import numpy as np
 
-from wenmai.data import tokenizers, vectors
-from wenmai.data.sequences import Sequences, join_pairs
+from wenmai.data import stored, tokenizers, vectors
+from wenmai.data.sequences import Sequences, join_pairs, offsets_of
+from wenmai.data.stored import StoredSequences, StoredTexts
 from wenmai.errors import Mistake
 
+Spelling = Literal["auto", "none", "cnn", "lstm"]
 
-def learn(values, *, embedding: str = "random", max_length: int = 512, **tokenizing):
-    """The kind of these inputs. `embedding` is random, one-hot, or a file (or package) of pretrained word vectors; a
-    network reads the first `max_length` tokens of a text."""
+
+def learn(values, cut: bool = False, *, embedding: str = "random", max_length: int = 512, characters: Spelling = "auto",
+          **tokenizing):  # fmt: skip
+    """The kind of these inputs; `cut` says that texts come as tokens. `embedding` is random, one-hot, or a file (or package)
+    of pretrained word vectors; a network reads `max_length` tokens of a text at once; `characters` reads the letters of
+    every token too, by filters or an lstm (auto: by filters, where tokens are words)."""
+    if isinstance(values, Sequences):
+        return Frames.learn(values)
     if isinstance(values, np.ndarray) and values.ndim == 2:
         return Numbers.learn(values)
     if isinstance(values, np.ndarray) and values.ndim >= 3:
         return Images.learn(values)
+    if cut:
+        return Tokens.learn(values, embedding, max_length, characters, **tokenizing)
+    if characters not in ("auto", "none"):
+        raise Mistake(f"characters={characters} goes with tokens that are tagged; a text is read by --set tokenizer=characters.")
     return Texts.learn(values, embedding, max_length, **tokenizing)
 
 
 def from_json(saved: dict):
-    return {"tokens": Texts, "numbers": Numbers, "image": Images}[saved["kind"]].from_json(saved)
+    kinds = {"tokens": Texts, "given": Tokens, "numbers": Numbers, "image": Images, "frames": Frames}
+    return kinds[saved["kind"]].from_json(saved)
+
+
+def vectors_for(tokens: list[str], words: list[str], table: np.ndarray | None) -> np.ndarray | None:
+    """(V, E): the vector of every token, or a row of NaN."""
+    if table is None:
+        return None
+    number = {word: row for row, word in enumerate(words)}
+    rows = np.array([number.get(token, -1) for token in tokens])
+    return np.where(rows[:, None] >= 0, table[rows], np.nan).astype(np.float32)
 
 
 class Texts:
     kind = "tokens"
+    rare = spelling = None  # what Tokens have beside
 
     def __init__(self, tokenizer, pairs: bool, unit: str, longest: int, embedding: str, table: np.ndarray | None):
         self.tokenizer, self.pairs, self.unit = tokenizer, pairs, unit
@@ -39,20 +66,19 @@ class Texts:
     @classmethod
     def learn(cls, values, embedding, longest, **tokenizing) -> Texts:
         pairs = isinstance(values[0], (tuple, list))
-        texts = checked_texts([side for pair in values for side in pair] if pairs else list(values))
+        texts = checked_texts([side for pair in values for side in pair] if pairs else values)
         words, table = vectors.read(embedding) if embedding not in ("random", "one-hot") else ([], None)
         if table is not None:
             tokenizing.setdefault("tokenizer", "words")  # vectors are of words
         tokenizer = tokenizers.learn(texts, words, **tokenizing)
-        if table is not None:
-            number = {word: row for row, word in enumerate(words)}
-            rows = np.array([number.get(token, -1) for token in tokenizer.tokens])
-            table = np.where(rows[:, None] >= 0, table[rows], np.nan).astype(np.float32)
-        return cls(tokenizer, pairs, unit_of(tokenizer), longest, embedding, table)
+        return cls(tokenizer, pairs, unit_of(tokenizer), longest, embedding, vectors_for(tokenizer.tokens, words, table))
 
     def encode(self, values) -> Sequences:
         if not self.pairs:
-            return self.tokenizer.encode(checked_texts(values))
+            texts = checked_texts(values)
+            if isinstance(texts, StoredTexts) and stored.size_of(texts) > stored.LARGE:
+                return StoredSequences.of(map(self.tokenizer.encode, texts.chunks()), self.vocabulary)
+            return self.tokenizer.encode(list(texts))
         if any(not isinstance(pair, (tuple, list)) or len(pair) != 2 for pair in values):
             raise Mistake("this model reads pairs: expected two texts for every input (columns text_a and text_b).")
         first, second = (self.tokenizer.encode(checked_texts([pair[side] for pair in values])) for side in (0, 1))
@@ -79,6 +105,132 @@ class Texts:
         return cls(tokenizer, saved["pairs"], saved["unit"], saved["longest"], saved["embedding"], table)
 
 
+class Tokens:
+    """Rows of tokens that somebody cut already, and their letters beside them; a raw text is cut as they seem to be."""
+
+    kind, pairs = "tokens", False
+
+    def __init__(self, tokenizer: tokenizers.Words, alphabet: tokenizers.Characters, spelling: str, longest: int, embedding: str,
+                 table: np.ndarray | None, rare: np.ndarray | None = None):  # fmt: skip
+        self.tokenizer, self.alphabet, self.spelling = tokenizer, alphabet, spelling
+        self.longest, self.embedding, self.vectors, self.rare = longest, embedding, table, rare
+        self.vocabulary = len(tokenizer.tokens)
+        words = tokenizer.tokens[len(tokenizers.SPECIAL) :][:2000]
+        self.single = sum(map(len, words)) < 1.1 * len(words)  # characters, as Chinese is tagged
+        self.unit = "words" if not self.single else "chinese"
+
+    @classmethod
+    def learn(cls, values, embedding, longest, spelling, tokenizer="auto", vocabulary=30_000, min_count=1,
+              lowercase=None) -> Tokens:  # fmt: skip
+        if tokenizer != "auto":
+            raise Mistake(f"tokenizer={tokenizer}: these rows are cut into tokens already; leave it out.")
+        counts = Counter(chain.from_iterable(checked_tokens(values)))
+        words, table = vectors.read(embedding) if embedding not in ("random", "one-hot") else ([], None)
+        if spelling == "auto":
+            spelling = "cnn" if sum(map(len, counts)) > 1.1 * len(counts) else "none"
+        # Who reads the letters sees capitals there; without them a word keeps its own.
+        lowercase = (table is not None or spelling != "none") if lowercase is None else lowercase
+        alphabet = tokenizers.Characters.learn(list(counts), 30_000, 1, False)
+        if lowercase:
+            counts, whole = Counter(), counts
+            for token, count in whole.items():
+                counts[token.lower()] += count
+        known = tokenizers.SPECIAL + tokenizers.most_common(counts, vocabulary, min_count)
+        seen = set(known)
+        known += [word for word in words if word not in seen]
+        table = vectors_for(known, words, table)
+        rare = np.array([counts.get(token, 0) == 1 for token in known])
+        rare &= True if table is None else np.isnan(table[:, 0])
+        return cls(tokenizers.Words(known, "given", lowercase), alphabet, spelling, longest, embedding, table, rare)
+
+    def encode(self, values) -> Sequences:
+        rows = checked_tokens([self.cut(row)[0] if isinstance(row, str) else row for row in values])
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        number: dict[str, int] = {}  # of every distinct token, from 1 on
+        form = np.fromiter((number.setdefault(token, len(number) + 1) for row in rows for token in row), np.int32,
+                           int(lengths.sum()))  # fmt: skip
+        known, fold = self.tokenizer.numbers, str.lower if self.tokenizer.lowercase else str
+        found = np.array([tokenizers.PAD, *(known.get(fold(token), tokenizers.UNK) for token in number)], np.int32)
+        spelled = self.alphabet.encode(["", *number])
+        return Sequences(found[form], offsets_of(lengths), {"form": form}, spelled)
+
+    def cut(self, text: str) -> tuple[list[str], list[int]]:
+        """The tokens of a raw text and where each begins: characters, or words with the marks around them cut off. What
+        training knew as one token stays one."""
+        if self.single:
+            starts = [at for at, letter in enumerate(text) if not letter.isspace()]
+            return [text[at] for at in starts], starts
+        tokens, starts = [], []
+        for piece in re.finditer(r"\S+", text):
+            for token, at in pieces(piece[0], self.known):
+                tokens.append(token)
+                starts.append(piece.start() + at)
+        return tokens, starts
+
+    def known(self, token: str) -> bool:
+        return (token.lower() if self.tokenizer.lowercase else token) in self.tokenizer.numbers
+
+    def join(self, tokens: list[str]) -> str:
+        return ("" if self.single else " ").join(tokens)
+
+    def notes(self, values) -> list[str]:
+        notes = [f"tokens are {'characters' if self.single else 'words'} as given: {self.vocabulary:,} known"]
+        if self.vectors is not None:
+            notes.append(f"{int((~np.isnan(self.vectors[:, 0])).sum()):,} tokens have vectors from {self.embedding}")
+        return notes
+
+    def to_json(self) -> dict:
+        width = None if self.vectors is None else int(self.vectors.shape[1])
+        return {"kind": "given", "spelling": self.spelling, "longest": self.longest, "embedding": self.embedding,
+                "vectors_width": width, "tokenizer": self.tokenizer.to_json(), "alphabet": self.alphabet.to_json()}  # fmt: skip
+
+    @classmethod
+    def from_json(cls, saved) -> Tokens:
+        tokenizer, width = tokenizers.Words.from_json(saved["tokenizer"]), saved["vectors_width"]
+        table = None if width is None else np.zeros((len(tokenizer.tokens), width), np.float32)  # the weights hold them
+        alphabet = tokenizers.Characters.from_json(saved["alphabet"])
+        return cls(tokenizer, alphabet, saved["spelling"], saved["longest"], saved["embedding"], table)
+
+
+def pieces(chunk: str, known) -> list[tuple[str, int]]:
+    """One stretch without spaces, cut: marks at its ends, and 's, n't and their like, are tokens of their own, unless
+    training knew them together with the word."""
+    if len(chunk) > 200:  # no word
+        return [(match[0], match.start()) for match in tokenizers.WORD.finditer(chunk)]
+    start, end, before, after = 0, len(chunk), [], []
+    while start < end:
+        word = chunk[start:end]
+        if known(word):
+            return [*before, (word, start), *after[::-1]]
+        if re.fullmatch(r"\w+|(\w\.)+", word):
+            break
+        clitic = re.fullmatch(r"(.+?)(n['’]t|['’](?:s|re|ve|ll|d|m))", word, re.IGNORECASE)
+        if not word[0].isalnum():
+            before.append((word[0], start))
+            start += 1
+        elif clitic or not word[-1].isalnum():
+            cut = start + clitic.start(2) if clitic else end - 1
+            after.append((chunk[cut:end], cut))
+            end = cut
+        else:
+            break
+    return [*before, *((token, start + at) for token, at in split_unspaced(chunk[start:end])), *after[::-1]]
+
+
+def split_unspaced(chunk: str) -> list[tuple[str, int]]:
+    """Chinese and its neighbours stand without spaces: each character is a token."""
+    if not tokenizers.CHINESE.search(chunk):
+        return [(chunk, 0)] if chunk else []
+    return [(match[0], match.start()) for match in tokenizers.WORD.finditer(chunk)]
+
+
+def checked_tokens(values) -> list[list[str]]:
+    for row, tokens in enumerate(values):
+        if not isinstance(tokens, (list, tuple)) or not all(isinstance(token, str) for token in tokens):
+            raise Mistake(f"input {row}: expected a list of tokens, or a text, found {str(tokens)[:40]!r}.")
+    return values
+
+
 def unit_of(tokenizer) -> str:
     """How much a token says: `chinese` characters say about as much as half a word, other characters far less."""
     if tokenizer.kind != "characters":
@@ -87,7 +239,9 @@ def unit_of(tokenizer) -> str:
     return "chinese" if len(tokenizers.CHINESE.findall("".join(common))) > len(common) / 2 else "characters"
 
 
-def checked_texts(values) -> list[str]:
+def checked_texts(values) -> list[str] | StoredTexts:
+    if isinstance(values, StoredTexts):
+        return values
     for row, value in enumerate(values):
         if not isinstance(value, str):
             raise Mistake(f"input {row}: expected a text, found {type(value).__name__} {str(value)[:40]!r}.")
@@ -166,3 +320,64 @@ class Images:
     @classmethod
     def from_json(cls, saved) -> Images:
         return cls(saved["shape"], saved["brightest"])
+
+
+class Frames:
+    """Rows of T frames, each of F numbers: a numeric sequence, sound, a series. Every feature is brought to mean 0 and
+    deviation 1."""
+
+    kind, unit = "frames", "words"
+
+    def __init__(self, mean: np.ndarray, deviation: np.ndarray, length: int | None, longest: int):
+        self.mean, self.deviation, self.width, self.longest = mean, deviation, len(mean), longest
+        self.length = length  # of every row, where all are equally long
+
+    @classmethod
+    def learn(cls, values: Sequences, longest: int = 4096) -> Frames:
+        flat = two_dimensional(values.flat)
+        if not len(flat):
+            raise Mistake("the numeric sequences are all empty; expected at least one number.")
+        with np.errstate(invalid="ignore"):  # what is not finite is refused by encode, which knows where it stands
+            deviation = flat.std(0)
+        lengths = np.unique(values.lengths)
+        length = int(lengths[0]) if len(lengths) == 1 else None
+        return cls(flat.mean(0), np.where(deviation > 0, deviation, 1.0), length, longest)
+
+    def encode(self, values: Sequences) -> Sequences:
+        flat = two_dimensional(values.flat)
+        if flat.shape[1] != self.width:
+            raise Mistake(f"expected frames of {self.width} numbers, found frames of {flat.shape[1]}.")
+        if not np.isfinite(flat).all():
+            at, column = np.argwhere(~np.isfinite(flat))[0]
+            row = int(np.searchsorted(values.offsets, at, "right")) - 1
+            step = at - values.offsets[row] + 1
+            raise Mistake(f"row {row + 1}, step {step}: found {flat[at, column]}, expected a finite number.")
+        return Sequences(((flat - self.mean) / self.deviation).astype(np.float32), values.offsets)
+
+    def flatten(self, encoded: Sequences) -> np.ndarray:
+        """(N, length·F), the last frames of each row; where rows differ in length, the mean frame (N, F)."""
+        if self.length is None:
+            sums = np.add.reduceat(np.vstack([encoded.flat, np.zeros((1, self.width), np.float32)]), encoded.offsets[:-1])
+            return np.where(encoded.lengths[:, None] > 0, sums / np.maximum(encoded.lengths, 1)[:, None], 0).astype(np.float32)
+        table = np.zeros((len(encoded), self.length, self.width), np.float32)
+        for row in range(len(encoded)):
+            frames = encoded[row][-self.length :]
+            table[row, self.length - len(frames) :] = frames
+        return table.reshape(len(encoded), -1)
+
+    def notes(self, values) -> list[str]:
+        long = f"{self.length}" if self.length else f"{values.lengths.min()} to {values.lengths.max()}"
+        return [f"sequences of {long} steps, {self.width} numbers each, brought to mean 0 and deviation 1"]
+
+    def to_json(self) -> dict:
+        return {"kind": self.kind, "mean": self.mean.tolist(), "deviation": self.deviation.tolist(), "length": self.length,
+                "longest": self.longest}  # fmt: skip
+
+    @classmethod
+    def from_json(cls, saved) -> Frames:
+        return cls(np.array(saved["mean"]), np.array(saved["deviation"]), saved["length"], saved["longest"])
+
+
+def two_dimensional(flat: np.ndarray) -> np.ndarray:
+    flat = np.asarray(flat, np.float64)
+    return flat[:, None] if flat.ndim == 1 else flat

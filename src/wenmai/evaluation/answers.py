@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from wenmai.catalog import TASKS
 from wenmai.data.readers import Table
+from wenmai.data.sequences import Sequences
 from wenmai.errors import Mistake
 from wenmai.estimator import Estimator
 
@@ -18,22 +18,39 @@ from wenmai.estimator import Estimator
 def answer_file(estimator: Estimator, table: Table, out: Path | None, as_json: bool = False) -> dict:
     """One line out for every row in, in order: its columns (but images) and the answer. Returns counts, and the answers
     themselves where they go nowhere else."""
-    kind, rows, kept = TASKS[estimator.task_name], 0, []
+    task, rows, kept = estimator.task_, 0, []
+    # A forecast follows the last row, so that the whole series has to be seen.
+    chunks = [table.load()] if task.history else table.chunks(4096)
     with writer(out, quiet=as_json) as write:
-        for chunk in table.chunks(4096):
-            answers = estimator.answers(kind.inputs_of(without_target(chunk, kind), table.source))
-            shown = {name: values for name, values in chunk.columns.items() if not isinstance(values, np.ndarray)}
+        for chunk in chunks:
+            answers = estimator.answers(task.inputs_of(chunk if task.history else without_target(chunk, task), table.source))
+            if task.history:
+                answers = answers[-1:]
+            shown = {} if task.history else {name: v for name, v in chunk.columns.items() if not isinstance(v, np.ndarray)}
             for row, answer in enumerate(answers):
-                write({name: values[row] for name, values in shown.items() if name != kind.target} | answer)
+                write({name: values[row] for name, values in shown.items() if name != task.target} | answer)
             rows += len(answers)
             if as_json and out is None:
                 kept += answers
     return {"rows": rows} | ({"out": str(out)} if out else {"answers": kept})
 
 
-def without_target(chunk, kind):
-    columns = {name: values for name, values in chunk.columns.items() if name != kind.target}
+def without_target(chunk, task):
+    columns = {name: values for name, values in chunk.columns.items() if name not in (task.target, f"{task.target}s")}
     return type(chunk)(columns, chunk.lines)
+
+
+def in_words(answer: dict) -> str:
+    """An answer on one line of a terminal: a text with its spans marked, or the values side by side."""
+    if "tags" not in answer:
+        return "\t".join(f"{value:.4f}" if isinstance(value, float) else str(value) for value in answer.values())
+    if not answer["spans"] or "text" not in answer:
+        return " ".join(f"{token}/{tag}" for token, tag in zip(answer.get("tokens", answer["tags"]), answer["tags"]))
+    text, told, at = answer["text"], [], 0
+    for span in answer["spans"]:
+        told += [text[at : span["start"]], f"[{span['text']}]({span['label']})"]
+        at = span["end"]
+    return "".join(told) + text[at:]
 
 
 @contextmanager
@@ -41,12 +58,15 @@ def writer(out: Path | None, quiet: bool):
     if out is None:
         yield (lambda record: None) if quiet else (lambda record: print(json.dumps(record, ensure_ascii=False)))
         return
-    if out.suffix not in (".jsonl", ".csv", ".tsv"):
-        raise Mistake(f"--out {out}: expected a name that ends in .jsonl, .csv or .tsv.")
+    if out.suffix not in (".jsonl", ".csv", ".tsv", ".conll"):
+        raise Mistake(f"--out {out}: expected a name that ends in .jsonl, .csv, .tsv or (for tags) .conll.")
     # A half character (a lone surrogate), which UTF-8 does not know, is written as the escape that JSON reads back.
     with open(out, "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         if out.suffix == ".jsonl":
             yield lambda record: file.write(json.dumps(record, ensure_ascii=False) + "\n")
+            return
+        if out.suffix == ".conll":
+            yield lambda record: file.write(conll(record, out))
             return
         table = csv.writer(file, delimiter="\t" if out.suffix == ".tsv" else ",", lineterminator="\n")
         header: list[str] = []
@@ -55,9 +75,16 @@ def writer(out: Path | None, quiet: bool):
             if not header:
                 header.extend(record)
                 table.writerow(header)
-            table.writerow(record.values())
+            plain = (str, int, float, type(None))
+            table.writerow(v if isinstance(v, plain) else json.dumps(v, ensure_ascii=False) for v in record.values())
 
         yield write
+
+
+def conll(record: dict, out: Path) -> str:
+    if "tokens" not in record or "tags" not in record:
+        raise Mistake(f"--out {out}: a .conll file holds tokens and tags; for these answers, use .jsonl.")
+    return "".join(f"{token}\t{tag}\n" for token, tag in zip(record["tokens"], record["tags"])) + "\n"
 
 
 def read_arguments(estimator: Estimator, given: list[str]):
@@ -71,7 +98,10 @@ def read_arguments(estimator: Estimator, given: list[str]):
         return given
     if kind == "image":
         raise Mistake("this run reads images: give them with --file.")
+    if estimator.task_.history:
+        raise Mistake("this run forecasts a series: give the rows so far with --file.")
     try:
-        return np.array([[float(number) for number in row.split(",")] for row in given])
+        rows = [[float(number) for number in row.split(",")] for row in given]
+        return Sequences.of(rows, np.float64) if kind == "frames" else np.array(rows)
     except ValueError:
         raise Mistake(f"this run reads {estimator.inputs_.width} numbers for every answer, as in 5.1,3.5,1.4,0.2.") from None

@@ -18,7 +18,6 @@ import numpy as np
 import wenmai
 from wenmai.catalog import RUNGS, rungs_for
 from wenmai.data.dataset import Dataset, Part
-from wenmai.data.examples import Examples
 from wenmai.errors import Mistake, unknown
 from wenmai.estimator import ESTIMATORS, Estimator, accepted, device_named, load
 from wenmai.evaluation.leaderboard import size as size_of
@@ -79,13 +78,14 @@ def one_rung(data: Dataset, name: str, share: float, seed: int, seeds: int, devi
             better = max if data.task.higher_is_better else min
             options["learning_rate"] = better(estimator.rates_tried_, key=lambda t: t["score"])["learning_rate"]
         runs.append(estimator)
-        scores.append(estimator.evaluate(*data.test.pair, data.test.where)[data.task.metric])
+        scores.append(estimator.evaluate(*data.test.pair, data.test.where)[estimator.task_.metric])
     first, seconds = runs[0], time.perf_counter() - began
     sizes = []
     for fraction, part in SIZES.items():
-        rows = np.sort(np.random.default_rng(seed).permutation(len(data.train))[: max(2, int(fraction * len(data.train)))])
-        some = data.train.take(rows)
-        if set(some.targets) != set(data.train.targets):
+        size = max(2, int(fraction * len(data.train)))
+        drawn = np.sort(np.random.default_rng(seed).permutation(len(data.train))[:size])
+        some = data.train.take(np.arange(len(data.train) - size, len(data.train)) if data.task.history else drawn)
+        if not complete(some.targets, data):
             continue  # a class would be unknown
         estimator = kind(name, **(options | shortened(first, known, part)))
         for progress in estimator.training(*some.pair, data.valid.pair):
@@ -96,7 +96,7 @@ def one_rung(data: Dataset, name: str, share: float, seed: int, seeds: int, devi
     folder = (out or Path("runs")) / f"{data.name.replace(':', '-')}-{name}"
     row, outputs = measured(first, data, name)
     valid = max((p.score for p in first.progress_ if p.score is not None), default=None)
-    row["scores"]["valid"] = {data.task.metric: valid}
+    row["scores"]["valid"] = {first.task_.metric: valid}
     row |= {
         "seed_scores": scores, "spread": float(np.std(scores, ddof=1)) if seeds > 1 else None, "seconds": seconds,
         "steps": first.progress_[-1].step, "learning_rate": options.get("learning_rate"), "rates_tried": first.rates_tried_,
@@ -108,6 +108,15 @@ def one_rung(data: Dataset, name: str, share: float, seed: int, seeds: int, devi
     return row, outputs
 
 
+def complete(targets, data: Dataset) -> bool:
+    """Whether a part of the rows has every class and tag, so that what was learned from it can be asked about all."""
+    if data.task.name == "classify":
+        return set(targets) == set(data.train.targets)
+    if data.task.name == "tag":
+        return {tag for row in targets for tag in row} == {tag for row in data.train.targets for tag in row}
+    return not data.task.history or len(targets) > data.task.history + data.task.horizon + 20
+
+
 def shortened(estimator: Estimator, known: set, part: float) -> dict:
     """A network trains for a part of the steps; a linear rung, which is quick, for as many epochs as on all rows."""
     if "steps" not in known:
@@ -117,12 +126,13 @@ def shortened(estimator: Estimator, known: set, part: float) -> dict:
 
 def compile_kernels(data: Dataset) -> None:
     """Numba compiles the linear rungs' loops on first use; that is not training, so it is done before the clock starts."""
-    few = data.train.take(np.arange(min(50, len(data.train))))
-    labels = [str(row % 2) for row in range(len(few))]
-    for rung in ("perceptron", "softmax"):
+    few = data.train.take(np.arange(min(200, len(data.train))))
+    targets = [str(row % 2) for row in range(len(few))] if data.task.name == "classify" else few.targets
+    for rung in ("perceptron", "softmax", "linear"):
         if data.task.name in RUNGS[rung].tasks:
             try:
-                ESTIMATORS[data.task.name](rung, epochs=1, minutes=1.0).fit(few.inputs, labels).predict(few.inputs[:1])
+                options = {"epochs": 1, "minutes": 1.0} | {k: v for k, v in data.task.to_json().items() if k == "horizon"}
+                ESTIMATORS[data.task.name](rung, **options).fit(few.inputs, targets).predict(few.inputs[:40])
             except Mistake:
                 raise  # of the data, from which no rung could learn
             except Exception:
@@ -135,36 +145,46 @@ def one_run(data: Dataset, run: str, name: str):
     return row | {"run": run, "bytes": folder_bytes(Path(run))}, outputs
 
 
-def measured(estimator: Estimator, data: Dataset, name: str) -> tuple[dict, np.ndarray]:
+def measured(estimator: Estimator, data: Dataset, name: str) -> tuple[dict, tuple]:
     """Everything that a trained estimator shows on the test part: quality, mistakes, speed, size."""
     task, test = estimator.task_, data.test
-    targets = task.encode(test.targets, test.where)
     start = time.perf_counter()
-    outputs = estimator.outputs(Examples(estimator.inputs_.encode(test.inputs)))
+    examples = estimator._examples(*test.pair, test.where)
+    targets, (outputs, decided) = examples.targets, estimator._decided(examples)
     rates = [len(test) / (time.perf_counter() - start)]
     while len(rates) < 3 and sum(len(test) / rate for rate in rates) < 2:
         start = time.perf_counter()
         estimator.predict(test.inputs)
         rates.append(len(test) / (time.perf_counter() - start))
-    right = task.right(outputs, targets)
+    weighed = task.weighed(decided, targets)
     about = RUNGS[estimator.rung]
     row = {
-        "rung": name, "task": task.name, "failed": None, "scores": {"test": task.scores(outputs, targets)},
-        "interval": interval(right), "parameters": estimator.model_.parameters_count(),
+        "rung": name, "task": task.name, "failed": None, "scores": {"test": task.scores(decided, targets)},
+        "interval": interval(*weighed), "parameters": estimator.model_.parameters_count(),
         "predictions_per_second": float(np.median(rates)), "latency_ms": latency(estimator, test),
-        "confusion": task.confusion(outputs, targets), "worst": task.worst(outputs, targets, test.inputs),
+        "confusion": task.confusion(decided, targets),
+        "worst": task.worst(outputs, decided, targets, task.arranged(*test.pair)[0]),
         "about": about.about, "about_zh": about.about_zh, "options": estimator.options,
     }  # fmt: skip
-    return row, right
+    return row, weighed
 
 
-def interval(right: np.ndarray, samples: int = 2000) -> list[float]:
-    """95% of the metric over test sets drawn again from this one, with replacement."""
-    drawn = np.random.default_rng(0).choice(right, (samples, len(right))).mean(1) if len(right) * samples < 2e8 else None
-    if drawn is None:  # for a large test set the normal curve is as good
-        half = 1.96 * right.std() / len(right) ** 0.5
-        return [float(right.mean() - half), float(right.mean() + half)]
-    return [float(edge) for edge in np.quantile(drawn, [0.025, 0.975])]
+def interval(above: np.ndarray, below: np.ndarray) -> list[float]:
+    """95% of the metric, Σ above / Σ below, over test sets drawn again from this one, with replacement."""
+    return [float(edge) for edge in np.quantile(drawn(above, below), [0.025, 0.975])]
+
+
+def drawn(above: np.ndarray, below: np.ndarray, samples: int = 2000) -> np.ndarray:
+    """The metric on test sets drawn again, the same ones for every rung. A large test set is drawn in 10,000 bundles of rows."""
+    if len(above) > 10_000:
+        bundle = np.arange(len(above)) * 10_000 // len(above)
+        above, below = np.bincount(bundle, above), np.bincount(bundle, below)
+    generator, found = np.random.default_rng(0), np.empty(samples)
+    for sample in range(samples):
+        rows = generator.integers(0, len(above), len(above))
+        total = below[rows].sum()
+        found[sample] = above[rows].sum() / total if total else 0.0
+    return found
 
 
 def latency(estimator: Estimator, test: Part, seconds: float = 1.0) -> dict[str, float]:
@@ -219,7 +239,7 @@ def still_rising(curve: list[dict], sign: int) -> bool:
     return len(scores) > 4 and max(scores[-quarter:]) - max(scores[:-quarter]) > 0.01 * abs(max(scores))
 
 
-def recommend(rows: list[dict], outputs: dict[str, np.ndarray], metric: str, sign: int) -> dict | None:
+def recommend(rows: list[dict], outputs: dict[str, tuple], metric: str, sign: int) -> dict | None:
     """The smallest on disk of the rungs whose quality cannot be told from the best."""
     able = [row for row in rows if not row["failed"]]
     if not able:
@@ -244,17 +264,12 @@ def recommend(rows: list[dict], outputs: dict[str, np.ndarray], metric: str, sig
     return {"rung": chosen, "reason": reason, "reason_zh": reason_zh}
 
 
-ZH = {"accuracy": "准确率"}
+ZH = {"accuracy": "准确率", "span_f1": "片段 F1", "token_accuracy": "逐词准确率", "r2": " R²"}
 
 
-def worse_by(best: np.ndarray, other: np.ndarray, samples: int = 2000) -> tuple[float, float]:
-    """95% interval of the difference of means, over the same test rows drawn again (a paired bootstrap)."""
-    difference = best - other
-    if len(difference) * samples > 2e8:
-        half = 1.96 * difference.std() / len(difference) ** 0.5
-        return difference.mean() - half, difference.mean() + half
-    drawn = np.random.default_rng(0).choice(difference, (samples, len(difference))).mean(1)
-    low, high = np.quantile(drawn, [0.025, 0.975])
+def worse_by(best: tuple, other: tuple) -> tuple[float, float]:
+    """95% interval of the difference of the metrics, over the same test rows drawn again (a paired bootstrap)."""
+    low, high = np.quantile(drawn(*best) - drawn(*other), [0.025, 0.975])
     return float(low), float(high)
 
 

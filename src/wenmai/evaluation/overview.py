@@ -1,22 +1,51 @@
-"""Overviews for the terminal: the ladder, a rung's options, a data set. Each is shown as tables, or given as JSON."""
+"""Overviews for the terminal: the ladder, a rung's options, a data set. Each is shown as tables, or given as JSON.
+
+The JSON is the same in every language; only what is shown is translated.
+"""
 
 from __future__ import annotations
 
 import inspect
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import chain
+from math import fsum
 
 import numpy as np
 from rich.table import Table
+from rich.text import Text
 
+from wenmai.data import readers, schemes
 from wenmai.data.dataset import Dataset
+from wenmai.data.languages import languages_in
+from wenmai.data.sequences import Sequences
 from wenmai.evaluation.terminal import console
 from wenmai.options import accepted
+from wenmai.tasks.columns import shown as as_shown
 
 WORDS = {
     "rung": "级", "tasks": "任务", "what it is": "是什么", "name": "名称", "option": "选项", "default": "默认", "type": "类型",
     "task": "任务", "class": "类别", "rows": "行数", "share": "占比", "about": "说明",
+    "tag": "标签", "tokens": "词元", "span": "片段类型", "spans": "片段数", "number": "数值", "column": "列",
+    "least": "最小", "mean": "平均", "most": "最大", "shortest": "最短", "median": "中位数", "longest": "最长",
+    "texts": "文本", "pairs of texts": "文本对", "images": "图像", "numbers": "数值", "sequences of numbers": "数值序列",
+    "train": "训练", "valid": "验证", "test": "测试", "row": "行", "unknown": "无法判断", "target": "目标值",
+    # sentences, with places for what is counted
+    "task {task}, {rows} rows, {inputs}": "任务 {task}，{rows} 行，输入为{inputs}",
+    "{source}: {rows} rows": "{source}：{rows} 行",
+    "columns: {}": "列：{}", "parts: {}": "划分：{}", "languages: {}": "语言：{}",
+    "length in characters: {}": "长度（字符）：{}", "length in tokens: {}": "长度（词元）：{}",
+    "length in steps: {}": "长度（步）：{}", ", and {} more": "，另有 {} 项",
 }  # fmt: skip
+FIRST, MOST = 3, 30  # rows shown, and lines of a table
+
+
+def say(lang: str, text: str, *values, **named) -> str:
+    return (WORDS.get(text, text) if lang == "zh" else text).format(*values, **named)
+
+
+def listed(lang: str, items) -> str:
+    return ("，" if lang == "zh" else ", ").join(items)
 
 
 @dataclass
@@ -35,8 +64,13 @@ class Overview:
 def grid(lang: str, *headers: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for header in headers:
-        table.add_column(WORDS.get(header, header) if lang == "zh" else header, overflow="fold")
+        table.add_column(say(lang, header), overflow="fold")
     return table
+
+
+def fill(table: Table, *cells) -> None:
+    """A row of cells as they are: [brackets] of a user's data are no markup."""
+    table.add_row(*(Text(str(cell)) for cell in cells))
 
 
 def ladder(rungs, lang: str) -> Overview:
@@ -66,27 +100,167 @@ def builtin_sets(sets, lang: str) -> Overview:
     table = grid(lang, "name", "task", "about")
     for data in sets:
         table.add_row(data.name, data.task, data.about_zh if lang == "zh" else data.about)
-    return Overview({"builtin": [{"name": d.name, "task": d.task, "about": d.about} for d in sets]}, [table])
+    known = [{"name": data.name, "task": data.task, "about": data.about, "about_zh": data.about_zh} for data in sets]
+    return Overview({"builtin": known}, [table])
 
 
 def data_set(data: Dataset, lang: str) -> Overview:
-    """Task, rows, lengths, classes, the first rows, and everything worth a warning."""
-    inputs, targets = data.train.inputs, data.train.targets
-    counts = Counter(targets).most_common()
-    if isinstance(inputs, np.ndarray):
-        about = {"inputs": f"{'images' if inputs.ndim > 2 else 'numbers'} {' × '.join(map(str, inputs.shape[1:]))}"}
-    else:
-        lengths = np.array([sum(map(len, text)) if isinstance(text, tuple) else len(text) for text in inputs])
-        spread = {"shortest": int(lengths.min()), "median": int(np.median(lengths)), "longest": int(lengths.max())}
-        about = {"inputs": "pairs of texts" if isinstance(inputs[0], tuple) else "texts", "characters": spread}
-    table = grid(lang, "class", "rows", "share")
-    for label, count in counts[:30]:
-        table.add_row(str(label), f"{count:,}", f"{count / len(targets):.1%}")
-    first = [{"input": data.task.shown(inputs[row]), "target": targets[row]} for row in range(min(3, len(inputs)))]
-    known = {"source": data.train.source, "task": data.task.name, "rows": len(data.train), **about, "classes": dict(counts),
+    """Task, columns, rows, lengths, languages, what the answers are, the first rows, and everything worth a warning."""
+    inputs, targets, task = data.train.inputs, data.train.targets, data.task
+    parts = {name: len(part) for name in ("train", "valid", "test") if (part := getattr(data, name)) is not None}
+    columns = list(getattr(data, "columns", None) or ())
+    kind, shape, unit, spread = kind_of(inputs)
+    spoken = languages_of(inputs)
+    answers, tables = answers_of(targets, lang)
+    first = [{"input": as_shown(inputs[row]), "target": plain(targets[row])} for row in range(min(FIRST, len(inputs)))]
+    known = {"source": data.train.source, "task": task.name, "columns": columns, "rows": len(data.train), "parts": parts,
+             "inputs": f"{kind} {shape}".strip(), **({unit: spread} if unit else {}), "languages": spoken, **answers,
              "notes": data.notes, "first": first}  # fmt: skip
-    lines = [f"task {data.task.name}, {len(data.train):,} rows, {about['inputs']}"]
-    if "characters" in about:
-        lines.append("length in characters: " + ", ".join(f"{name} {value:,}" for name, value in about["characters"].items()))
-    lines += data.notes + [f"  {row['input'][:100]!r} → {row['target']}" for row in first]
-    return Overview(known, [table], lines)
+    lines = [say(lang, "task {task}, {rows} rows, {inputs}", task=task.name, rows=f"{len(data.train):,}",
+                 inputs=f"{say(lang, kind)} {shape}".strip())]  # fmt: skip
+    if columns:
+        lines.append(say(lang, "columns: {}", some(columns, lang)))
+    if len(parts) > 1:
+        lines.append(say(lang, "parts: {}", listed(lang, (f"{say(lang, name)} {rows:,}" for name, rows in parts.items()))))
+    if unit:
+        lengths = listed(lang, (f"{say(lang, name)} {value:,}" for name, value in spread.items()))
+        lines.append(say(lang, f"length in {unit}: {{}}", lengths))
+    if spoken:
+        shares = [f"{code or say(lang, 'unknown')} {share:.1%}" for code, share in spoken.items() if share >= 0.005]
+        lines.append(say(lang, "languages: {}", some(shares, lang, 6)))
+    lines += data.notes
+    lines += [f"  {row['input'][:100]!r} → {answer(inputs[at], row['target'])}" for at, row in enumerate(first)]
+    return Overview(known, [table for table in tables if table.row_count], lines)
+
+
+def table(data: readers.Table, sentence: str, lang: str) -> Overview:
+    """A file that says no task: its columns and first rows, and the sentence that says what is missing."""
+    rows, first = 0, {name: [] for name in data.names}
+    for chunk in data.chunks():
+        for name, values in first.items():
+            values += [shortened(value) for value in chunk.columns[name][: max(0, FIRST - rows)]]
+        rows += len(chunk)
+    count = min(rows, FIRST)
+    known = {"source": data.source, "task": None, "columns": data.names, "rows": rows, "notes": [*data.notes, sentence],
+             "first": [{name: values[row] for name, values in first.items()} for row in range(count)]}  # fmt: skip
+    shown = grid(lang, "column", *(f"{say(lang, 'row')} {row}" for row in range(1, count + 1)))
+    for name, values in list(first.items())[:MOST]:
+        fill(shown, name, *values)
+    lines = [say(lang, "{source}: {rows} rows", source=data.source, rows=f"{rows:,}")]
+    lines += [say(lang, "columns: {}", some(data.names, lang)), *data.notes, sentence]
+    return Overview(known, [shown], lines)
+
+
+# What the inputs are
+
+
+def kind_of(inputs) -> tuple[str, str, str, dict]:
+    """In words: what they are, the shape of one, what its length is counted in, and how long they are."""
+    if isinstance(inputs, np.ndarray):
+        return "images" if inputs.ndim > 2 else "numbers", " × ".join(map(str, inputs.shape[1:])), "", {}
+    one = inputs[0]
+    if isinstance(one, np.ndarray):
+        return "sequences of numbers", " × ".join(map(str, one.shape[1:] or (1,))), "steps", spread_of(inputs)
+    if isinstance(one, list):
+        return "tokens", "", "tokens", spread_of(inputs)
+    if isinstance(one, tuple):
+        return "pairs of texts", "", "characters", spread_of([a + b for a, b in inputs])
+    return "texts", "", "characters", spread_of(inputs)
+
+
+def spread_of(values) -> dict[str, int]:
+    lengths = np.fromiter((len(value) for value in values), np.int64, len(values))
+    return {"shortest": int(lengths.min()), "median": int(np.median(lengths)), "longest": int(lengths.max())}
+
+
+def languages_of(inputs) -> dict[str, float]:
+    if isinstance(inputs, (np.ndarray, Sequences)) or isinstance(inputs[0], np.ndarray):
+        return {}
+    texts = inputs if isinstance(inputs[0], str) else [" ".join(value) for value in inputs]
+    return {code: round(share, 4) for code, share in languages_in(texts).items()}
+
+
+# What the answers are
+
+
+def answers_of(targets, lang: str) -> tuple[dict, list[Table]]:
+    """Counts of labels, counts of tags and spans, or the least, mean and most of numbers."""
+    if isinstance(targets, (np.ndarray, Sequences)) or isinstance(targets[0], (np.ndarray, float, int)):
+        return numbers_of(targets, lang)
+    if isinstance(targets[0], str):
+        counts = dict(Counter(targets).most_common())
+        return {"classes": counts}, [counted(counts, lang, "class", "rows")]
+    tags = dict(Counter(chain.from_iterable(targets)).most_common())
+    if not spanned(tags):
+        return {"tags": tags}, [counted(tags, lang, "tag", "tokens")]
+    found = schemes.read(targets)
+    spans = dict(Counter(found.kinds[kind] for kind in found.kind.tolist()).most_common())
+    return {"tags": tags, "spans": spans}, [counted(spans, lang, "span", "spans"), counted(tags, lang, "tag", "tokens")]
+
+
+def counted(counts: dict[str, int], lang: str, what: str, unit: str) -> Table:
+    table, total = grid(lang, what, unit, "share"), sum(counts.values())
+    for name, count in list(counts.items())[:MOST]:
+        fill(table, name, f"{count:,}", f"{count / total:.1%}")
+    if len(counts) > MOST:
+        fill(table, f"… {len(counts) - MOST:,}", f"{sum(list(counts.values())[MOST:]):,}")
+    return table
+
+
+def numbers_of(targets, lang: str) -> tuple[dict, list[Table]]:
+    if isinstance(targets, Sequences):
+        flat = targets.flat
+    elif isinstance(targets, np.ndarray):
+        flat = targets
+    else:
+        flat = np.concatenate([np.atleast_1d(np.asarray(value, np.float64)) for value in targets])
+    flat = flat[:, None] if flat.ndim == 1 else flat.reshape(len(flat), -1)  # (ΣT, K)
+    known = [{"least": float(column.min()), "mean": fsum(column) / len(column), "most": float(column.max())} for column in flat.T]
+    table = grid(lang, "target", "least", "mean", "most")
+    for number, column in enumerate(known[:MOST], 1):
+        fill(table, number if len(known) > 1 else "", *(f"{value:,.6g}" for value in column.values()))
+    return {"targets": known}, [table]
+
+
+def spanned(tags) -> bool:
+    """Whether these tags mark spans, as B-PER and I-PER do."""
+    return all(tag == "O" or (tag[:1] in schemes.LETTERS and tag[1:2] == "-") for tag in tags)
+
+
+# What a reader sees of a value
+
+
+def answer(value, target) -> str:
+    """A target on one line; of tags, the spans they mark in the tokens."""
+    if isinstance(value, list) and isinstance(target, list) and target and spanned(target):
+        found, between = schemes.read([target]), "" if all(len(token) == 1 for token in value) else " "
+        text = "; ".join(f"{found.kinds[kind]} {between.join(value[first : last + 1])}"
+                         for first, last, kind in zip(found.first, found.last, found.kind)) or "O"  # fmt: skip
+    elif isinstance(target, list):
+        text = " ".join(item if isinstance(item, str) else f"{item:g}" for item in np.ravel(target).tolist())
+    else:
+        text = f"{target:g}" if isinstance(target, float) else str(target)
+    return text if len(text) <= 100 else text[:99] + "…"
+
+
+def plain(value):
+    """As JSON writes it."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    return list(value) if isinstance(value, tuple) else value
+
+
+def shortened(value, most: int = 60):
+    """A cell: numbers as they are, large arrays by their shape, texts and lists cut."""
+    if isinstance(value, np.ndarray) and value.size > 20:
+        return f"[{' × '.join(map(str, value.shape))}]"
+    value = plain(value)
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    text = " ".join(str(value).split())
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def some(names: list[str], lang: str, most: int = 12) -> str:
+    more = say(lang, ", and {} more", len(names) - most) if len(names) > most else ""
+    return listed(lang, names[:most]) + more

@@ -1,6 +1,7 @@
 """Input layers: a batch → (x, mask). Tokens are looked up, numbers and images are brought to the width of the body.
 
 tokens   x_t = E[w_t] (+ S[segment])       E random, one-hot (the identity) or pretrained
+         x_t = [E[w_t], spelling(w_t)]     with the letters of the token beside it
 frames   x_t = W f_t + b                   a row of numbers is one frame; an image is its rows, or its patches
 """
 
@@ -11,7 +12,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from wenmai.data.batches import Batch
+from wenmai.data.tokenizers import UNK
 from wenmai.layers.dropout import Dropout
+from wenmai.layers.spelling import Spelling
 
 
 def embed(inputs, width: int, dropout: float = 0.0, exact=False, patch: int | None = None, scale: float = 1.0) -> nn.Module:
@@ -46,6 +49,13 @@ class TokenEmbedding(nn.Module):
             table[0] = 0  # <pad>
             # The gradient names only the rows that were looked up: an optimizer may then leave the others alone.
             self.table = nn.Embedding.from_pretrained(table, freeze=False, padding_idx=0, sparse=True)
+        # A word seen once teaches <unk> half of the time, or nothing ever would.
+        rare = None if inputs.rare is None else torch.from_numpy(inputs.rare)
+        self.register_buffer("rare", rare, persistent=False)
+        self.spelling = None
+        if inputs.spelling not in (None, "none"):
+            self.spelling = Spelling(len(inputs.alphabet.tokens), inputs.spelling, dropout)
+            self.width += self.spelling.width
         self.project = nn.Linear(self.width, wanted) if exact and self.width != wanted else nn.Identity()
         self.width = wanted if exact else self.width
         self.segment = None
@@ -54,11 +64,16 @@ class TokenEmbedding(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        tokens = batch.inputs
+        if self.training and self.rare is not None:
+            tokens = torch.where(self.rare[tokens] & (torch.rand(tokens.shape, device=tokens.device) < 0.5), UNK, tokens)
         if self.one_hot:
-            x = functional.one_hot(batch.inputs, self.size).float()  # (B, T, V)
-            x = x * (batch.inputs > 0).unsqueeze(-1)  # padding is no symbol
+            x = functional.one_hot(tokens, self.size).float()  # (B, T, V)
+            x = x * (tokens > 0).unsqueeze(-1)  # padding is no symbol
         else:
-            x = self.table(batch.inputs) * self.scale  # (B, T, E)
+            x = self.table(tokens) * self.scale  # (B, T, E)
+        if self.spelling is not None:
+            x = torch.cat([x, self.spelling(batch.letters)[batch.form].to(x.dtype)], -1)  # (B, T, E + spelling)
         x = self.project(x)
         if self.segment is not None:
             x = x + self.segment(batch.segment) * batch.mask.unsqueeze(-1)

@@ -1,14 +1,20 @@
-"""Heads: they own the last weights, the loss, and how outputs become answers. The task gives them, the builder sizes them."""
+"""Heads: they own the last weights, the loss, and how outputs become answers. The task gives them, the builder sizes them.
+
+What a task gives a builder is a request: OneOf (N→1), EachOf (N→N) or Number (either). Called with the body's width, it makes
+the head; before that, a rung can read from it what is wanted (`per_step`, `classes`, `pooling`).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from wenmai.data.batches import Batch
+from wenmai.layers.crf import CRF
 from wenmai.layers.dropout import Dropout
 
 
@@ -31,21 +37,59 @@ def pool(y: Tensor, mask: Tensor, how: str) -> Tensor:
 
 @dataclass
 class OneOf:
-    """Asks a rung for one of `classes`: the head of N→1. A builder calls it with its width."""
+    """One of `classes` for a row."""
 
     classes: int
     weights: list[float] | None = None  # of every class in the loss, where they are balanced
+    per_step = False
+    has_probabilities = True
 
     def __call__(self, width: int, pooling: str, dropout: float = 0.0) -> ClassHead:
         return ClassHead(width, self.classes, pooling, dropout, self.weights)
 
 
+@dataclass
+class EachOf:
+    """One of `classes` at every step, with a CRF over them or without."""
+
+    classes: int
+    crf: bool = False
+    allowed: tuple[np.ndarray, ...] | None = field(default=None, repr=False)  # what a scheme lets follow what
+    weights = None
+    per_step = True
+    has_probabilities = True
+
+    def __call__(self, width: int, pooling: str, dropout: float = 0.0) -> nn.Module:
+        return CRF(width, self.classes, dropout, self.allowed) if self.crf else TagHead(width, self.classes, dropout)
+
+
+@dataclass
+class Number:
+    """`columns` numbers for a row, or at every step; `mean` and `deviation` (columns,) are those of the training targets."""
+
+    mean: np.ndarray
+    deviation: np.ndarray
+    per_step: bool = False
+    has_probabilities = False
+
+    @property
+    def columns(self) -> int:
+        return len(self.mean)
+
+    def __call__(self, width: int, pooling: str, dropout: float = 0.0) -> NumberHead:
+        return NumberHead(width, self.mean, self.deviation, None if self.per_step else pooling)
+
+
 class ClassHead(nn.Module):
     """log p = log softmax(W pool(y) + b); the loss is −log p of the right class."""
+
+    per_step = False
+    has_probabilities = True
 
     def __init__(self, width: int, classes: int, pooling: str, dropout: float, weights: list[float] | None):
         super().__init__()
         self.pooling, self.dropout, self.output = pooling, Dropout(dropout), nn.Linear(width, classes)
+        self.width = classes
         self.register_buffer("weights", None if weights is None else torch.tensor(weights))
 
     def outputs(self, y: Tensor, mask: Tensor) -> Tensor:
@@ -54,3 +98,49 @@ class ClassHead(nn.Module):
     def loss(self, y: Tensor, mask: Tensor, batch: Batch) -> tuple[Tensor, Tensor | int]:
         total = functional.nll_loss(self.outputs(y, mask), batch.target, weight=self.weights, reduction="sum")
         return total, len(batch.target) if self.weights is None else self.weights[batch.target].sum()
+
+
+class TagHead(nn.Module):
+    """log p_t = log softmax(W y_t + b): every step for itself."""
+
+    per_step = True
+    has_probabilities = True
+
+    def __init__(self, width: int, classes: int, dropout: float):
+        super().__init__()
+        self.dropout, self.output = Dropout(dropout), nn.Linear(width, classes)
+        self.width = classes
+
+    def outputs(self, y: Tensor, mask: Tensor) -> Tensor:
+        return self.output(self.dropout(y)).float().log_softmax(-1)  # (B, T, C)
+
+    def loss(self, y: Tensor, mask: Tensor, batch: Batch) -> tuple[Tensor, Tensor | int]:
+        return functional.nll_loss(self.outputs(y, mask)[mask], batch.target[mask], reduction="sum"), mask.sum()
+
+
+class NumberHead(nn.Module):
+    """ŷ = mean + deviation · (W pool(y) + b), or the same at every step; the loss is ((ŷ − target) / deviation)².
+
+    Nothing is dropped here: what is missing from y would be missing from the sum, and no class is there to round it away."""
+
+    has_probabilities = False
+
+    def __init__(self, width: int, mean: np.ndarray, deviation: np.ndarray, pooling: str | None):
+        super().__init__()
+        self.pooling, self.per_step = pooling, pooling is None
+        self.output, self.width = nn.Linear(width, len(mean)), len(mean)
+        self.register_buffer("mean", torch.from_numpy(np.asarray(mean, np.float64)))
+        self.register_buffer("deviation", torch.from_numpy(np.asarray(deviation, np.float64)))
+
+    def standard(self, y: Tensor, mask: Tensor) -> Tensor:
+        y = y if self.pooling is None else pool(y, mask, self.pooling)
+        return self.output(y).float()  # (B, K), or (B, T, K) one a step
+
+    def outputs(self, y: Tensor, mask: Tensor) -> Tensor:
+        return self.standard(y, mask).double() * self.deviation + self.mean
+
+    def loss(self, y: Tensor, mask: Tensor, batch: Batch) -> tuple[Tensor, Tensor | int]:
+        found = self.standard(y, mask)
+        wanted = ((batch.target.view(found.shape) - self.mean) / self.deviation).float()
+        error = (found - wanted).square().mean(-1)  # (B,) or (B, T)
+        return (error[mask].sum(), mask.sum()) if self.per_step else (error.sum(), len(error))

@@ -1,13 +1,16 @@
-"""The linear rungs: one weight for every feature and output, z = Wx + b, and a curve that makes probabilities of z.
+"""The linear rungs: one weight for every feature and output, z = Wx + b, and a curve that makes an answer of z.
 
-    logistic    p = L / (1 + e^(−k(z − z₀)))       Verhulst 1838, Cox 1958; one output against the rest, L = 1
+    linear      ŷ = z                              Legendre 1805, Gauss 1809: the least squares
+    logistic    p = L / (1 + e^(−k(z − z₀)))       Verhulst 1838, Cox 1958; a class against the rest, L = 1; or a number in (0, L)
     softmax     p_c = e^(z_c) / Σ_j e^(z_j)        Bridle 1990
 
-Both learn by one rule: with the error e = p − y, the gradient of the cross-entropy, W ← W − η·e·xᵀ. The step of feature
-j is η / √(Σ e²x_j²), smaller the more often the feature was seen (AdaGrad, Duchi et al. 2011, one sum a feature), η
-falls to 0 along a line, and W shrinks by the factor 1 − η·decay/N at every step (a pull towards 0, as L2 regularisation).
+All learn by one rule: with the error e = p − y, the gradient of the cross-entropy (of half the squared error, for linear),
+W ← W − η·e·xᵀ. The step of feature j is η / √(Σ e²x_j²), smaller the more often the feature was seen (AdaGrad, Duchi et al.
+2011, one sum a feature), η falls to 0 along a line, and W shrinks by the factor 1 − η·decay/N at every step (a pull
+towards 0, as L2 regularisation). Where the features are few, linear solves XᵀX W = Xᵀy instead.
 
-Features are sparse: n-grams of a text, or the numbers that are not 0; an update touches only the rows of W in it.
+Features are sparse: n-grams of a text, templates around a token that is tagged, or the numbers that are not 0; an update
+touches only the rows of W in it.
 """
 
 from __future__ import annotations
@@ -20,51 +23,79 @@ import numpy as np
 from numba import njit
 
 from wenmai.data.examples import Examples
-from wenmai.data.features import Ngrams, Rows
+from wenmai.data.features import HELD, MOST, Ngrams, Pieces, Rows
+from wenmai.data.sequences import Sequences
+from wenmai.data.templates import Templates
+from wenmai.errors import Mistake
+from wenmai.layers.heads import Number
 from wenmai.training.progress import Progress
 
-LOGISTIC, SOFTMAX = range(2)
+LOGISTIC, SOFTMAX, LINEAR = range(3)
+CLOSED = 2000  # features up to which the equations are solved outright
+WEIGHTS = 1 << 28  # at the most: where classes are many, fewer n-grams are kept
 Weighting = Literal["counts", "tf-idf"]
 
 
-def logistic(inputs, head, *, ngrams: int | None = None, weighting: Weighting = "tf-idf", min_documents: int = 1,
-             bias: bool = True, k: float = 1.0, z0: float = 0.0):  # fmt: skip
-    """The logistic curve with L = 1; steepness k and midpoint z₀ may be given. Two classes need one output."""
-    columns = 1 if head.classes == 2 else head.classes
-    return Regression(Scores(inputs, columns, ngrams, weighting, min_documents), head, LOGISTIC, bias, k, z0)
+def linear(inputs, head, *, ngrams: int | None = None, weighting: Weighting = "tf-idf", min_documents: int = 1, window: int = 2,
+           bias: bool = True, solver: Literal["auto", "closed", "gradient"] = "auto"):  # fmt: skip
+    """A weighted sum. `window`: of sequences with a target a step, so many frames on either side are read."""
+    z = Scores(inputs, head, head.columns, ngrams, weighting, min_documents, window)
+    return Regression(z, head, LINEAR, bias, solver=solver)
 
 
-def softmax(inputs, head, *, ngrams: int | None = None, weighting: Weighting = "tf-idf", min_documents: int = 1,
+def logistic(inputs, head, *, ngrams: int | None = None, weighting: Weighting = "tf-idf", min_documents: int = 1, window: int = 2,
+             bias: bool = True, L: float = 1.0, k: float = 1.0, z0: float = 0.0):  # fmt: skip
+    """The logistic curve: its height L (of classes, 1), steepness k and midpoint z₀ may be given. Two classes need one output."""
+    numbers = isinstance(head, Number)
+    if not numbers and L != 1:
+        raise Mistake(f"L={L:g}: of classes the curve gives probabilities, so L is 1; leave it out.")
+    columns = head.columns if numbers else 1 if head.classes == 2 else head.classes
+    return Regression(Scores(inputs, head, columns, ngrams, weighting, min_documents, window), head, LOGISTIC, bias, L, k, z0)
+
+
+def softmax(inputs, head, *, ngrams: int | None = None, weighting: Weighting = "tf-idf", min_documents: int = 1, window: int = 2,
             bias: bool = True):  # fmt: skip
-    """A probability for every class, all learned together."""
-    return Regression(Scores(inputs, head.classes, ngrams, weighting, min_documents), head, SOFTMAX, bias)
+    """A probability for every class, all learned together. `window`: for tags, so many tokens on either side are read."""
+    return Regression(Scores(inputs, head, head.classes, ngrams, weighting, min_documents, window), head, SOFTMAX, bias)
 
 
 class Scores:
     """z = Wx + b: the features of an input, a weight for each of them and every output, and what is kept of them."""
 
-    def __init__(self, inputs, columns: int, ngrams: int | None, weighting: str, min_documents: int):
+    def __init__(self, inputs, head, columns: int, ngrams: int | None, weighting: str, min_documents: int, window: int):
         self.inputs, self.columns, self.weighting, self.min_documents = inputs, columns, weighting, min_documents
+        self.per_step, self.window = head.per_step, window
         # Pairs say much about words; of characters it takes three to see a syllable, or a Chinese word and its neighbour.
         self.longest, self.edges = ngrams or (2 if inputs.unit == "words" else 3), inputs.unit != "words"
-        self.features: Ngrams | None = None
+        self.features: Ngrams | Templates | None = None
         self.weights = self.offsets = None
 
-    def learn_features(self, inputs) -> Rows:
-        if not isinstance(inputs, np.ndarray):
-            self.features = Ngrams.learn(inputs, self.longest, self.weighting, self.edges, self.min_documents)
-        return self.rows(inputs)
+    def learn_features(self, inputs) -> Rows | Pieces:
+        if self.inputs.kind == "tokens" and self.per_step:
+            self.features = Templates.learn(inputs, self.inputs.alphabet, self.window, self.min_documents)
+        elif self.inputs.kind == "tokens":
+            most = min(MOST, WEIGHTS // self.columns)
+            self.features = Ngrams.learn(inputs, self.longest, self.weighting, self.edges, self.min_documents, most)
+        held = not isinstance(self.features, Ngrams) or inputs.offsets[-1] * self.longest <= HELD
+        return self.rows(inputs) if held else self.features.pieces(inputs)
 
     def rows(self, inputs) -> Rows:
-        dense = isinstance(inputs, np.ndarray)
-        return Rows.of_dense(self.inputs.flatten(inputs)) if dense else self.features.rows(inputs)
+        """One a row of the data, or one a step."""
+        if self.features is not None:
+            return self.features.rows(inputs)
+        return Rows.of_dense(neighbours(inputs, self.window) if self.per_step else self.inputs.flatten(inputs))
 
     def zeros(self, features: int) -> tuple[np.ndarray, np.ndarray]:
         return np.zeros((features, self.columns), np.float32), np.zeros(self.columns, np.float32)  # (F, C), (C,)
 
     def __call__(self, inputs) -> np.ndarray:
-        rows = self.rows(inputs)
-        return scores(rows.starts, rows.columns, rows.values, self.weights, self.offsets)  # (N, C)
+        return self.of_rows(self.features.pieces(inputs) if isinstance(self.features, Ngrams) else self.rows(inputs))
+
+    def of_rows(self, rows: Rows | Pieces) -> np.ndarray:
+        z = np.empty((len(rows), self.weights.shape[1]), np.float32)  # (N, C) or (ΣT, C)
+        for part, _, which in rows.over(np.arange(len(rows))):
+            z[which] = scores(part.starts, part.columns, part.values, self.weights, self.offsets)
+        return z
 
     def state(self) -> dict[str, np.ndarray]:
         return {"weights": self.weights, "offsets": self.offsets} | (self.features.state() if self.features else {})
@@ -73,9 +104,23 @@ class Scores:
         self.weights, self.offsets = state["weights"], state["offsets"]
         if "idf" in state:
             self.features = Ngrams.from_state(state, self.longest, self.weighting, self.edges)
+        elif "template_keys" in state:
+            self.features = Templates.from_state(state, self.inputs.alphabet, self.window)
 
     def parameters_count(self) -> int:
         return self.weights.size + self.offsets.size
+
+
+def neighbours(frames: Sequences, window: int) -> np.ndarray:
+    """(ΣT, (2·window + 1)·F): every frame between those before and after it, zeros beyond the row."""
+    row = np.repeat(np.arange(len(frames)), frames.lengths)
+    at = np.arange(len(row))
+    parts = []
+    for near in range(-window, window + 1):
+        there = np.clip(at + near, 0, max(0, len(row) - 1))
+        inside = (at + near == there) & (row[there] == row)
+        parts.append(frames.flat[there] * inside[:, None])
+    return np.concatenate(parts, 1)
 
 
 def epochs_in(minutes: float | None, epochs: int, count: int, one_pass: Callable[[np.ndarray], float]) -> int:
@@ -90,23 +135,43 @@ def epochs_in(minutes: float | None, epochs: int, count: int, one_pass: Callable
 
 
 class Regression:
-    has_probabilities = True
-
-    def __init__(self, z: Scores, head, output: int, bias: bool, k: float = 1.0, z0: float = 0.0):
-        self.importance = np.array(head.weights or [1.0] * head.classes, np.float32)  # of every class, where balanced
-        self.z, self.output, self.bias, self.k, self.z0 = z, output, bias, k, z0
+    def __init__(self, z: Scores, head, output: int, bias: bool, L: float = 1.0, k: float = 1.0, z0: float = 0.0,
+                 solver: str = "gradient"):  # fmt: skip
+        self.z, self.output, self.bias, self.L, self.k, self.z0, self.solver = z, output, bias, L, k, z0, solver
+        self.numbers, self.per_step, self.has_probabilities = isinstance(head, Number), head.per_step, head.has_probabilities
+        if self.numbers:
+            self.mean, self.deviation = head.mean, head.deviation
+            self.importance = np.ones(1, np.float32)
+        else:
+            self.importance = np.array(head.weights or [1.0] * head.classes, np.float32)  # of every class, where balanced
         self.state, self.load, self.parameters_count = z.state, z.load, z.parameters_count
 
     def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None, *,
-              epochs: int = 10, learning_rate: float = 0.2, decay: float = 0.5) -> Iterator[Progress]:  # fmt: skip
+              epochs: int | None = None, learning_rate: float = 0.2,
+              decay: float | None = None) -> Iterator[Progress]:  # fmt: skip
+        """`epochs`: 10; for numbers, up to 20,000 updates where rows are few. `decay`: 0.5 for classes, 0 for numbers."""
         began = time.perf_counter()
-        rows, targets = self.z.learn_features(train.inputs), train.targets.astype(np.int64)
+        targets, wanted = self.targets_of(train)
+        rows = self.z.learn_features(train.inputs)
         count = len(rows)
+        if self.solves(rows):
+            self.solve(rows, wanted)
+            score, loss = judge() if judge else None, self.loss_of(rows, wanted)
+            yield Progress(count, count, 1, loss, 0.0, time.perf_counter() - began, score)
+            return
+        epochs = epochs or (max(10, 20_000 // max(1, count)) if self.numbers else 10)
+        decay = (0.0 if self.numbers else 0.5) if decay is None else decay
 
         def one_pass(order, step=0, steps=count) -> float:
-            return descend(rows.starts, rows.columns, rows.values, targets, order, self.z.weights, self.z.offsets, seen,
-                           learning_rate, steps, step, decay / count, self.importance, self.bias, self.output, self.k,
-                           self.z0)  # fmt: skip
+            loss, shrink = 0.0, 1.0
+            for part, at, which in rows.over(order):
+                loss, shrink = descend(
+                    part.starts, part.columns, part.values, targets[which], wanted[which] if self.numbers else wanted, at,
+                    self.z.weights, self.z.offsets, seen, learning_rate, steps, step, decay / count, self.importance, self.bias,
+                    self.output, self.k, self.z0, loss, shrink)  # fmt: skip
+                step += len(at)
+            self.z.weights *= np.float32(shrink)
+            return loss
 
         self.z.weights, self.z.offsets = self.z.zeros(rows.width)
         seen = np.zeros(rows.width + 1, np.float32)  # Σ e²x² of every feature, and of the bias
@@ -114,24 +179,77 @@ class Regression:
         self.z.weights, self.z.offsets = self.z.zeros(rows.width)
         seen = np.zeros(rows.width + 1, np.float32)
         generator = np.random.default_rng(seed)
+        every = max(1, epochs // 20)
+        losses = []
         for epoch in range(epochs):
-            loss = one_pass(generator.permutation(count), epoch * count, epochs * count) / count
+            losses.append(one_pass(generator.permutation(count), epoch * count, epochs * count) / count)
+            if (epoch + 1) % every and epoch + 1 < epochs:
+                continue
             rate = learning_rate * (1 - (epoch + 1) / epochs)
-            score = judge() if judge else None
+            score, loss, losses = judge() if judge else None, float(np.mean(losses)), []
             yield Progress((epoch + 1) * count, epochs * count, epoch + 1, loss, rate, time.perf_counter() - began, score)
 
-    def outputs(self, inputs) -> np.ndarray:
-        """Log-probabilities (N, C)."""
-        z = self.z(inputs)
+    def targets_of(self, train: Examples) -> tuple[np.ndarray, np.ndarray]:
+        """(class of every row (N,), number wanted of every output (N, K)); one of them is empty. One a step: (ΣT,)."""
+        flat = train.targets.flat if isinstance(train.targets, Sequences) else train.targets
+        if not self.numbers:
+            return flat.astype(np.int64), np.zeros((0, 0), np.float32)
+        if self.output == LINEAR:
+            wanted = (flat - self.mean) / self.deviation
+        else:
+            outside = np.argwhere((flat <= 0) | (flat >= self.L))
+            if len(outside):
+                found = flat[tuple(outside[0])]
+                raise Mistake(f"row {outside[0][0] + 1}: found the target {found:g}, expected one between 0 and L = {self.L:g}, "
+                              "which the logistic curve does not leave; give a larger L (--set L=…), or use linear.")  # fmt: skip
+            wanted = flat / self.L
+        return np.zeros(len(wanted), np.int64), wanted.astype(np.float32)
+
+    def solves(self, rows: Rows | Pieces) -> bool:
+        if self.solver == "closed" and rows.width > 5 * CLOSED:
+            raise Mistake(f"solver=closed: found {rows.width:,} features, expected at most {5 * CLOSED:,}; use solver=gradient.")
+        return self.solver == "closed" or (self.solver == "auto" and rows.width <= CLOSED)
+
+    def solve(self, rows: Rows | Pieces, wanted: np.ndarray) -> None:
+        """XᵀX W = Xᵀy, added up over pieces of X; of several solutions the smallest."""
+        size = rows.width + 1
+        products, sums = np.zeros((size, size)), np.zeros((size, wanted.shape[1]))
+        for piece, order, which in rows.over(np.arange(len(rows))):
+            for start in range(0, len(order), 8192):
+                part = piece.take(order[start : start + 8192])
+                x = np.zeros((len(part), size))
+                x[np.repeat(np.arange(len(part)), np.diff(part.starts)), part.columns] = part.values
+                x[:, -1] = self.bias
+                products += x.T @ x
+                sums += x.T @ wanted[which][start : start + 8192]
+        solution = np.linalg.lstsq(products, sums, rcond=None)[0]
+        self.z.weights, self.z.offsets = solution[:-1].astype(np.float32), solution[-1].astype(np.float32)
+
+    def loss_of(self, rows: Rows | Pieces, wanted: np.ndarray) -> float:
+        return float(np.square(self.z.of_rows(rows) - wanted).mean())
+
+    def transitions(self) -> None:
+        return None
+
+    def outputs(self, inputs):
+        """Log-probabilities (N, C), or numbers (N, K); where there is one a step, Sequences of them."""
+        found = self.answers_of(self.z(inputs))
+        return Sequences(found, inputs.offsets) if self.per_step else found
+
+    def answers_of(self, z: np.ndarray) -> np.ndarray:
+        if self.output == LINEAR:
+            return z.astype(np.float64) * self.deviation + self.mean
         if self.output == SOFTMAX:
-            z = z - z.max(1, keepdims=True)
+            z = z - z.max(1, keepdims=True, initial=-np.inf)
             return z - np.log(np.exp(z).sum(1, keepdims=True))
         p = 1 / (1 + np.exp(-self.k * (z - self.z0)))
+        if self.numbers:
+            return self.L * p.astype(np.float64)
         p = np.concatenate([1 - p, p], 1) if z.shape[1] == 1 else p / np.maximum(p.sum(1, keepdims=True), 1e-30)
         return np.log(np.maximum(p, 1e-30))
 
 
-@njit(cache=True, fastmath=True)
+@njit(cache=True, fastmath=True, nogil=True)
 def scores(starts, columns, values, weights, offsets):
     z = np.empty((len(starts) - 1, weights.shape[1]), np.float32)
     for row in range(len(z)):
@@ -142,13 +260,13 @@ def scores(starts, columns, values, weights, offsets):
     return z
 
 
-@njit(cache=True, fastmath=True)
-def descend(starts, columns, values, targets, order, weights, offsets, seen, rate, steps, step, decay, importance, bias, output,
-            k, z0):  # fmt: skip
-    """One pass of W ← W − η·e·xᵀ; returns the summed cross-entropy."""
+@njit(cache=True, fastmath=True, nogil=True)
+def descend(starts, columns, values, targets, wanted, order, weights, offsets, seen, rate, steps, step, decay, importance, bias,
+            output, k, z0, loss, shrink):  # fmt: skip
+    """W ← W − η·e·xᵀ for these rows. W is kept as shrink · weights, so that decay touches one number, not all of W. Adds to
+    the summed cross-entropy and returns it, and shrink."""
     classes, features = weights.shape[1], weights.shape[0]
     error = np.empty(classes, np.float32)
-    loss, shrink = 0.0, 1.0  # W is kept as shrink · weights, so that decay touches one number, not all of W
     for row in order:
         eta = rate * (1 - step / steps)
         error[:] = offsets
@@ -166,6 +284,15 @@ def descend(starts, columns, values, targets, order, weights, offsets, seen, rat
                 error[c] /= total
             loss -= np.log(max(error[right], 1e-30))
             error[right] -= 1
+        elif output == LINEAR:
+            for c in range(classes):
+                error[c] -= wanted[row, c]
+                loss += error[c] * error[c]
+        elif len(wanted):
+            for c in range(classes):
+                p, y = 1 / (1 + np.exp(-k * (error[c] - z0))), wanted[row, c]
+                loss -= y * np.log(max(p, 1e-30)) + (1 - y) * np.log(max(1 - p, 1e-30))
+                error[c] = k * (p - y)
         else:
             for c in range(classes):
                 p = 1 / (1 + np.exp(-k * (error[c] - z0)))
@@ -193,5 +320,4 @@ def descend(starts, columns, values, targets, order, weights, offsets, seen, rat
             weights *= np.float32(shrink)
             shrink = 1.0
         step += 1
-    weights *= np.float32(shrink)
-    return loss
+    return loss, shrink

@@ -3,7 +3,8 @@
     h = relu(W₁ x + b₁),  then W₂ h + b₂, …
 
 Of a text, x is the mean of its word vectors (a bag: Iyyer et al. 2015), or, at every place, the vectors of `window`
-neighbours side by side (Bengio et al. 2003); of numbers or an image, x is all of them in a row.
+neighbours side by side (Bengio et al. 2003; for a tag a place, as many after it as before: Collobert et al. 2011); of
+numbers or an image, x is all of them in a row.
 """
 
 from __future__ import annotations
@@ -28,41 +29,47 @@ def mlp(
     window: int | None = None,
     dropout: float = 0.2,
 ):
-    if inputs.kind != "tokens":
-        first: nn.Module = Flat(inputs)
-        body = MLP(first.width, hidden, layers, 0, dropout)
-    else:
-        first = input_layer(inputs, embed, dropout)
-        # A bag of words keeps most of the meaning; a bag of letters loses the word.
-        window = window if window is not None else {"words": 0, "chinese": 2, "characters": 4}[inputs.unit]
-        body = MLP(first.width, hidden, layers, window, dropout)
+    whole = inputs.kind in ("numbers", "image") or (inputs.kind == "frames" and inputs.length and not head.per_step)
+    first = Flat(inputs) if whole else input_layer(inputs, embed, dropout)
+    if whole:
+        window = 0
+    elif head.per_step:
+        window = 5 if window is None else max(1, window)
+    elif window is None:  # a bag of words keeps most of the meaning; a bag of letters loses the word
+        window = {"words": 0, "chinese": 2, "characters": 4}[inputs.unit]
+    body = MLP(first.width, hidden, layers, window, window // 2 if head.per_step else 0, dropout)
     return Network(first, body, head(hidden, "max" if body.window else "mean", dropout))
 
 
 class Flat(nn.Module):
-    """Numbers or an image as one long frame."""
+    """Numbers, an image, or frames of one length as one long frame."""
 
     def __init__(self, inputs):
         super().__init__()
-        size = inputs.width if inputs.kind == "numbers" else inputs.height * inputs.width
-        self.width, self.brightest = size, getattr(inputs, "brightest", 1.0)
+        self.frames = getattr(inputs, "length", None)
+        self.width = inputs.width * (self.frames or getattr(inputs, "height", 1))
+        self.brightest = getattr(inputs, "brightest", 1.0)
 
     def forward(self, batch) -> tuple[Tensor, Tensor]:
-        x = batch.inputs.flatten(1).float().unsqueeze(1) / self.brightest  # (B, 1, F)
+        x = batch.inputs
+        if self.frames:  # the last ones; a shorter row has zeros ahead of it
+            at = batch.mask.sum(1, keepdim=True) - self.frames + torch.arange(self.frames, device=x.device)  # (B, frames)
+            x = x.gather(1, at.clamp(min=0).unsqueeze(-1).expand(-1, -1, x.shape[2])) * (at >= 0).unsqueeze(-1)
+        x = x.flatten(1).float().unsqueeze(1) / self.brightest  # (B, 1, F)
         return x, ones(x)
 
 
 class MLP(nn.Module):
-    def __init__(self, width: int, hidden: int, layers: int, window: int, dropout: float):
+    def __init__(self, width: int, hidden: int, layers: int, window: int, after: int, dropout: float):
         super().__init__()
-        self.window = window
+        self.window, self.after = window, after
         sizes = [width * max(1, window)] + [hidden] * layers
         self.layers = nn.ModuleList(nn.Linear(size, hidden) for size in sizes[:-1])
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, mask: Tensor, state=None, trace=None):
-        if self.window:  # (B, T, window·E): each place with the window − 1 before it
-            padded = functional.pad(x * mask.unsqueeze(-1), (0, 0, self.window - 1, 0))
+        if self.window:  # (B, T, window·E): each place with its neighbours, `after` of them behind it
+            padded = functional.pad(x * mask.unsqueeze(-1), (0, 0, self.window - 1 - self.after, self.after))
             x = torch.cat([padded[:, n : n + x.shape[1]] for n in range(self.window)], -1)
         else:
             x = (x * mask.unsqueeze(-1)).sum(1, keepdim=True) / mask.sum(1).clamp(min=1)[:, None, None]  # (B, 1, E)

@@ -9,11 +9,10 @@ from wenmai.layers.trace import Trace
 
 
 class Network(nn.Module):
-    has_probabilities = True
-
     def __init__(self, input: nn.Module, body: nn.Module, head: nn.Module):
         super().__init__()
         self.input, self.body, self.head = input, body, head
+        self.has_probabilities, self.per_step = head.has_probabilities, head.per_step
 
     def forward(self, batch: Batch, trace: Trace | None = None) -> Tensor:
         x, mask = self.input(batch)
@@ -28,6 +27,10 @@ class Network(nn.Module):
         x, mask = self.input(batch)
         y, mask, _ = self.body(x, mask)
         return self.head.loss(y, mask, batch)
+
+    def transitions(self):
+        """How much a tag favours the next, where the head weighs that (a CRF); else None."""
+        return self.head.transitions() if hasattr(self.head, "transitions") else None
 
     def parameters_count(self) -> int:
         return sum(p.numel() for p in self.parameters())

@@ -15,16 +15,19 @@ from numba import njit
 
 from wenmai.data.examples import Examples
 from wenmai.models.linear import Scores, Weighting, epochs_in
+from wenmai.models.structured_perceptron import StructuredPerceptron
 from wenmai.training.progress import Progress
 
 
 def perceptron(inputs, head, *, ngrams: int | None = None, weighting: Weighting = "tf-idf", min_documents: int = 1,
-               bias: bool = True, averaged: bool = True):  # fmt: skip
-    return Perceptron(Scores(inputs, head.classes, ngrams, weighting, min_documents), head, bias, averaged)
+               window: int = 2, bias: bool = True, averaged: bool = True):  # fmt: skip
+    """`window`: for tags, so many tokens on either side are read."""
+    z = Scores(inputs, head, head.classes, ngrams, weighting, min_documents, window)
+    return StructuredPerceptron(z, head, bias, averaged) if head.per_step else Perceptron(z, head, bias, averaged)
 
 
 class Perceptron:
-    has_probabilities = False
+    has_probabilities = per_step = False
 
     def __init__(self, z: Scores, head, bias: bool, averaged: bool):
         self.importance = np.array(head.weights or [1.0] * head.classes, np.float32)  # of every class, where balanced
@@ -38,8 +41,12 @@ class Perceptron:
         count = len(rows)
 
         def one_pass(order, step=0) -> int:
-            return correct(rows.starts, rows.columns, rows.values, targets, order, weights, offsets, sums, sums_offsets,
-                           step, self.importance, self.bias)  # fmt: skip
+            wrong = 0
+            for part, at, which in rows.over(order):
+                wrong += correct(part.starts, part.columns, part.values, targets[which], at, weights, offsets, sums,
+                                 sums_offsets, step, self.importance, self.bias)  # fmt: skip
+                step += len(at)
+            return wrong
 
         (weights, offsets), (sums, sums_offsets) = self.z.zeros(rows.width), self.z.zeros(rows.width)
         epochs = epochs_in(minutes, epochs, count, one_pass)
@@ -59,7 +66,7 @@ class Perceptron:
         return self.z(inputs)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def correct(starts, columns, values, targets, order, weights, offsets, sums, sums_offsets, step, importance, bias):
     """One pass of the perceptron: where the answer is wrong, add x to the right class and take it from the answer."""
     classes, wrong = weights.shape[1], 0

@@ -28,7 +28,7 @@ def transformer(inputs, head, *, width: int = 128, heads: int = 4, layers: int =
     if width % heads:
         fitting = max(1, width // heads) * heads
         raise Mistake(f"width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.")
-    longest = inputs.longest if inputs.kind == "tokens" else 4096
+    longest = inputs.longest if inputs.kind in ("tokens", "frames") else 4096
     body = Encoder(width, heads, layers, feed_forward or 2 * width, positions, bend, norm == "pre", longest, dropout)
     return Network(input_layer(inputs, width, exact=True, patch=patch, scale=sqrt(width)), body, head(width, pooling, dropout))
 

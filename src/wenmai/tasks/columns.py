@@ -1,0 +1,108 @@
+"""Columns → inputs, as every task reads them, and how an input is shown to a reader."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wenmai.data.readers import Chunk
+from wenmai.data.sequences import Sequences
+from wenmai.errors import Mistake
+
+ANSWERS = ("label", "tags", "target", "targets")  # columns that hold an answer
+
+
+def inputs_in(chunk: Chunk, source: str):
+    """The inputs in these columns: texts, pairs, tokens, images, numeric sequences, or else all columns as numbers."""
+    columns = chunk.columns
+    if "tokens" in columns:
+        return [as_tokens(value, f"{source}, line {line}") for value, line in zip(columns["tokens"], chunk.lines)]
+    if "text" in columns:
+        return [str(value) for value in columns["text"]]
+    if "text_a" in columns and "text_b" in columns:
+        return [(str(a), str(b)) for a, b in zip(columns["text_a"], columns["text_b"])]
+    if "image" in columns:
+        return np.asarray(columns["image"])
+    if "inputs" in columns:
+        return number_sequences(columns["inputs"], chunk.lines, source, "inputs")
+    names = [name for name in columns if name not in ANSWERS]
+    if not names:
+        found = " and ".join(columns) or "nothing"
+        raise Mistake(
+            f"{source} has only the column {found}; expected text, text_a and text_b, tokens, image, inputs, or numbers too."
+        )
+    return numbers(columns, names, chunk.lines, source)
+
+
+def as_tokens(value, where: str) -> list[str]:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(token, str) for token in value):
+        raise Mistake(f"{where}: found {str(value)[:40]!r} in column tokens, expected a list of texts such as [\"a\", \"b\"].")
+    return list(value)
+
+
+def numbers(columns: dict, names: list[str], lines, source: str) -> np.ndarray:
+    """The named columns as an (N, F) table; the first cell that is no finite number is named."""
+    try:
+        table = np.array([np.asarray(columns[name], np.float64) for name in names]).T
+        if table.ndim == 2 and np.isfinite(table).all():
+            return table
+    except (TypeError, ValueError):
+        pass
+    for name in names:
+        for row, value in enumerate(columns[name]):
+            number = as_number(value)
+            if number is None:
+                raise Mistake(
+                    f"{source}, line {lines[row]}: found {str(value)[:40]!r} in column {name}, expected a number; if the text "
+                    f"is in that column, say --columns text={name},label=NAME."
+                )
+            if not np.isfinite(number):
+                raise Mistake(
+                    f"{source}, line {lines[row]}: found {value} in column {name}, expected a finite number; "
+                    "correct the line or remove it."
+                )
+    raise Mistake(f"{source}: the columns {', '.join(names)} are not numbers of equal length.")
+
+
+def as_number(value) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def number_sequences(values, lines, source: str, name: str) -> Sequences:
+    """Lists of numbers, or of lists of numbers (frames), as Sequences; what is none is named with its line."""
+    rows, width = [], None
+    for value, line in zip(values, lines):
+        try:
+            row = np.asarray(value, np.float64)
+        except (TypeError, ValueError):
+            row = None
+        if row is None or row.ndim not in (1, 2):
+            found = str(value)[:40]
+            raise Mistake(f"{source}, line {line}: found {found!r} in {name}, expected a list of numbers such as [3, 5].")
+        if not np.isfinite(row).all():
+            at = int(np.argwhere(~np.isfinite(row))[0][0])
+            raise Mistake(f"{source}, line {line}: found {value[at]} at step {at + 1} of {name}, expected a finite number.")
+        if len(row):
+            width = width or row.shape[1:]
+            if row.shape[1:] != width:
+                raise Mistake(f"{source}, line {line}: found frames of shape {row.shape[1:]} in {name}, expected {width}.")
+        rows.append(row if len(row) else np.zeros((0, *(width or ()))))
+    return Sequences.of(rows, np.float64)
+
+
+def shown(value, most: int = 200) -> str:
+    """An input as a reader of a report sees it."""
+    if isinstance(value, np.ndarray):
+        if value.ndim == 1:
+            text = ", ".join(f"{number:g}" for number in value[:50])
+        elif value.ndim == 2 and value.dtype.kind == "f" and value.shape[1] <= 8:
+            text = "; ".join(" ".join(f"{number:g}" for number in frame) for frame in value[:20])
+        else:
+            text = f"image {' × '.join(map(str, value.shape))}"
+    elif isinstance(value, list):
+        text = " ".join(value)
+    else:
+        text = " ‖ ".join(value) if isinstance(value, tuple) else str(value)
+    return text if len(text) <= most else text[: most - 1] + "…"

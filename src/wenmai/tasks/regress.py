@@ -1,0 +1,181 @@
+"""regress, N→1 and N→N: one number for a row (or a few), or one at every step.
+
+    MSE = Σ (y − ŷ)² / n        R² = 1 − Σ (y − ŷ)² / Σ (y − ȳ)²        MAE = Σ |y − ŷ| / n
+
+With a `horizon` the rows are a series in time: from `history` rows the next `horizon` values of the target are forecast.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wenmai.data.readers import Chunk
+from wenmai.data.sequences import Sequences, offsets_of
+from wenmai.errors import Mistake
+from wenmai.layers.heads import Number
+from wenmai.tasks.columns import inputs_in, number_sequences, numbers, shown
+
+
+class Regress:
+    name, metric, higher_is_better = "regress", "r2", True
+    target = "target"
+    cut = False
+
+    def __init__(self, *, horizon: int | None = None, history: int | None = None):
+        """`horizon` forecasts so many values of a series from the `history` rows before them (3 horizons, at least 12)."""
+        self.horizon = horizon
+        self.history = history or max(12, 3 * horizon) if horizon else None
+        self.per_step = False
+        self.mean = self.deviation = None  # (K,) of the training targets
+
+    @staticmethod
+    def fits(names: list[str]) -> bool:
+        return ("target" in names and "source" not in names) or ("targets" in names and "inputs" in names)
+
+    def column(self, columns: dict, source: str) -> str:
+        for name in ("target", "targets"):
+            if name in columns:
+                return name
+        raise Mistake(f"{source} has no column target (found: {', '.join(columns)}); name it with --columns target=NAME,….")
+
+    def inputs_of(self, chunk: Chunk, source: str):
+        if self.horizon:  # what was measured so far is what the forecast is made from, the target first of all
+            names = [self.column(chunk.columns, source), *(name for name in chunk.columns if name not in ("target", "targets"))]
+            return numbers(chunk.columns, names, chunk.lines, source)
+        return inputs_in(chunk, source)
+
+    def targets_of(self, chunk: Chunk, source: str):
+        name = self.column(chunk.columns, source)
+        values = chunk.columns[name]
+        if not len(values) or not isinstance(values[0], (list, tuple)):
+            return numbers(chunk.columns, [name], chunk.lines, source)[:, 0]
+        rows = number_sequences(values, chunk.lines, source, name)
+        if "inputs" not in chunk.columns:
+            return table_of(rows, lambda row: f"{source}, line {chunk.lines[row]}")
+        steps = np.array([len(row) for row in chunk.columns["inputs"]])
+        wrong = np.flatnonzero(rows.lengths != steps)
+        if len(wrong):
+            row = wrong[0]
+            raise Mistake(f"{source}, line {chunk.lines[row]}: found {rows.lengths[row]} {name} for {steps[row]} inputs, "
+                          "expected one for every step, or one number for the row.")  # fmt: skip
+        return rows
+
+    def arranged(self, inputs, targets=None):
+        """Windows of a series; or, where there is a target a step, the inputs as sequences too."""
+        if self.horizon:
+            return self.windows(inputs, targets)
+        ragged = isinstance(targets, Sequences) or (targets is None and self.per_step)
+        if isinstance(targets, np.ndarray) and isinstance(inputs, Sequences) and targets.ndim > 1 and len(targets) == len(inputs):
+            ragged = (inputs.lengths == targets.shape[1]).all()
+        if ragged and isinstance(inputs, np.ndarray):
+            inputs = Sequences.of(list(inputs), np.float64)
+        if ragged and targets is not None:
+            targets = targets if isinstance(targets, Sequences) else Sequences.of(list(targets), np.float64)
+            wrong = np.flatnonzero(inputs.lengths != targets.lengths) if len(inputs) == len(targets) else []
+            if len(wrong):
+                row, steps = wrong[0], (targets.lengths[wrong[0]], inputs.lengths[wrong[0]])
+                raise Mistake(f"row {row + 1}: found {steps[0]} targets for {steps[1]} steps, expected one for each.")
+        return inputs, targets
+
+    def windows(self, inputs, targets):
+        inputs = np.asarray(inputs, np.float64)
+        inputs = inputs[:, None] if inputs.ndim == 1 else inputs  # (N, F)
+        ahead = 0 if targets is None else self.horizon
+        count = len(inputs) - self.history - ahead + 1
+        if count < 1:
+            raise Mistake(f"found {len(inputs)} rows in time, expected at least history + horizon = {self.history} + {ahead}; "
+                          "give more rows, or a smaller history or horizon.")  # fmt: skip
+        at = np.arange(count)[:, None] + np.arange(self.history)
+        flat = inputs[at].reshape(count * self.history, -1)  # the windows overlap
+        rows = Sequences(flat, offsets_of(np.full(count, self.history)))
+        if targets is None:
+            return rows, None
+        return rows, np.asarray(targets, np.float64)[np.arange(count)[:, None] + self.history + np.arange(self.horizon)]
+
+    def learn(self, targets, where=None) -> list[str]:
+        self.per_step = isinstance(targets, Sequences)
+        values = flat_table(targets)
+        self.mean, self.deviation = values.mean(0), values.std(0)
+        self.deviation = np.where(self.deviation > 0, self.deviation, 1.0)
+        told = f"targets from {values.min():g} to {values.max():g}" + (", one a step" if self.per_step else "")
+        return [told + (f"; {self.horizon} steps are forecast from {self.history}" if self.horizon else "")]
+
+    def encode(self, targets, where=lambda row: f"row {row + 1}"):
+        values = flat_table(targets)
+        if values.shape[1] != len(self.mean):
+            raise Mistake(f"found {values.shape[1]} targets a row, expected {len(self.mean)} as in training.")
+        if not np.isfinite(values).all():
+            at = int(np.argwhere(~np.isfinite(values))[0][0])
+            row = at if not self.per_step else int(np.searchsorted(targets.offsets, at, "right")) - 1
+            raise Mistake(f"{where(row)}: found the target {values[at][0]}, expected a finite number.")
+        return Sequences(values, targets.offsets) if self.per_step else values
+
+    def head(self) -> Number:
+        return Number(self.mean, self.deviation, self.per_step)
+
+    def decide(self, outputs, model):
+        return outputs
+
+    def predictions(self, decided):
+        """(N,), or (N, K) of several numbers a row, or an array a row where there is one a step."""
+        if isinstance(decided, Sequences):
+            flat = decided.flat[:, 0] if decided.flat.shape[1] == 1 else decided.flat
+            return [flat[start:end] for start, end in zip(decided.offsets[:-1], decided.offsets[1:])]
+        return decided[:, 0] if decided.shape[1] == 1 and not self.horizon else decided
+
+    def answers(self, values, reader, outputs, decided, model) -> list[dict]:
+        word = "forecast" if self.horizon else "targets" if self.per_step or len(self.mean) > 1 else "target"
+        return [{word: np.round(value, 6).tolist()} for value in self.predictions(decided)]
+
+    def weighed(self, decided, targets) -> tuple[np.ndarray, np.ndarray]:
+        """Two numbers a row; R² is the sum of the first over the sum of the second: what was explained, over the variation."""
+        found, wanted = flat_table(decided), flat_table(targets)
+        error, spread = np.square(found - wanted).sum(1), np.square(wanted - wanted.mean(0)).sum(1)
+        if isinstance(targets, Sequences):
+            error, spread = (np.diff(np.concatenate([[0.0], np.cumsum(v)])[targets.offsets]) for v in (error, spread))
+        return spread - error, spread
+
+    def scores(self, decided, targets) -> dict[str, float]:
+        found, wanted = flat_table(decided), flat_table(targets)
+        error, spread = np.square(found - wanted), np.square(wanted - wanted.mean(0)).sum()
+        r2 = 1 - error.sum() / spread if spread else float(not error.any())
+        return {"mse": float(error.mean()), "r2": float(r2), "mae": float(np.abs(found - wanted).mean())}
+
+    def confusion(self, decided, targets) -> None:
+        return None
+
+    def worst(self, outputs, decided, targets, inputs, most: int = 10) -> list[dict]:
+        """The rows that are farthest off."""
+        lost = self.weighed(decided, targets)
+        rows = np.argsort(-(lost[1] - lost[0]), kind="stable")[:most]
+        found, wanted = self.predictions(decided), self.predictions(targets)
+        return [{"input": shown(inputs[row]), "expected": told(wanted[row]), "answer": told(found[row]), "probability": None}
+                for row in rows]  # fmt: skip
+
+    def to_json(self) -> dict:
+        return {"name": self.name, "horizon": self.horizon, "history": self.history, "per_step": self.per_step,
+                "mean": self.mean.tolist(), "deviation": self.deviation.tolist()}  # fmt: skip
+
+    @classmethod
+    def from_json(cls, saved: dict) -> Regress:
+        task = cls(horizon=saved["horizon"], history=saved["history"])
+        task.per_step, task.mean, task.deviation = saved["per_step"], np.array(saved["mean"]), np.array(saved["deviation"])
+        return task
+
+
+def flat_table(targets) -> np.ndarray:
+    """(N, K), or (ΣT, K) where there is one a step."""
+    values = np.asarray(targets.flat if isinstance(targets, Sequences) else targets, np.float64)
+    return values[:, None] if values.ndim == 1 else values
+
+
+def table_of(rows: Sequences, where) -> np.ndarray:
+    wrong = np.flatnonzero(rows.lengths != rows.lengths[0])
+    if len(wrong):
+        found, expected = rows.lengths[wrong[0]], rows.lengths[0]
+        raise Mistake(f"{where(wrong[0])}: found {found} targets, expected {expected} as in the first row.")
+    return rows.flat.reshape(len(rows), -1)
+
+
+def told(value) -> str:
+    return ", ".join(f"{number:.6g}" for number in np.atleast_1d(value)[:20].ravel())

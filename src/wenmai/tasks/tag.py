@@ -1,0 +1,239 @@
+"""tag, N→N: a tag for every token (or frame); where tags mark spans, the spans with their places in the text.
+
+Tags are learned in BIOES, whatever scheme they are written in (Ratinov & Roth 2009), and answered in the data's own.
+
+    span F1 = 2PR / (P + R),  P = right spans / spans answered,  R = right spans / spans expected        as seqeval counts
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from wenmai.data import schemes
+from wenmai.data.readers import Chunk
+from wenmai.data.schemes import Spans
+from wenmai.data.sequences import Sequences, offsets_of
+from wenmai.errors import Mistake
+from wenmai.layers.crf import best_paths
+from wenmai.layers.heads import EachOf
+from wenmai.tasks.classify import confusion, macro_f1
+from wenmai.tasks.columns import inputs_in, shown
+
+Scheme = Literal["auto", "plain", "bio", "iob1", "ioe1", "ioe2", "bioes", "bmes", "bilou"]
+
+
+class Tag:
+    name, metric, higher_is_better = "tag", "span_f1", True
+    target = "tags"
+    cut, history = True, None  # texts come as tokens; rows have no order in time
+
+    def __init__(self, *, crf: bool = False, scheme: Scheme = "auto", write: Scheme = "auto"):
+        """`crf` weighs whole rows of tags instead of every tag for itself; `scheme` is the one the tags are in (auto: it is
+        seen, plain: they mark no spans), `write` the one that answers are in (auto: the same)."""
+        self.crf, self.scheme, self.write = crf, scheme, write
+        self.classes: np.ndarray | None = None  # (C,) as learned: BIOES, or plain tags
+        self.kinds: list[str] = []  # of spans; the first is "_", for tags that name none
+
+    @staticmethod
+    def fits(names: list[str]) -> bool:
+        return "tags" in names
+
+    def inputs_of(self, chunk: Chunk, source: str):
+        return inputs_in(chunk, source)
+
+    def targets_of(self, chunk: Chunk, source: str) -> list[list[str]]:
+        if "tags" not in chunk.columns:
+            names = ", ".join(chunk.columns)
+            raise Mistake(f"{source} has no column tags (found: {names}); name it with --columns tokens=NAME,tags=NAME.")
+        units = next((chunk.columns[name] for name in ("tokens", "inputs") if name in chunk.columns), None)
+        rows = []
+        for row, tags in enumerate(chunk.columns["tags"]):
+            where = f"{source}, line {chunk.lines[row]}"
+            if not isinstance(tags, (list, tuple)) or not all(isinstance(tag, str) and tag for tag in tags):
+                found = str(tags)[:40]
+                raise Mistake(f'{where}: found {found!r} in column tags, expected a list of texts such as ["O", "B-PER"].')
+            if units is not None and len(tags) != len(units[row]):
+                raise Mistake(f"{where}: found {len(tags)} tags for {len(units[row])} tokens, expected one for each.")
+            rows.append(list(tags))
+        return rows
+
+    def arranged(self, inputs, targets=None):
+        """Frames may come as one array (N, T, F); tags must be as many as tokens."""
+        if isinstance(inputs, np.ndarray):
+            inputs = Sequences.of(list(inputs), np.float64)
+        if targets is not None:
+            for row, tags in enumerate(targets):
+                if not isinstance(inputs[row], str) and len(inputs[row]) != len(tags):
+                    raise Mistake(f"row {row + 1}: found {len(tags)} tags for {len(inputs[row])} tokens, expected one for each.")
+        return inputs, targets
+
+    def learn(self, targets, where=lambda row: f"row {row + 1}") -> list[str]:
+        notes = []
+        if self.scheme == "auto":
+            self.scheme, note = schemes.detect(targets, where)
+            notes += [f"tags mark spans in {self.scheme.upper()}" if self.scheme != "plain" else "tags mark no spans"]
+            notes += [note] if note else []
+        tags = sorted({tag for row in targets for tag in row})
+        if self.scheme == "plain":
+            self.classes, self.metric = np.array(tags), "token_accuracy"
+        else:
+            self.kinds = schemes.read(targets).kinds
+            named = [kind for kind in range(len(self.kinds)) if kind or any(tag in schemes.LETTERS for tag in set(tags) - {"O"})]
+            self._marks = [(schemes.O, 0)] + [(letter, kind) for kind in named for letter in (1, 2, 3, 4)]
+            self.classes = np.array(["O"] + [f"{'OBIES'[letter]}-{self.kinds[kind]}" for letter, kind in self._marks[1:]])
+        if len(self.classes) < 2:
+            only = tags[0] if tags else "none"
+            raise Mistake(f"found one tag only ({only}) in {len(targets)} rows; to tag, at least two are needed.")
+        return notes
+
+    def encode(self, targets, where=lambda row: f"row {row + 1}") -> Sequences:
+        offsets = offsets_of(np.fromiter(map(len, targets), np.int64, len(targets)))
+        if self.scheme == "plain":
+            number = {tag: at for at, tag in enumerate(self.classes.tolist())}
+            flat = np.fromiter((number.get(tag, -1) for row in targets for tag in row), np.int64, int(offsets[-1]))
+            unknown = np.flatnonzero(flat < 0)
+        else:
+            spans = schemes.read(targets, self.kinds)
+            letter, kind = schemes.letters(spans, "bioes")
+            number = np.full((5, len(spans.kinds)), -1)
+            for at, mark in enumerate(self._marks):
+                number[mark] = at
+            number[schemes.O] = 0
+            flat = number[letter, kind]
+            unknown = np.flatnonzero(flat < 0)
+        if len(unknown):
+            row = int(np.searchsorted(offsets, unknown[0], "right")) - 1
+            tag = targets[row][unknown[0] - offsets[row]]
+            known = sorted({str(c).split("-", 1)[-1] for c in self.classes})
+            raise Mistake(f"{where(row)}: the tag {tag!r} is not among the trained ones: {', '.join(known[:12])}.")
+        return Sequences(flat, offsets)
+
+    def head(self) -> EachOf:
+        allowed = None if self.scheme == "plain" else schemes.allowed(*np.array(self._marks).T)
+        return EachOf(len(self.classes), self.crf, allowed)
+
+    def decide(self, outputs: Sequences, model) -> Sequences:
+        """The best tag everywhere; where the model weighs transitions, the best path."""
+        transitions = model.transitions()
+        path = outputs.flat.argmax(1) if transitions is None else best_paths(outputs, *transitions)
+        return Sequences(path, outputs.offsets)
+
+    def spans(self, tags: Sequences) -> Spans:
+        letter, kind = np.array(self._marks).T[:, tags.flat]
+        return schemes.found(letter, kind, self.kinds, tags.offsets)
+
+    def predictions(self, decided: Sequences) -> list[list[str]]:
+        """Rows of tags, in the scheme of the data or the one asked for."""
+        if self.scheme == "plain":
+            named = self.classes[decided.flat].tolist()
+            return [named[start:end] for start, end in zip(decided.offsets[:-1].tolist(), decided.offsets[1:].tolist())]
+        return schemes.write(self.spans(decided), self.scheme if self.write in ("auto", "plain") else self.write)
+
+    def probabilities(self, outputs: Sequences, model) -> list[np.ndarray]:
+        """(T, C) for every row."""
+        head = getattr(model, "head", None)
+        chances = head.probabilities(outputs) if hasattr(head, "probabilities") else np.exp(outputs.flat)
+        return [chances[start:end] for start, end in zip(outputs.offsets[:-1], outputs.offsets[1:])]
+
+    def answers(self, values, reader, outputs: Sequences, decided: Sequences, model) -> list[dict]:
+        """{"text", "tokens", "tags", "spans"} a row; text[start:end] of a span is its text. Of frames, tags and spans."""
+        tags = self.predictions(decided)
+        found = None if self.scheme == "plain" else self.spans(decided)
+        rows = [] if found is None else found.row.tolist()
+        answers = []
+        for row, value in enumerate(values):
+            if isinstance(value, np.ndarray):
+                answers.append({"tags": tags[row], "spans": []})
+                continue
+            if isinstance(value, str):
+                text, (tokens, starts) = value, reader.cut(value)
+            else:
+                text, tokens = reader.join(value), list(value)
+                gap = len(reader.join(["", ""]))
+                starts = (offsets_of(np.array([len(token) + gap for token in tokens], np.int64))[:-1]).tolist()
+            answers.append({"text": text, "tokens": tokens, "tags": tags[row], "spans": [], "starts": starts})
+        for span, row in enumerate(rows):
+            answer, offset = answers[row], int(found.offsets[row])
+            first, last = int(found.first[span]) - offset, int(found.last[span]) - offset
+            mark = {"label": self.kinds[found.kind[span]], "tokens": [first, last + 1]}
+            if "starts" in answer:
+                start, end = answer["starts"][first], answer["starts"][last] + len(answer["tokens"][last])
+                mark = {"label": mark["label"], "text": answer["text"][start:end], "start": start, "end": end} | mark
+            answer["spans"].append(mark)
+        for answer in answers:
+            answer.pop("starts", None)
+        return answers
+
+    def weighed(self, decided: Sequences, targets: Sequences) -> tuple[np.ndarray, np.ndarray]:
+        """Two numbers a row; the metric is the sum of the first over the sum of the second: 2 · right over answered +
+        expected spans; right over all tags, where they are plain."""
+        if self.scheme == "plain":
+            return per_row(decided.flat == targets.flat, targets.offsets), targets.lengths.astype(np.float64)
+        answered, expected = self.spans(decided), self.spans(targets)
+        size = len(targets)
+        right = np.bincount(answered.row[np.isin(answered.keys(), expected.keys())], minlength=size)
+        both = np.bincount(answered.row, minlength=size) + np.bincount(expected.row, minlength=size)
+        return 2.0 * right, both.astype(np.float64)
+
+    def scores(self, decided: Sequences, targets: Sequences) -> dict[str, float]:
+        if self.scheme == "plain":
+            counts = confusion(decided.flat, targets.flat, len(self.classes))
+            return {"token_accuracy": float(np.trace(counts) / max(1, counts.sum())), "macro_f1": macro_f1(counts)}
+        answered, expected = self.spans(decided), self.spans(targets)
+        right = int(np.isin(answered.keys(), expected.keys()).sum())
+        precision, recall = right / max(1, len(answered.first)), right / max(1, len(expected.first))
+        f1 = 2 * precision * recall / (precision + recall) if right else 0.0
+        pairs = zip(schemes.letters(answered, self.scheme), schemes.letters(expected, self.scheme))
+        same = np.logical_and.reduce([a == b for a, b in pairs])
+        accuracy = float(same.mean()) if len(same) else 0.0
+        return {"span_f1": f1, "precision": precision, "recall": recall, "token_accuracy": accuracy}
+
+    def confusion(self, decided: Sequences, targets: Sequences) -> dict:
+        """Token by token, by kind of span (O for none), or by plain tag."""
+        if self.scheme == "plain":
+            names, answered, expected = self.classes.tolist(), decided.flat, targets.flat
+        else:
+            kind = np.array([0 if letter == schemes.O else kind + 1 for letter, kind in self._marks])
+            names, answered, expected = ["O", *self.kinds], kind[decided.flat], kind[targets.flat]
+        counts = confusion(answered, expected, len(names))
+        used = counts.any(0) | counts.any(1)
+        return {"classes": [str(name) for name, there in zip(names, used) if there], "counts": counts[used][:, used].tolist()}
+
+    def worst(self, outputs, decided: Sequences, targets: Sequences, inputs, most: int = 10) -> list[dict]:
+        """The rows with the most tags wrong."""
+        wrong = per_row(decided.flat != targets.flat, targets.offsets)
+        rows = np.argsort(-wrong, kind="stable")[:most]
+        rows = [row for row in rows if wrong[row]]
+        marked = [self.marked(tags.take(np.array(rows, np.int64)), [inputs[row] for row in rows]) for tags in (targets, decided)]
+        shared = zip(rows, *marked)
+        return [{"input": shown(inputs[row]), "expected": a, "answer": b, "probability": None} for row, a, b in shared]
+
+    def marked(self, tags: Sequences, inputs) -> list[str]:
+        """The spans of every row in words, or its tags."""
+        if self.scheme == "plain":
+            return [" ".join(row) for row in self.predictions(tags)]
+        spans, told = self.spans(tags), [[] for _ in range(len(tags))]
+        for first, last, kind, row in zip(spans.first, spans.last, spans.kind, spans.row):
+            first, last = first - spans.offsets[row], last - spans.offsets[row]
+            words = inputs[row][first : last + 1]
+            text = " ".join(words) if isinstance(words, list) else f"{first + 1}–{last + 1}"
+            told[row].append(f"{text}: {self.kinds[kind]}")
+        return ["; ".join(row) or "–" for row in told]
+
+    def to_json(self) -> dict:
+        return {"name": self.name, "crf": self.crf, "scheme": self.scheme, "write": self.write, "metric": self.metric,
+                "kinds": self.kinds, "classes": self.classes.tolist(), "marks": getattr(self, "_marks", [])}  # fmt: skip
+
+    @classmethod
+    def from_json(cls, saved: dict) -> Tag:
+        task = cls(crf=saved["crf"], scheme=saved["scheme"], write=saved["write"])
+        task.classes, task.kinds, task.metric = np.array(saved["classes"]), saved["kinds"], saved["metric"]
+        task._marks = [tuple(mark) for mark in saved["marks"]]
+        return task
+
+
+def per_row(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Sums of a flat array over its rows (N,)."""
+    return np.diff(np.concatenate([[0.0], np.cumsum(values)])[offsets])
