@@ -117,11 +117,12 @@ def number(value: float, digits: int = 3) -> str:
 class Worker:
     """`script --contestant name …` in a process of its own; calling it is one turn. `about` is what it said when ready."""
 
-    def __init__(self, script: str, name: str, options: list[str], threads: int, **environment: str):
+    def __init__(self, script: str, name: str, options: list[str], threads: int, python: str = sys.executable,
+                 **environment: str):  # fmt: skip
         counts = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS")
         # Wenmai has waiting threads sleep early, which pays on a busy machine; the peers are given the same.
         same = {count: str(threads) for count in counts} | {"GOMP_SPINCOUNT": "1000"}
-        command = [sys.executable, script, "--contestant", name, *options]
+        command = [python, script, "--contestant", name, *options]
         pipe, environment = subprocess.PIPE, os.environ | same | environment
         self.name = name
         self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment)
@@ -145,13 +146,16 @@ class Worker:
         self.process.wait()
 
 
-def race(script: str, names: list[str], options: list[str], turns: int, threads: int) -> tuple[Results, dict[str, dict]]:
-    """Each name in a process of its own; they get ready one after another, then take turns. With what each said of itself."""
+def race(script: str, names: list[str], options: list[str], turns: int, threads: int,
+         pythons: dict[str, str] | None = None) -> tuple[Results, dict[str, dict]]:  # fmt: skip
+    """Each name in a process of its own; they get ready one after another, then take turns. With what each said of itself.
+    `pythons` names the interpreter of a contestant that lives in an environment of its own."""
+    pythons = pythons or {}
     with ExitStack() as stack:
         workers = {}
         for name in names:
             print(f"\rmaking ready: {name:40}", end="", file=sys.stderr, flush=True)
-            workers[name] = stack.enter_context(Worker(script, name, options, threads))
+            workers[name] = stack.enter_context(Worker(script, name, options, threads, pythons.get(name, sys.executable)))
         return take_turns(workers, turns), {name: worker.about for name, worker in workers.items()}
 
 

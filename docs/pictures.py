@@ -8,22 +8,27 @@ A picture is a function of the language; the function's name is the file's. Text
 
 import functools
 import io
+import random
 import re
 import sys
+from math import pi, sin
 from pathlib import Path
 
 import numpy as np
 import torch
 from matplotlib import rc_context
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
-from wenmai import Classifier
+from wenmai import Classifier, Regressor, Tagger
 from wenmai.catalog import TASKS
 from wenmai.data.batches import make_batch
 from wenmai.data.dataset import open_dataset
 from wenmai.data.examples import Examples
 from wenmai.data.features import extend, find, token_at
-from wenmai.evaluation.compare import interval, worse_by
+from wenmai.data.sequences import Sequences
+from wenmai.evaluation.compare import drawn, interval, worse_by
+from wenmai.layers.crf import NEVER
 from wenmai.layers.positions import sinusoid
 from wenmai.layers.trace import Trace
 from wenmai.training.optimizers import rate_at
@@ -314,31 +319,143 @@ def bootstrap(zh):
     rungs = {"softmax": trained("softmax"), "perceptron": trained("perceptron")}
     rungs["softmax, ngrams=2"] = trained("softmax", ngrams=2)
     for rung, model in rungs.items():
-        outputs = model.outputs(Examples(model.inputs_.encode(test.inputs)))
-        right[rung] = model.task_.right(outputs, model.task_.encode(test.targets))
-    order = sorted(rungs, key=lambda rung: -right[rung].mean())
+        answered = model.task_.classes.searchsorted(model.predict(test.inputs))
+        right[rung] = model.task_.weighed(answered, model.task_.encode(test.targets))  # right or not (N,), of 1 (N,)
+    order = sorted(rungs, key=lambda rung: -right[rung][0].mean())
     figure = Figure(figsize=(7.2, 2.9))
     axes = figure.add_subplot(1, 2, 1)
     for row, rung in enumerate(order):
-        low, high = interval(right[rung])
+        low, high = interval(*right[rung])
         axes.plot([low, high], [row, row], color=BLUE, lw=2, alpha=0.6)
-        axes.plot(right[rung].mean(), row, "o", color=BLUE)
+        axes.plot(right[rung][0].mean(), row, "o", color=BLUE)
     axes.set_yticks(range(3), order)
     axes.set_ylim(2.5, -0.5)
     axes.set_title("各自的 95% 区间" if zh else "95% interval of each")
     axes.set_xlabel("测试准确率" if zh else "test accuracy")
     axes = figure.add_subplot(1, 2, 2)
-    generator = np.random.default_rng(0)
     for rung, colour in zip(order[1:], (GREEN, RED)):
-        difference = right[order[0]] - right[rung]
-        drawn = generator.choice(difference, (2000, len(difference))).mean(1)
         low, high = worse_by(right[order[0]], right[rung])
         words = f"{order[0]} − {rung}\n[{low:+.3f}, {high:+.3f}]"
-        axes.hist(drawn, np.arange(-0.02, 0.05, 0.002), color=colour, alpha=0.55, label=words)
+        difference = drawn(*right[order[0]]) - drawn(*right[rung])
+        axes.hist(difference, np.arange(-0.02, 0.05, 0.002), color=colour, alpha=0.55, label=words)
     axes.axvline(0, color="black", lw=1)
     axes.set_yticks([])
     axes.set_title("同一批测试行上的差" if zh else "difference on the same rows")
     axes.legend(loc="upper left", bbox_to_anchor=(0.98, 1.0))
+    return figure
+
+
+# Chapter 9: tag
+
+
+@functools.cache
+def tagger():
+    data = open_dataset("entities", TASKS, valid="0.1", test="0.1")
+    options = {"bidirectional": True, "crf": True, "hidden": 64, "epochs": 4, "device": "cpu"}
+    return Tagger("lstm", **options).fit(*data.train.pair, data.valid.pair)
+
+
+def tags(zh):
+    """How probable every tag is at every token, all rows of tags considered."""
+    text = "三月过后，高棉棉用日语给新西兰的马里奥写信。" if zh else "In March Jordan Holland left Jordan for Papua New Guinea."
+    model = tagger()
+    (tokens, _), (chances,) = model.inputs_.cut(text), model.predict_proba([text])  # (T, C)
+    shown = [at for at in range(len(model.classes_)) if chances[:, at].max() > 0.02]
+    figure, axes = plot(7.2, 0.9 + 0.24 * len(shown))
+    image = axes.imshow(chances[:, shown].T, cmap="Greens", vmin=0, vmax=1, aspect="auto")
+    axes.set_xticks(range(len(tokens)), tokens, rotation=0 if zh else 30, ha="center" if zh else "right")
+    axes.set_yticks(range(len(shown)), [str(model.classes_[at]) for at in shown])
+    axes.tick_params(length=0)
+    best = [shown.index(tag) for tag in chances.argmax(1)]
+    axes.plot(range(len(tokens)), best, "o", color=RED, ms=3.5)
+    figure.colorbar(image, ax=axes, fraction=0.05, pad=0.02).outline.set_visible(False)
+    return figure
+
+
+def transitions(zh):
+    """What the CRF learned of which tag follows which; what the scheme forbids is hatched."""
+    model = tagger()
+    begin, between, end = model.model_.head.transitions()
+    kinds = ("PLACE", "DATE")
+    shown = [at for at, tag in enumerate(model.classes_) if tag == "O" or tag.split("-")[1] in kinds]
+    names, size = [str(model.classes_[at]) for at in shown], len(shown)
+    table = np.full((size + 1, size + 1), np.nan)  # the first row is the beginning, the last column the end
+    table[0, :size], table[1:, :size], table[1:, size] = begin[shown], between[np.ix_(shown, shown)], end[shown]
+    never = ~(table > NEVER / 2)
+    far = np.abs(table[~never]).max()
+    figure, axes = plot(6.0, 4.9)
+    image = axes.imshow(np.where(never, np.nan, table), cmap="RdBu", vmin=-far, vmax=far, aspect="auto")
+    for row, column in zip(*np.nonzero(never)):
+        if (row, column) != (0, size):
+            axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, hatch="////", edgecolor="#c9c4bb", lw=0))
+    axes.set_xticks(range(size + 1), [*names, "末尾" if zh else "end"], rotation=40, ha="right")
+    axes.set_yticks(range(size + 1), ["开头" if zh else "begin", *names])
+    axes.set(xlabel="后一个标签" if zh else "the next tag", ylabel="前一个标签" if zh else "a tag")
+    axes.tick_params(length=0)
+    figure.colorbar(image, ax=axes, fraction=0.05, pad=0.02).outline.set_visible(False)
+    return figure
+
+
+# Chapter 10: regress
+
+
+def curve(zh):
+    """The straight line, and logistic curves of three heights, steepnesses and middles."""
+    figure, axes = plot(6.4, 3.2)
+    z = np.linspace(-6, 6, 121)
+    axes.plot(z, z, color=GREY, lw=1.4, label="linear")
+    for L, k, z0, colour, dash in ((1, 1, 0, "black", "-"), (3, 1, 0, BLUE, "--"), (3, 3, 2, RED, ":")):
+        axes.plot(z, L / (1 + np.exp(-k * (z - z0))), dash, color=colour, label=f"L = {L}, k = {k}, z₀ = {z0}", lw=1.6)
+    axes.axhline(0, color="black", lw=0.5)
+    axes.set(xlabel="z = Wx + b", ylabel="ŷ", ylim=(-2, 5))
+    axes.legend(loc="upper left")
+    return figure
+
+
+@functools.cache
+def summing(rung: str, **options):
+    data = open_dataset("running-sum", TASKS, valid="0.1")
+    return Regressor(rung, device="cpu", **options).fit(*data.train.pair, data.valid.pair)
+
+
+def sums(zh):
+    """The sum so far along twice the trained length: who reads a window, and who carries a state."""
+    numbers = np.random.default_rng(3).integers(0, 100, 40).astype(np.float64)
+    looks = {"linear": (GOLD, "-."), "mlp": (VIOLET, ":"), "gru": (RED, "--")}
+    figure, axes = plot(6.6, 3.6)
+    steps = np.arange(1, 41)
+    axes.plot(steps, numbers.cumsum(), color="black", lw=1.4, label="真值" if zh else "truth")
+    for rung, (colour, dash) in looks.items():
+        (found,) = summing(rung, **({"epochs": 10} if rung != "linear" else {})).predict(Sequences.of([numbers], np.float64))
+        axes.plot(steps, found, dash, color=colour, lw=1.8, label=rung)
+    axes.axvline(20, color=GREY, lw=0.8)
+    axes.text(20.4, axes.get_ylim()[1] * 0.04, "训练时的长度" if zh else "trained length", color=GREY)
+    axes.set(xlabel="步" if zh else "step", ylabel="到此为止的和" if zh else "sum so far")
+    axes.legend(loc="upper left")
+    return figure
+
+
+def monthly() -> np.ndarray:
+    """Twenty years of months: a yearly wave that climbs, with noise; the file of the chapter."""
+    chance = random.Random(1)
+    return np.array([round(50 + t / 6 + 9 * sin(pi * t / 6) + chance.gauss(0, 1), 2) for t in range(240)])
+
+
+def forecast(zh):
+    """Two years of history, the year that followed, and what two rungs made of the first."""
+    series = monthly()
+    known, late = series[:216], series[192:]
+    figure, axes = plot(6.8, 3.4)
+    months = np.arange(192, 240)
+    axes.plot(months[:24], late[:24], color=GREY, lw=1.4, label="历史" if zh else "history")
+    axes.plot(months[23:36], late[23:36], "o-", color="black", ms=3, lw=1.2, label="真值" if zh else "truth")
+    for rung, colour, dash in (("linear", BLUE, "-."), ("gru", RED, "--")):
+        model = Regressor(rung, horizon=12, history=24, device="cpu").fit(known, known)
+        found = model.predict(known)[-1]  # the windows of a series, the last of them ending where it ends
+        axes.plot(np.arange(216, 228), found, dash, color=colour, lw=1.8, label=rung)
+    axes.axvline(215.5, color=GREY, lw=0.8)
+    axes.set(xlabel="月" if zh else "month")
+    axes.legend(loc="upper left", ncols=2)
     return figure
 
 
@@ -353,7 +470,8 @@ def write(figure: Figure, path: Path) -> None:
     path.write_text(text.replace("sans-serif", READERS), encoding="utf-8")
 
 
-PICTURES = (features, perceptron, logistic, weights, rings, filters, gates, fading, attention, positions, rate, bootstrap)
+PICTURES = (features, perceptron, logistic, weights, rings, filters, gates, fading, attention, positions, rate, bootstrap,
+            tags, transitions, curve, sums, forecast)  # fmt: skip
 
 
 def main(wanted: list[str]) -> None:

@@ -196,6 +196,180 @@ def test_numbers_and_images(wenmai_cli, tmp_path):
     assert last_json(wenmai_cli("predict", digits["run"], "--file", "digits", "--json"))["rows"] == 1797
 
 
+# tag
+
+
+NAMES = {"PER": ["Ada", "Alan", "Grace"], "LOC": ["Paris", "Rome", "New York"]}
+
+
+def tagged(rows=100, seed=0):
+    """"Ada saw Rome today .": tokens, and their tags in BIO."""
+    generator, found = np.random.default_rng(seed), []
+    for _ in range(rows):
+        who, where = str(generator.choice(NAMES["PER"])), str(generator.choice(NAMES["LOC"])).split()
+        verb, when = str(generator.choice(["saw", "left", "loves"])), str(generator.choice(["today", "again", "once", "now"]))
+        found.append(([who, verb, *where, when, "."], ["B-PER", "O", "B-LOC", *["I-LOC"] * (len(where) - 1), "O", "O"]))
+    return found
+
+
+def write_conll(path, rows):
+    path.write_text("".join("".join(f"{token}\t{tag}\n" for token, tag in zip(*row)) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+def write_jsonl(path, rows):
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def entities(tmp_path):
+    return write_conll(tmp_path / "entities.conll", tagged())
+
+
+@pytest.fixture
+def tagger(wenmai_cli, entities):
+    assert wenmai_cli("train", "perceptron", entities, "--out", "tagger").status == 0
+    return "tagger"
+
+
+@pytest.mark.parametrize("name", ["entities.conll", "entities.jsonl"])
+def test_train_and_evaluate_tags(wenmai_cli, tmp_path, name):
+    if name.endswith("jsonl"):
+        path = write_jsonl(tmp_path / name, [{"tokens": tokens, "tags": tags} for tokens, tags in tagged()])
+    else:
+        path = write_conll(tmp_path / name, tagged())
+    ran = wenmai_cli("train", "perceptron", path, "--test", "0.1", "--json")
+    trained = last_json(ran)
+    assert trained["task"] == "tag" and "tags mark spans in BIO" in ran.err
+    for scores in trained["scores"].values():
+        assert scores == {"span_f1": 1.0, "precision": 1.0, "recall": 1.0, "token_accuracy": 1.0}
+    other = write_conll(tmp_path / "other.conll", tagged(20, seed=1))  # the other format is read as well
+    scored = last_json(wenmai_cli("evaluate", trained["run"], other, "--json"))
+    assert scored["rows"] == 20 and scored["scores"]["test"]["span_f1"] == 1.0
+
+
+def test_a_network_tags_with_a_crf(wenmai_cli, entities):
+    options = ["--set", "crf=true", "--set", "bidirectional=true", "--set", "learning_rate=0.05", *SMALL[:6]]
+    trained = last_json(wenmai_cli("train", "gru", entities, *options, "--json"))
+    assert trained["scores"]["valid"]["span_f1"] > 0.7
+
+
+def test_raw_text_is_tagged(wenmai_cli, tagger):
+    ran = wenmai_cli("predict", tagger, "Grace left New York now.", "Ada saw Rome .")
+    assert ran.out.splitlines() == ["[Grace](PER) left [New York](LOC) now.", "[Ada](PER) saw [Rome](LOC) ."]
+    (answer,) = last_json(wenmai_cli("predict", tagger, "Grace left New York now.", "--json"))["answers"]
+    assert [answer["text"][span["start"] : span["end"]] for span in answer["spans"]] == ["Grace", "New York"]
+
+
+def test_files_are_tagged(wenmai_cli, tagger, entities, tmp_path):
+    rows = [{"id": n, "text": " ".join(tokens)} for n, (tokens, _) in enumerate(tagged(9, 2))]
+    texts = write_jsonl(tmp_path / "new.jsonl", rows)
+    for out in ("a.conll", "a.jsonl", "a.csv", "a.tsv"):
+        assert last_json(wenmai_cli("predict", tagger, "--file", texts, "--out", out, "--json")) == {"rows": 9, "out": out}
+    expected = (tmp_path / write_conll(tmp_path / "expected.conll", tagged(9, 2))).read_text("utf-8")
+    assert (tmp_path / "a.conll").read_text("utf-8") == expected
+    for suffix, read in READERS.items():
+        answers = read((tmp_path / f"a{suffix}").read_text("utf-8"))
+        assert [str(answer["id"]) for answer in answers] == [str(n) for n in range(9)]
+        tags = [json.loads(a["tags"]) if isinstance(a["tags"], str) else a["tags"] for a in answers]
+        assert tags == [tags for _, tags in tagged(9, 2)]
+    # what was tagged can be tagged again: its tags are left out, and the tokens kept
+    assert wenmai_cli("predict", tagger, "--file", entities, "--out", "again.conll").status == 0
+    assert (tmp_path / "again.conll").read_text("utf-8") == (tmp_path / "entities.conll").read_text("utf-8")
+
+
+def test_tags_are_written_in_another_scheme(wenmai_cli, entities, tmp_path):
+    assert wenmai_cli("train", "perceptron", entities, "--set", "write=bmes", "--out", "tagger").status == 0
+    assert wenmai_cli("predict", "tagger", "--file", entities, "--out", "a.conll").status == 0
+    assert {line.split("\t")[1][0] for line in (tmp_path / "a.conll").read_text("utf-8").split("\n") if line} == {*"OSBE"}
+
+
+# regress
+
+
+def write_numbers(path, rows=100, seed=0):
+    x = np.random.default_rng(seed).normal(size=(rows, 3)).round(4)
+    return write_csv(path, ["a", "b", "c", "target"], [(*row, round(row @ [1, 2, 3] + 4, 6)) for row in x])
+
+
+def test_regress_from_a_table(wenmai_cli, tmp_path):
+    trained = last_json(wenmai_cli("train", "linear", write_numbers(tmp_path / "table.csv"), "--test", "0.1", "--json"))
+    assert trained["task"] == "regress" and set(trained["scores"]["test"]) == {"mse", "r2", "mae"}
+    assert trained["scores"]["test"]["r2"] > 0.9999
+    other = write_numbers(tmp_path / "other.csv", 20, seed=1)
+    assert last_json(wenmai_cli("evaluate", trained["run"], other, "--json"))["scores"]["test"]["r2"] > 0.9999
+    ran = wenmai_cli("predict", trained["run"], "1,2,3", "-1,0,0", "-.5, -1e0,0")
+    assert [float(line) for line in ran.out.splitlines()] == pytest.approx([18, 3, 1.5], abs=1e-3)
+    assert wenmai_cli("predict", trained["run"], "--file", other, "--out", "a.csv").status == 0
+    found, given = (READERS[".csv"]((tmp_path / name).read_text("utf-8")) for name in ("a.csv", "other.csv"))
+    assert [row["a"] for row in found] == [row["a"] for row in given]
+    assert [float(row["target"]) for row in found] == pytest.approx([float(row["target"]) for row in given], abs=1e-3)
+
+
+def test_the_first_regression_of_every_course(wenmai_cli):
+    trained = last_json(wenmai_cli("train", "linear", "line", "--json"))
+    assert float(wenmai_cli("predict", trained["run"], "21").out) == pytest.approx(42, abs=1e-3)
+
+
+def test_regress_one_number_a_step(wenmai_cli, tmp_path):
+    generator = np.random.default_rng(0)
+    rows = [generator.integers(0, 9, generator.integers(2, 7)).tolist() for _ in range(100)]
+    rows = [{"inputs": row, "targets": np.cumsum(row).tolist()} for row in rows]
+    path = write_jsonl(tmp_path / "sums.jsonl", rows)
+    options = ["--set", "hidden=16", "--set", "embed=8", "--set", "steps=200", "--set", "learning_rate=0.01"]
+    trained = last_json(wenmai_cli("train", "gru", path, *options, "--json"))
+    assert trained["scores"]["valid"]["r2"] > 0.8
+    (answer,) = last_json(wenmai_cli("predict", trained["run"], "3,5", "--json"))["answers"]
+    assert len(answer["targets"]) == 2
+    assert wenmai_cli("predict", trained["run"], "--file", path, "--out", "a.jsonl").status == 0
+    answers = READERS[".jsonl"]((tmp_path / "a.jsonl").read_text("utf-8"))
+    assert [answer["inputs"] for answer in answers] == [row["inputs"] for row in rows]
+    assert all(len(answer["targets"]) == len(answer["inputs"]) for answer in answers)
+
+
+@pytest.fixture
+def series(tmp_path):
+    return write_csv(tmp_path / "series.csv", ["day", "target"], [(day, 2 * day + 5) for day in range(150)])
+
+
+def test_forecast_a_series(wenmai_cli, series):
+    ran = wenmai_cli("train", "linear", series, "--set", "horizon=3", "--test", "0.1", "--json")
+    trained = last_json(ran)
+    assert "none of them is learned from" in ran.err and "3 steps are forecast from 12" in ran.err
+    assert trained["scores"]["test"]["r2"] > 0.9999
+    found = last_json(wenmai_cli("predict", trained["run"], "--file", series, "--json"))
+    assert found["rows"] == 1 and found["answers"][0]["forecast"] == pytest.approx([305, 307, 309], abs=0.01)
+    assert last_json(wenmai_cli("evaluate", trained["run"], series, "--json"))["scores"]["test"]["r2"] > 0.9999
+
+
+# Images in a manifest
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    """Bright above or below."""
+    from PIL import Image
+
+    generator = np.random.default_rng(0)
+    for n in range(40):
+        pixels = generator.integers(0, 60, (6, 8)).astype(np.uint8)
+        pixels[3 * (n % 2) : 3 * (n % 2) + 3] += 150
+        Image.fromarray(pixels).save(tmp_path / f"{n}.png")
+    return write_csv(tmp_path / "pictures.csv", ["image", "label"], [(f"{n}.png", ["above", "below"][n % 2]) for n in range(40)])
+
+
+@pytest.mark.parametrize("rung", ["softmax", "cnn"])
+def test_images_in_a_manifest(wenmai_cli, pictures, tmp_path, rung):
+    options = ["--set", "steps=60", "--set", "learning_rate=0.01"] if rung == "cnn" else []
+    trained = last_json(wenmai_cli("train", rung, pictures, *options, "--json"))
+    assert last_json(wenmai_cli("evaluate", trained["run"], pictures, "--json"))["scores"]["test"]["accuracy"] == 1.0
+    new = write_csv(tmp_path / "new.csv", ["name", "image"], [(n, f"{n}.png") for n in range(5)])
+    assert wenmai_cli("predict", trained["run"], "--file", new, "--out", "a.csv").status == 0
+    answers = READERS[".csv"]((tmp_path / "a.csv").read_text("utf-8"))
+    assert [(a["name"], a["label"]) for a in answers] == [(str(n), ["above", "below"][n % 2]) for n in range(5)]
+
+
 # data, rungs
 
 
@@ -207,6 +381,35 @@ def test_data_says_what_was_understood(wenmai_cli, topics):
     assert found["inputs"] == "texts" and len(found["first"]) == 3
     assert last_json(wenmai_cli("data", "iris", "--json"))["inputs"] == "numbers 4"
     assert last_json(wenmai_cli("data", "digits", "--json"))["inputs"] == "images 8 × 8"
+
+
+def test_data_of_every_kind(wenmai_cli, entities, series, pictures, tmp_path):
+    found = last_json(wenmai_cli("data", entities, "--json"))
+    assert found["task"] == "tag" and found["spans"] == {"PER": 100, "LOC": 100} and found["tags"]["B-PER"] == 100
+    assert found["tokens"]["longest"] == 6
+    found = last_json(wenmai_cli("data", series, "--set", "horizon=3", "--json"))
+    assert found["task"] == "regress" and found["targets"] == [{"least": 5, "mean": 154, "most": 303}]
+    sums = write_jsonl(tmp_path / "sums.jsonl", [{"inputs": [3, 5], "targets": [3, 8]}, {"inputs": [1], "targets": [1]}])
+    found = last_json(wenmai_cli("data", sums, "--json"))
+    assert found["inputs"] == "sequences of numbers 1" and found["first"][0]["target"] == [3, 8]
+    found = last_json(wenmai_cli("data", pictures, "--json"))
+    assert found["inputs"] == "images 6 × 8" and found["classes"] == {"above": 20, "below": 20}
+    for path in (entities, series, sums, pictures):
+        assert wenmai_cli("data", path).out.strip()
+
+
+def test_data_for_tasks_to_come_is_shown_with_what_is_missing(wenmai_cli, tmp_path):
+    (tmp_path / "en.txt").write_text("a cat\na dog\n")
+    (tmp_path / "zh.txt").write_text("猫\n狗\n", encoding="utf-8")
+    found = last_json(wenmai_cli("data", "en.txt", "--target", "zh.txt", "--json"))
+    assert found["first"] == [{"source": "a cat", "target": "猫"}, {"source": "a dog", "target": "狗"}]
+    assert found["task"] is None and "translate" in found["notes"][-1]
+    answer = {"text": "Ada", "answer_start": 0}
+    paragraph = {"context": "Ada saw Rome.", "qas": [{"id": "1", "question": "Who?", "answers": [answer]}]}
+    (tmp_path / "squad.json").write_text(json.dumps({"version": "1.1", "data": [{"title": "t", "paragraphs": [paragraph]}]}))
+    found = last_json(wenmai_cli("data", "squad.json", "--json"))
+    assert found["first"][0]["question"] == "Who?" and found["first"][0]["answer"] == "Ada" and "answer" in found["notes"][-1]
+    assert "Who?" in wenmai_cli("data", "squad.json").out
 
 
 def test_data_alone_lists_what_is_built_in(wenmai_cli):
@@ -286,6 +489,43 @@ def test_a_run_that_fails_is_shown_too(compared, tmp_path):
 def test_several_seeds_show_their_spread(compared):
     (row,) = last_json(compared("--seeds", "2", "--json", rungs="softmax"))["rungs"]
     assert len(row["seed_scores"]) == 2 and math.isfinite(row["spread"])
+
+
+@pytest.mark.parametrize(("task", "rungs", "metric"), [
+    ("tag", "perceptron,softmax,mlp", "span_f1"), ("regress", "linear,mlp", "r2"), ("series", "linear,mlp", "r2"),
+    ("images", "softmax,cnn", "accuracy"),
+])  # fmt: skip
+def test_compare_does_every_task(wenmai_cli, entities, series, pictures, tmp_path, task, rungs, metric):
+    source = {"tag": entities, "series": series, "images": pictures}.get(task) or write_numbers(tmp_path / "table.csv")
+    options = ["--set", "horizon=3"] if task == "series" else []
+    found = last_json(wenmai_cli("compare", source, "--minutes", "0.1", "--rungs", rungs, *options, "--out", "there", "--json"))
+    assert {row["rung"] for row in found["rungs"]} == {*rungs.split(",")}
+    for row in found["rungs"]:
+        assert row["failed"] is None and row["task"] == found["task"]
+        low, high = row["interval"]
+        assert low <= row["scores"]["test"][metric] <= high <= 1 and metric in row["scores"]["valid"]
+        assert row["latency_ms"]["p50"] > 0 and row["predictions_per_second"] > 0 and row["sizes"][-1]["fraction"] == 1.0
+        assert row["worst"] is not None and (row["confusion"] is None) == (found["task"] == "regress")
+    first = found["rungs"][0]
+    assert first["scores"]["test"][metric] > 0.95 and found["recommendation"]["rung"] in rungs
+    if found["task"] == "regress":
+        assert first["rung"] == "linear"
+    written = {path.name for path in (tmp_path / "there").iterdir()}
+    assert {"report.html", "report.json", "report.md"} <= written
+    kept = json.loads((tmp_path / "there" / "report.json").read_text("utf-8"))
+    assert kept["metric"] == metric and kept["task"] == found["task"]
+    for name in ("report.html", "report.md"):
+        text = (tmp_path / "there" / name).read_text("utf-8")
+        assert all(rung in text for rung in rungs.split(",")) and found["recommendation"]["reason"] in text
+
+
+def test_a_tag_that_breaks_the_scheme_in_a_few_rows_does_not_break_compare(wenmai_cli, tmp_path):
+    """One in a hundred is tolerated in all rows, so it must be in a tenth of them, where it is more than that."""
+    rows = tagged()
+    rows[3] = rows[3][0], ["I-PER", *rows[3][1][1:]]
+    path = write_conll(tmp_path / "noisy.conll", rows)
+    (row,) = last_json(wenmai_cli("compare", path, "--minutes", "0.05", "--rungs", "perceptron", "--json"))["rungs"]
+    assert row["failed"] is None
 
 
 # The program itself

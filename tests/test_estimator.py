@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 import wenmai
 from wenmai.catalog import RUNGS, rungs_for
 from wenmai.errors import Mistake
-from wenmai.estimator import Classifier
+from wenmai.estimator import Classifier, Regressor, Tagger
 
 ROOT = Path(__file__).parents[1]
 TEXTS = [f"{word} thing number {n}" for n in range(10) for word in ("a good", "the bad", "some odd")]
@@ -112,6 +112,38 @@ def test_grid_search_over_rungs():
     assert estimator.get_params()["seed"] == 3
     with pytest.raises(Mistake, match='unknown option "ngrams"'):  # which was asked for, and an mlp has none
         estimator.fit(TEXTS, LABELS)
+
+
+TABLE = np.random.default_rng(0).normal(size=(60, 3))
+SUMS = TABLE @ [1.0, 2.0, 3.0]
+TOKENS = [["the", f"thing{n}", "is", ["here", "there"][n % 2]] for n in range(60)]
+TAGS = [["O", "B-THING", "O", ["B-NEAR", "B-FAR"][n % 2]] for n in range(60)]
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+@pytest.mark.parametrize("kind", [Tagger, Regressor])
+def test_clone_keeps_every_option_of_every_task(kind, rung):
+    if kind.task_name in RUNGS[rung].tasks:
+        options = {"seed": 7, "validation": 0.2} | ({"crf": True} if kind is Tagger else {"horizon": 3})
+        first = kind(rung, **options)
+        assert clone(first).get_params() == first.get_params() == kind(rung).get_params() | options
+
+
+def test_regressors_are_scikit_learns_too():
+    assert is_regressor(Regressor("linear")) and not is_classifier(Regressor("linear"))
+    assert not is_regressor(Tagger("softmax")) and not is_classifier(Tagger("softmax"))
+    assert cross_val_score(Regressor("linear"), TABLE, SUMS, cv=3).min() > 0.9999
+    assert cross_val_score(Regressor("linear"), TABLE, SUMS, cv=3, scoring="neg_mean_squared_error").min() > -1e-3
+    search = GridSearchCV(Regressor("linear"), {"solver": ["closed", "gradient"]}, cv=3, error_score="raise").fit(TABLE, SUMS)
+    assert search.best_score_ > 0.9999
+    pipeline = make_pipeline(StandardScaler(), Regressor("linear")).fit(TABLE, SUMS)
+    np.testing.assert_allclose(pipeline.predict(TABLE), SUMS, atol=1e-3)
+
+
+def test_taggers_in_cross_validation():
+    assert cross_val_score(Tagger("perceptron"), TOKENS, TAGS, cv=3).tolist() == [1.0] * 3
+    search = GridSearchCV(Tagger("softmax"), {"window": [1, 2]}, cv=3, error_score="raise").fit(TOKENS, TAGS)
+    assert search.best_score_ == 1.0 and search.predict([["is", "here"]])[0][1] == "B-NEAR"
 
 
 # Answers
@@ -212,6 +244,35 @@ def test_numbers_held_in_anything(hold):
     rows = np.random.default_rng(0).normal(np.repeat([[0.0], [5.0]], 15, 0), 1, (30, 3))
     estimator = trained("logistic", hold(rows), [0] * 15 + [1] * 15)
     assert estimator.inputs_.kind == "numbers" and estimator.score(hold(rows), [0] * 15 + [1] * 15) > 0.9
+
+
+@pytest.mark.parametrize("hold", [list, lambda rows: np.array([*map(tuple, rows)]), lambda rows: np.array([*rows])[..., None]],
+                         ids=["lists", "array", "frames"])  # fmt: skip
+def test_sequences_that_happen_to_be_equally_long(hold):
+    steps = [[float(n), 2.0] if n % 3 else [3.0, n, 1.0] for n in range(30)]
+    for estimator in (Regressor("linear").fit(steps, [sum(row) / len(row) for row in steps]),
+                      Classifier("gru", hidden=4, embed=4, steps=3).fit(steps, ["few" if n % 3 else "many" for n in range(30)])):
+        alone = [estimator.predict([row, [1.0]])[0] for row in ([1.0, 2.0], [5.0, 2.0])]
+        assert list(estimator.predict(hold([[1.0, 2.0], [5.0, 2.0]]))) == alone
+        assert len(estimator.predict([])) == 0
+        with pytest.raises(Mistake, match="expected sequences of numbers, 1 a step, found 'a text'"):
+            estimator.predict(["a text"])
+
+
+@pytest.mark.parametrize("hold", [list, lambda rows: [tuple(row) for row in rows], np.array, lambda rows: np.array(rows, object)],
+                         ids=["lists", "tuples", "array", "objects"])  # fmt: skip
+def test_tokens_and_tags_held_in_anything(hold):
+    estimator = Tagger("perceptron").fit(hold(TOKENS), hold(TAGS))
+    assert estimator.predict(hold(TOKENS)) == TAGS and estimator.score(hold(TOKENS), hold(TAGS)) == 1.0
+
+
+def test_the_row_that_is_wrong_is_named_as_the_user_counts_it():
+    """Though a tenth of the rows was held out before it was found."""
+    targets = SUMS.tolist()
+    for row in range(0, 60, 7):
+        wrong = [*targets[:row], float("nan"), *targets[row + 1 :]]
+        with pytest.raises(Mistake, match=rf"row {row + 1}: found the target nan"):
+            Regressor("linear").fit(TABLE, wrong)
 
 
 def test_what_does_not_fit_the_model_is_refused():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from wenmai.estimator import Classifier
+from wenmai.estimator import Classifier, Regressor, Tagger
 
 GOOD = "".join(f"a good film {n},pos\na bad film {n},neg\n" for n in range(30))
 FILES = {
@@ -38,8 +38,39 @@ FILES = {
     "pairs.csv": "text_a,text_b\na film,a book\n",
     "vectors.txt": "good 1 2 3\nbad 1 2\n",
     "not-a-folder": "a file\n",
+    "ragged.csv": "a,b,target\n1,2,3\n4,5\n",
+    "nan-target.csv": "a,target\n1,2\n3,nan\n" + "5,6\n" * 20,
+    "inf-number.csv": "a,b,target\n1,2,3\n4,-inf,6\n" + "7,8,9\n" * 20,
+    "word-target.csv": "a,target\n1,2\n3,4\n5,many\n" + "".join(f"{n},6\n" for n in range(20)),
+    "word-number.csv": "a,b,target\n1,2,3\n4,five,6\n" + "".join(f"{n},8,9\n" for n in range(20)),
+    "numbers.csv": "a,b,target\n" + "".join(f"{n},{n % 7},{n % 5}\n" for n in range(30)),
+    "no-target.csv": "a,b\n1,2\n3,4\n",
+    "above.csv": "a,target\n" + "".join(f"{n},0.5\n" for n in range(29)) + "7,1.5\n",
+    "few-days.csv": "day,target\n" + "".join(f"{n},{2 * n}\n" for n in range(8)),
+    "dates.csv": "day,target\n" + "".join(f"2024-01-{n:02},{n}\n" for n in range(1, 31)),
+    "tags.conll": "".join(f"the\tO\nword{n}\tB-{'AB'[n % 2]}\n\n" for n in range(40)),
+    "new-tag.conll": "the\tO\n\nword1\tB-B\nword2\tB-C\n",
+    "strange-tag.conll": "".join(f"the\tO\nword{n}\tB-A\n\n" for n in range(20)) + "the\tO\nend\tpart\n",
+    "kinds-alone.conll": "".join(f"the\tO\nword{n}\t{['PER', 'LOC'][n % 2]}\n\n" for n in range(20)),
+    "broken-tags.conll": "".join(f"the{n}\tB-A\nend\tI-B\n\n" for n in range(20)),
+    "one-tag.conll": "".join(f"the\tO\nword{n}\tO\n\n" for n in range(20)),
+    "narrow.conll": "the\tO\nend\tB-A\n\nword\n",
+    "short-tags.jsonl": '{"tokens": ["a", "b"], "tags": ["O", "B-A"]}\n{"tokens": ["a", "b"], "tags": ["O"]}\n',
+    "text-tags.jsonl": '{"tokens": ["a", "b"], "tags": "O B-A"}\n',
+    "text-tokens.jsonl": '{"tokens": "a b", "tags": ["O", "B-A"]}\n',
+    "uncut.jsonl": '{"text": "a b", "tags": ["O", "B-A"]}\n',
+    "no-tokens.jsonl": '{"tokens": [], "tags": []}\n{"tokens": [], "tags": []}\n',
+    "short-targets.jsonl": '{"inputs": [3, 5], "targets": [3, 8]}\n{"inputs": [1, 2, 3], "targets": [1, 3]}\n',
+    "word-inputs.jsonl": '{"inputs": [3, 5], "targets": [3, 8]}\n{"inputs": [1, "x"], "targets": [1, 3]}\n',
+    "nan-inputs.jsonl": '{"inputs": [3, 5], "target": 8}\n{"inputs": [1, NaN], "target": 3}\n',
+    "frames.jsonl": '{"inputs": [[1, 2]], "label": "a"}\n{"inputs": [[1], [2]], "label": "b"}\n',
+    "text.png": "not an image\n",
+    "pictures.csv": "image,label\ntext.png,a\n",
+    "no-pictures.csv": "image,label\nnowhere.png,a\n",
+    "en.txt": "a cat\na dog\n",
+    "de.txt": "eine Katze\nein Hund\nein Vogel\n",
 }  # fmt: skip
-RUNS = ("softmax", "mlp", "pairs", "numbers", "images")
+RUNS = ("softmax", "mlp", "pairs", "numbers", "images", "tags", "line", "sums", "series")
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +81,8 @@ def folder(tmp_path_factory):
         (place / name).write_text(text, encoding="utf-8")
     (place / "binary.csv").write_bytes(bytes(range(256)) * 20)
     (place / "latin.csv").write_bytes("text,label\ncaf\xe9 \xff\xfe\xfd,a\n".encode("latin-1"))
+    two = [f"第{n}行：北京上海天津重庆,{'ab'[n % 2]}\n".encode("utf-8" if n < 8 else "gb18030") for n in range(16)]
+    (place / "two-encodings.csv").write_bytes(b"text,label\n" + b"".join(two))
     (place / "cut.csv.gz").write_bytes(b"\x1f\x8b\x08\x00\x00\x00\x00\x00")
     (place / "broken.parquet").write_bytes(b"PAR1 and nothing more")
     (place / "folder").mkdir()
@@ -62,6 +95,10 @@ def folder(tmp_path_factory):
         "pairs": Classifier("softmax").fit([(text, "b") for text in texts], labels),
         "numbers": Classifier("softmax").fit(np.arange(96.0).reshape(24, 4) % 7, labels),
         "images": Classifier("softmax").fit(np.arange(24 * 9).reshape(24, 3, 3) % 5, labels),
+        "tags": Tagger("perceptron").fit([["the", f"word{n}"] for n in range(30)], [["O", "B-A"], ["O", "B-B"]] * 15),
+        "line": Regressor("linear").fit(np.arange(60.0).reshape(30, 2), np.arange(30.0)),
+        "sums": Regressor("linear").fit([[3, 5], [1]] * 15, [[3, 8], [1]] * 15),
+        "series": Regressor("linear", horizon=2, history=6).fit(np.arange(40.0), np.arange(40.0)),
     }
     for name in RUNS:
         made[name].save(place / "runs" / name)
@@ -110,6 +147,63 @@ MISTAKES = [
     ("train softmax folder", ["folder is a folder with no files"]),
     ("train softmax mine", ["mine is a folder with thesis.txt"]),
     ("data broken.csv", ["broken.csv, line 3"]),
+    ("train softmax two-encodings.csv", ["two-encodings.csv is in two encodings: line 2 is UTF-8 and line 10 is not", "UTF-8"]),
+    ("data en.txt --target de.txt", ["en.txt has 2 lines and de.txt has 3", "add or remove lines"]),
+    ("data en.txt --target nothing.txt", ["nothing.txt is not there"]),
+    # tags
+    ("train softmax short-tags.jsonl", ["short-tags.jsonl, line 2", "found 1 tags for 2 tokens, expected one for each"]),
+    ("train softmax text-tags.jsonl", ["text-tags.jsonl, line 1", "'O B-A' in column tags", 'such as ["O", "B-PER"]']),
+    ("train softmax text-tokens.jsonl", ["text-tokens.jsonl, line 1", "'a b' in column tokens", "expected a list of texts"]),
+    ("train softmax uncut.jsonl --valid 0", ["expected a list of tokens", "'a b'"]),
+    ("train softmax no-tokens.jsonl --valid 0", ["found no tokens in 2 rows"]),
+    ("train softmax narrow.conll", ["narrow.conll, line 4", "found 1 columns, expected 2"]),
+    ("train softmax one-tag.conll", ["found one tag only (O)", "at least two"]),
+    ("train softmax strange-tag.conll --valid 0",
+     ["strange-tag.conll, line 61: the tag 'part' of token 2 fits no scheme", "such as B-PER", "nearest is BIO", "scheme=plain"]),
+    ("train softmax kinds-alone.conll --valid 0", ["kinds-alone.conll, line 4: the tag 'LOC' of token 2", "a letter and a kind"]),
+    ("train softmax broken-tags.conll --valid 0",
+     ["broken-tags.conll, line 1: the tag 'I-B' of token 2 fits no scheme", "nearest is BIO", "it would be 'B-B'", "scheme=bio"]),
+    ("evaluate runs/tags new-tag.conll", ["new-tag.conll, line 3: the tag 'B-C' is not among the trained ones: A, B, O"]),
+    ("train softmax tags.conll --test new-tag.conll", ["new-tag.conll, line 3: the tag 'B-C'"]),
+    ("evaluate runs/tags good.csv", ["good.csv has no column tags", "text, label", "--columns tokens=NAME,tags=NAME"]),
+    ("predict runs/tags --file numbers.csv", ["expected a list of tokens, or a text"]),
+    ("predict runs/line --file no-target.csv --out answers.conll", ["answers.conll", "holds tokens and tags", "use .jsonl"]),
+    ("train linear tags.conll", ["the rung linear does not do tag", "perceptron, softmax"]),
+    ("compare tags.conll --rungs softmax,logistic", ["the rung logistic does not do tag"]),
+    ("train softmax tags.conll --task classify", ["tags.conll has no column label", "tokens, tags"]),
+    ("train softmax tags.conll --set scheme=bioe", ["scheme='bioe' is not one of", "bioes"]),
+    ("train gru tags.conll --set characters=rnn", ["characters='rnn' is not one of", "lstm"]),
+    ("train gru tags.conll --set crf=maybe", ["crf='maybe'", "expected true or false"]),
+    ("train gru good.csv --set characters=lstm", ["characters=lstm goes with tokens that are tagged"]),
+    # numbers
+    ("train linear ragged.csv", ["ragged.csv, line 3", "found 2 columns, expected 3"]),
+    ("train linear nan-target.csv", ["nan-target.csv, line 3: found nan in column target", "expected a finite number"]),
+    ("train linear inf-number.csv", ["inf-number.csv, line 3: found -inf in column b", "expected a finite number"]),
+    ("train linear word-target.csv", ["word-target.csv, line 4: found 'many' in column target", "expected a number", "correct"]),
+    ("train linear word-number.csv", ["word-number.csv, line 3: found 'five' in column b", "expected a number"]),
+    ("train linear no-target.csv", ["no-target.csv has the columns a, b, which say no task", "to regress"]),
+    ("train linear no-target.csv --task regress", ["no-target.csv has no column target (found: a, b)", "--columns target=NAME"]),
+    ("train linear good.csv --task regress", ["good.csv has no column target (found: text, label)"]),
+    ("train softmax numbers.csv", ["the rung softmax does not do regress", "linear"]),
+    ("train logistic above.csv", ["found the target 1.5, expected one between 0 and L = 1", "larger L", "linear"]),
+    ("train linear few-days.csv --set horizon=5", ["rows in time", "history + horizon = 15 + 5", "smaller history or horizon"]),
+    ("compare few-days.csv --set horizon=5", ["rows in time", "history + horizon = 15 + 5"]),
+    ("train linear numbers.csv --set history=5", ["history=5 goes with horizon=N", "give both, or leave it out"]),
+    ("train linear numbers.csv --set horizon=soon", ["horizon='soon'", "expected a whole number"]),
+    ("train linear dates.csv --set horizon=1", ["dates.csv, line 2: found '2024-01-01' in column day", "--columns"]),
+    ("train gru short-targets.jsonl", ["short-targets.jsonl, line 2: found 2 targets for 3 inputs", "one for every step"]),
+    ("train gru word-inputs.jsonl", ["word-inputs.jsonl, line 2", "in inputs, expected a list of numbers such as [3, 5]"]),
+    ("train gru nan-inputs.jsonl", ["nan-inputs.jsonl, line 2: found nan at step 2 of inputs", "a finite number"]),
+    ("train gru frames.jsonl", ["frames.jsonl, line 2: found 1 numbers a step in inputs, expected 2 numbers"]),
+    ("evaluate runs/line no-target.csv", ["no-target.csv has no column target"]),
+    ("evaluate runs/sums numbers.csv", ["found one target a row, expected one a step as in training"]),
+    ("predict runs/line 'a text'", ["reads 2 numbers for every answer"]),
+    ("predict runs/line 1,2,3", ["expected rows of 2 numbers"]),
+    ("predict runs/series 1,2,3", ["forecasts a series", "--file"]),
+    ("predict runs/series --file en.txt", ["en.txt has no column target"]),
+    # images
+    ("train softmax pictures.csv", ["pictures.csv, line 2: the image text.png: found something else", "PNG or JPG"]),
+    ("train softmax no-pictures.csv", ["no-pictures.csv, line 2: the image nowhere.png: found no such file", "check the path"]),
     ("data nothing.csv", ["nothing.csv is not there"]),
     # labels that training never had, with file and line
     ("evaluate runs/softmax new-label.csv", ["new-label.csv, line 3", "'meh' is not among the trained ones", "neg, pos"]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -257,10 +258,15 @@ def finish(result, as_json: bool, quiet: bool = False) -> None:
         result.show()
 
 
+NEGATIVE = re.compile(r"-[\d.][\d.,eE+ -]*")
+
+
 def main() -> None:
     debug = "--debug" in sys.argv
     sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may lack a character, an answer may hold half of one
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    if arguments[:1] == ["predict"]:  # -1,2 is a row of numbers, no option
+        arguments = [f" {argument}" if NEGATIVE.fullmatch(argument) else argument for argument in arguments]
     try:
         app(arguments, standalone_mode=False)
         sys.stdout.flush()

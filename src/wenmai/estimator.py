@@ -37,6 +37,7 @@ def fitting(
 
 
 SEARCH_SHARE = 0.15  # of the training budget
+WATCHED = 20_000  # held-out rows, at the most, that training is judged by: more would take longer than training itself
 
 
 class Estimator:
@@ -99,10 +100,13 @@ class Estimator:
         self.task_ = TASKS[self.task_name](**given["task"])
         inputs, targets = listed(inputs), listed(targets)
         check_lengths(inputs, targets)
+        kept, held = np.arange(len(inputs)), np.arange(len(valid[0]) if valid else 0)  # as messages count the rows
         if valid is None and budget["validation"] and len(inputs) >= 20:
-            (inputs, targets), valid = self._held_out(inputs, targets, budget["validation"], budget["seed"])
+            kept, held = self._held_out(inputs, targets, budget["validation"], budget["seed"])
+            valid = pick(inputs, held), pick(targets, held)
+            inputs, targets = pick(inputs, kept), pick(targets, kept)
         inputs, targets = self.task_.arranged(inputs, targets)
-        self.notes_ = self.task_.learn(targets)
+        self.notes_ = self.task_.learn(targets, lambda row: f"row {kept[row] + 1}")
         self.inputs_ = kinds_of_input.learn(inputs, self.task_.cut, **given["inputs"], **given["tokens"])
         self.notes_ += self.inputs_.notes(inputs)
         train = Examples(self.inputs_.encode(inputs), self.task_.encode(targets))
@@ -110,7 +114,9 @@ class Estimator:
             train = train.windows(self.inputs_.longest)
         judge = None
         if valid is not None and len(valid[0]):
-            judge = self.judge_of(self._examples(*valid))
+            named, _ = self._watched(held, held, budget["seed"])
+            watched = self._watched(*valid, budget["seed"])
+            judge = self.judge_of(self._examples(*watched, lambda row: f"row {named[row] + 1}"))
         self.device_ = device_named(budget["device"])
         self.progress_: list[Progress] = []
         self.rates_tried_: list[dict] = []
@@ -123,14 +129,19 @@ class Estimator:
                 self.progress_.append(progress)
             yield progress
 
-    def _held_out(self, inputs, targets, share: float, seed: int) -> tuple[tuple, tuple]:
-        """(inputs, targets) to learn from and to judge by: of a series its end, of rows a share in which no input of the rest
-        stands."""
+    def _held_out(self, inputs, targets, share: float, seed: int) -> list[np.ndarray]:
+        """Numbers of the rows to learn from and to judge by: of a series its end, at least twice as long as what is forecast;
+        of rows a share in which no input of the rest stands."""
         if self.task_.history:
-            kept, held = split_by_position(len(inputs), [share], self.task_.history)
-        else:
-            kept, held = split(inputs, [share], seed, targets if self.task_name == "classify" else None)
-        return tuple((pick(inputs, rows), pick(targets, rows)) for rows in (kept, held))
+            share = max(share, min(0.5, 2 * self.task_.horizon / len(inputs)))
+            return split_by_position(len(inputs), [share], self.task_.history)
+        return split(inputs, [share], seed, targets if self.task_name == "classify" else None)
+
+    def _watched(self, inputs, targets, seed: int) -> tuple:
+        if len(inputs) <= WATCHED or self.task_.history:
+            return inputs, targets
+        rows = np.sort(np.random.default_rng(seed).permutation(len(inputs))[:WATCHED])
+        return pick(listed(inputs), rows), pick(listed(targets), rows)
 
     def _build(self, options: dict, seed: int) -> None:
         with torch.random.fork_rng(devices=[]):
@@ -227,8 +238,14 @@ class Estimator:
 
     def _examples(self, inputs, targets=None, where=lambda row: f"row {row + 1}") -> Examples:
         inputs, targets = self.task_.arranged(listed(inputs), None if targets is None else listed(targets))
-        return Examples(self.inputs_.encode(inputs), None if targets is None else self.task_.encode(targets, where))
-
+        inputs = as_frames(inputs, self.inputs_.width) if self.inputs_.kind == "frames" else inputs
+        examples = Examples(self.inputs_.encode(inputs), None if targets is None else self.task_.encode(targets, where))
+        if isinstance(examples.targets, Sequences):
+            for row in np.flatnonzero(examples.inputs.lengths != examples.targets.lengths)[:1]:
+                found, expected = examples.targets.lengths[row], examples.inputs.lengths[row]
+                raise Mistake(f"{where(row)}: found {found} {self.task_.target} for a text that is cut into {expected} tokens, "
+                              "expected one for each; give the tokens instead of the text.")  # fmt: skip
+        return examples
 
     def _fitted(self) -> None:
         if not hasattr(self, "model_"):
@@ -303,6 +320,18 @@ def listed(values):
             return Sequences.of(values, np.float64)
         return np.asarray(values)
     return values
+
+
+def as_frames(values, width: int) -> Sequences:
+    """Rows that happen to be equally long came as one array."""
+    if isinstance(values, Sequences):
+        return values
+    if not len(values):
+        return Sequences(np.zeros((0, width)), np.zeros(1, np.int64))
+    try:
+        return Sequences.of([np.atleast_1d(np.asarray(row, np.float64)) for row in values], np.float64)
+    except (TypeError, ValueError):
+        raise Mistake(f"expected sequences of numbers, {width} a step, found {str(values[0])[:40]!r}.") from None
 
 
 def pick(values, rows: np.ndarray):

@@ -214,17 +214,18 @@ def part_of(table: Table, kind) -> Part:
 
 
 def stored_part(table: Table, kind, chunks: Iterator[Chunk]) -> Part:
-    targets, places, same = [], [], {}
+    labels, numbers, places, same = [], [], [], {}
 
     def texts() -> Iterator[list[str]]:
         for chunk in chunks:
             found = kind.targets_of(chunk, table.source)
-            # One object for every distinct label, however many rows have it.
-            targets.append(found if isinstance(found, np.ndarray) else list(map(same.setdefault, found, found)))
+            if isinstance(found, np.ndarray):
+                numbers.append(found)
+            else:  # one object for every distinct label, however many rows have it
+                labels.extend(map(same.setdefault, found, found))
             places.append(Chunk({}, chunk.lines))
             yield kind.inputs_of(chunk, table.source)
 
     inputs = StoredTexts.of(texts())
-    arrays = isinstance(targets[0], np.ndarray)
-    targets = np.concatenate(targets) if arrays else list(chain.from_iterable(targets))
-    return Part(inputs, targets, table.source, Table(table.source, [], [], lambda rows: iter(places)).load().lines)
+    lines = Table(table.source, [], [], lambda rows: iter(places)).load().lines
+    return Part(inputs, np.concatenate(numbers) if numbers else labels, table.source, lines)

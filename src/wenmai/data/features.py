@@ -8,10 +8,10 @@ pass over the tokens looks every n-gram up, adds equal ones and weighs them: no 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import zip_longest
 
 import numpy as np
 from numba import njit
@@ -66,14 +66,16 @@ class Pieces:
         return len(self.texts)
 
     def over(self, order: np.ndarray) -> Iterator[tuple[Rows, np.ndarray, np.ndarray]]:
-        """While one piece is learned from, a thread makes the next."""
+        """While one piece is learned from, two threads make the next ones."""
         pieces = [order[start:stop] for start, stop in runs(self.texts.lengths_of(order) + 2, PIECE // self.longest)]
-        with ThreadPoolExecutor(1) as thread:
-            coming = [thread.submit(self.made, rows) for rows in pieces[:1]]
-            for rows, after in zip_longest(pieces, pieces[1:]):
-                piece = coming.pop().result()
-                if after is not None:
-                    coming.append(thread.submit(self.made, after))
+        if len(pieces) == 1:
+            yield self.made(order), np.arange(len(order)), order
+            return
+        with ThreadPoolExecutor(2) as threads:
+            coming = deque(threads.submit(self.made, rows) for rows in pieces[:2])
+            for number, rows in enumerate(pieces):
+                piece = coming.popleft().result()
+                coming.extend(threads.submit(self.made, later) for later in pieces[number + 2 : number + 3])
                 yield piece, np.arange(len(rows)), rows
 
     def made(self, rows: np.ndarray) -> Rows:

@@ -170,9 +170,6 @@ class Tokens:
     def known(self, token: str) -> bool:
         return (token.lower() if self.tokenizer.lowercase else token) in self.tokenizer.numbers
 
-    def join(self, tokens: list[str]) -> str:
-        return ("" if self.single else " ").join(tokens)
-
     def notes(self, values) -> list[str]:
         notes = [f"tokens are {'characters' if self.single else 'words'} as given: {self.vocabulary:,} known"]
         if self.vectors is not None:

@@ -144,7 +144,7 @@ def detect(rows: list[list[str]], where=lambda row: f"row {row + 1}") -> tuple[s
     """The scheme that these tags keep to, `plain` for tags that mark no spans, such as parts of speech; and a sentence on the
     few (up to one in a hundred) that do not keep to it."""
     tags = set(chain.from_iterable(rows))
-    marked = {tag for tag in tags if tag == "O" or (tag[:1] in LETTERS and tag[1:2] == "-" and len(tag) > 2)}
+    marked = marks(tags)
     if "O" not in tags and len(marked) <= len(tags) / 2:
         return "plain", ""
     used, strange = {tag[0] for tag in marked}, sorted(tags - marked)
@@ -155,12 +155,22 @@ def detect(rows: list[list[str]], where=lambda row: f"row {row + 1}") -> tuple[s
     wanted = expected(rows[row], nearest)[at]
     told = f"{where(row)}: the tag {rows[row][at]!r} of token {at + 1}"
     if not strange and 100 * len(wrong) <= sum(tag != "O" for row in rows for tag in row):
-        return nearest, f"{told} does not keep to {nearest.upper()} (it would be {wanted!r}), nor do {len(wrong) - 1} others"
-    instead = f", in which it would be {wanted!r}" if wanted != rows[row][at] else ""
+        others = {0: "", 1: ", nor does 1 other"}.get(len(wrong) - 1, f", nor do {len(wrong) - 1} others")
+        return nearest, f"{told} does not keep to {nearest.upper()} (it would be {wanted!r}){others}"
+    why = f"; the nearest is {nearest.upper()}, in which it would be {wanted!r}"
+    if strange:  # nobody knows what it was meant to be
+        why = f", where tags are O or a letter and a kind, such as B-PER; the nearest is {nearest.upper()}"
     raise Mistake(
-        f"{told} fits no scheme; the nearest is {nearest.upper()}{instead}; correct the tags, or say --set scheme={nearest} to "
-        "read them as they are, or scheme=plain where they mark no spans."
+        f"{told} fits no scheme{why}; correct the tags, or say --set scheme={nearest} to read them as they are, or "
+        "scheme=plain where they mark no spans."
     )
+
+
+def marks(tags: set[str]) -> set[str]:
+    """Those that mark spans: O, B-PER and their like; a bare B, I, … only where all are so, as in word segmentation."""
+    if tags <= LETTERS.keys() and ("B" in tags or {"I", "O"} <= tags):
+        return tags
+    return {tag for tag in tags if tag == "O" or (tag[:1] in LETTERS and tag[1:2] == "-" and len(tag) > 2)}
 
 
 def fitting(used: set[str]) -> list[str]:

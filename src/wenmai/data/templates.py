@@ -19,6 +19,8 @@ from wenmai.data.sequences import Sequences
 
 WORD, LOWER, SHAPE, PREFIX, SUFFIX = 0, 1, 2, 3, 7  # columns of the attributes; prefixes and suffixes of 1 to 4 letters
 ATTRIBUTES = 11
+# What word, lower case, shape and ending begin with. Of small numbers one is undone by a letter of its size, and keys meet.
+SEEDS = (0x243F6A8885A308D3, 0x13198A2E03707344, 0xA4093822299F31D0, 0x082EFA98EC4E6C89)  # π
 
 
 class Templates:
@@ -77,7 +79,7 @@ def described(flat, offsets, kind, lower):
     found = np.zeros((len(offsets) - 1, ATTRIBUTES), np.uint64)
     for form in range(len(offsets) - 1):
         start, end = offsets[form], offsets[form + 1]
-        word, low, shape = np.uint64(1), np.uint64(2), np.uint64(3)
+        word, low, shape = np.uint64(SEEDS[0]), np.uint64(SEEDS[1]), np.uint64(SEEDS[2])
         before, run = -1, 0
         for at in range(start, end):
             word = extend(word, np.uint64(flat[at]))
@@ -89,7 +91,7 @@ def described(flat, offsets, kind, lower):
             if at - start < 4:
                 found[form, PREFIX + at - start] = word
         found[form, WORD], found[form, LOWER], found[form, SHAPE] = word, low, shape
-        ending = np.uint64(4)
+        ending = np.uint64(SEEDS[3])
         for n in range(min(4, end - start)):
             ending = extend(ending, np.uint64(flat[end - 1 - n]))
             found[form, SUFFIX + n] = ending

@@ -26,6 +26,8 @@ KINDS = ("characters", "words", "jieba", "bpe", "wordpiece", "unigram")
 UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f\u0e00-\u0e7f"
 WORD = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+(?:['’][^\W{UNSPACED}]+)*|[^\w\s]")
 CHINESE = re.compile(f"[{UNSPACED}]")
+MARKS = "\u3000-\u303f\uff00-\uffef\u2018-\u201d·—…"  # that stand among them
+CLOSE = re.compile(f"[{UNSPACED}{MARKS}]")
 # The same words of a text that holds ASCII only, found twice as fast.
 PLAIN_WORD = re.compile(r"\w+(?:'\w+)*|[^\w\s\x1c-\x1f]", re.ASCII)
 MOST = 1_000_000  # distinct words that are counted at once: beyond, the rarest so far are forgotten
@@ -61,6 +63,20 @@ def suited(texts: Sequence[str]) -> str:
         return "characters"
     words = sum(len(text.split()) for text in sample) / max(1, len(sample))
     return "characters" if words < 4 else "words"
+
+
+def joined(tokens: list[str]) -> tuple[str, list[int]]:
+    """Tokens as one text, and where each begins in it: with spaces, but none between characters of scripts that have none."""
+    pieces, starts, at = [], [], 0
+    single = sum(map(len, tokens)) < 1.1 * len(tokens)  # characters: the digits and letters among them stand close too
+    for before, token in zip(["", *tokens], tokens):
+        if before and not single and not (CLOSE.match(before[-1]) and CLOSE.match(token[:1])):
+            pieces.append(" ")
+            at += 1
+        starts.append(at)
+        pieces.append(token)
+        at += len(token)
+    return "".join(pieces), starts
 
 
 def from_json(saved: dict):

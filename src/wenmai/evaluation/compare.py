@@ -21,6 +21,7 @@ from wenmai.data.dataset import Dataset, Part
 from wenmai.errors import Mistake, unknown
 from wenmai.estimator import ESTIMATORS, Estimator, accepted, device_named, load
 from wenmai.evaluation.leaderboard import size as size_of
+from wenmai.evaluation.pictures import metric_name
 from wenmai.training.progress import Progress
 
 SIZES = {0.1: 0.15, 0.3: 0.3}  # share of the rows → length of the training on them, compared with all rows
@@ -87,7 +88,7 @@ def one_rung(data: Dataset, name: str, share: float, seed: int, seeds: int, devi
         some = data.train.take(np.arange(len(data.train) - size, len(data.train)) if data.task.history else drawn)
         if not complete(some.targets, data):
             continue  # a class would be unknown
-        estimator = kind(name, **(options | shortened(first, known, part)))
+        estimator = kind(name, **(options | shortened(first, known, part) | as_seen(first.task_)))
         for progress in estimator.training(*some.pair, data.valid.pair):
             yield name, f"{fraction:.0%} of the rows", progress
         sizes.append({"fraction": fraction, "rows": len(some), "score": estimator.score(*data.test.pair)})
@@ -117,6 +118,11 @@ def complete(targets, data: Dataset) -> bool:
     return not data.task.history or len(targets) > data.task.history + data.task.horizon + 20
 
 
+def as_seen(task) -> dict:
+    """What all rows said of the task, which a few of them might say otherwise: the scheme of tags, the windows of a series."""
+    return {name: value for name in ("scheme", "horizon", "history") if (value := getattr(task, name, None))}
+
+
 def shortened(estimator: Estimator, known: set, part: float) -> dict:
     """A network trains for a part of the steps; a linear rung, which is quick, for as many epochs as on all rows."""
     if "steps" not in known:
@@ -126,13 +132,13 @@ def shortened(estimator: Estimator, known: set, part: float) -> dict:
 
 def compile_kernels(data: Dataset) -> None:
     """Numba compiles the linear rungs' loops on first use; that is not training, so it is done before the clock starts."""
-    few = data.train.take(np.arange(min(200, len(data.train))))
+    few = data.train.take(np.arange(min(200 + 2 * (data.task.history or 0), len(data.train))))
     targets = [str(row % 2) for row in range(len(few))] if data.task.name == "classify" else few.targets
     for rung in ("perceptron", "softmax", "linear"):
         if data.task.name in RUNGS[rung].tasks:
             try:
-                options = {"epochs": 1, "minutes": 1.0} | {k: v for k, v in data.task.to_json().items() if k == "horizon"}
-                ESTIMATORS[data.task.name](rung, **options).fit(few.inputs, targets).predict(few.inputs[:40])
+                options = {"epochs": 1, "minutes": 1.0} | as_seen(data.task)
+                ESTIMATORS[data.task.name](rung, **options).fit(few.inputs, targets).predict(few.inputs)
             except Mistake:
                 raise  # of the data, from which no rung could learn
             except Exception:
@@ -188,13 +194,13 @@ def drawn(above: np.ndarray, below: np.ndarray, samples: int = 2000) -> np.ndarr
 
 
 def latency(estimator: Estimator, test: Part, seconds: float = 1.0) -> dict[str, float]:
-    """Of one prediction at a time, tokenizing included."""
-    times, start = [], time.perf_counter()
-    estimator.predict(test.inputs[:1])
+    """Of one prediction at a time, tokenizing included; a forecast is made from as many rows as it looks back on."""
+    times, start, size = [], time.perf_counter(), estimator.task_.history or 1
+    estimator.predict(test.inputs[:size])
     while len(times) < 200 and (time.perf_counter() - start < seconds or len(times) < 20):
-        row = len(times) % len(test)
+        row = len(times) % (len(test) - size + 1)
         began = time.perf_counter()
-        estimator.predict(test.inputs[row : row + 1])
+        estimator.predict(test.inputs[row : row + size])
         times.append(1000 * (time.perf_counter() - began))
     return {"p50": float(np.quantile(times, 0.5)), "p99": float(np.quantile(times, 0.99))}
 
@@ -248,13 +254,18 @@ def recommend(rows: list[dict], outputs: dict[str, tuple], metric: str, sign: in
     level = [row for row in able if sign * worse_by(outputs[best["rung"]], outputs[row["rung"]])[0] <= 0]
     choice = min(level, key=lambda row: row["bytes"])
     score, top = choice["scores"]["test"][metric], best["scores"]["test"][metric]
-    name, zh, size, count = metric.replace("_", " "), ZH.get(metric, metric), size_of(choice["bytes"]), len(level)
+    name, zh, size, count = metric_name(metric, "en"), metric_name(metric, "zh"), size_of(choice["bytes"]), len(level)
     chosen, leader = choice["rung"], best["rung"]
     if choice is best:
         beaten = len(able) - count
-        reason = (f"{chosen} has the best {name} ({score:.3f}) and is the smallest ({size}) of the {count} rungs that cannot be "
-                  f"told from it; {beaten} are worse beyond chance.")  # fmt: skip
-        reason_zh = f"{chosen} 的{zh}最高（{score:.3f}），在与它难分高下的 {count} 级中体积最小（{size}）；其余 {beaten} 级更差。"
+        reason, reason_zh = f"{chosen} has the best {name} ({score:.3f}, {size})", f"{chosen} 的{zh}最高（{score:.3f}，{size}）"
+        if count > 1:
+            reason += f" and is the smallest of the {count} rungs that cannot be told from it"
+            reason_zh += f"，在与它难分高下的 {count} 级中体积最小"
+        if beaten:
+            reason += f"; {beaten} {'is' if beaten == 1 else 'are'} worse beyond chance"
+            reason_zh += f"；其余 {beaten} 级更差"
+        reason, reason_zh = f"{reason}.", f"{reason_zh}。"
     else:
         low, high = worse_by(outputs[leader], outputs[chosen])
         reason = (f"{chosen} ({name} {score:.3f}, {size}) is the smallest of the {count} rungs that cannot be told from the "
@@ -262,9 +273,6 @@ def recommend(rows: list[dict], outputs: dict[str, tuple], metric: str, sign: in
         reason_zh = (f"{chosen}（{zh} {score:.3f}，{size}）是与最佳的 {leader}（{top:.3f}）难分高下的 {count} 级中体积最小的："
                      f"两者之差在 {low:+.3f} 与 {high:+.3f} 之间（95%）。")  # fmt: skip
     return {"rung": chosen, "reason": reason, "reason_zh": reason_zh}
-
-
-ZH = {"accuracy": "准确率", "span_f1": "片段 F1", "token_accuracy": "逐词准确率", "r2": " R²"}
 
 
 def worse_by(best: tuple, other: tuple) -> tuple[float, float]:

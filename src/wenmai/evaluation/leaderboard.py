@@ -161,3 +161,9 @@ def measured(report: dict) -> dict[str, list[str]]:
 
 def notes(report, lang):
     return (report.get("notes_zh") if lang == "zh" else None) or report.get("notes") or []
+
+
+def worst_keys(rung: dict) -> list[str]:
+    """What is told of a mistake; its probability only where the rung gives one."""
+    sure = any(mistake.get("probability") is not None for mistake in rung["worst"])
+    return ["input", "expected", "answer"] + ["probability"] * sure

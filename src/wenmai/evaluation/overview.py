@@ -224,7 +224,7 @@ def numbers_of(targets, lang: str) -> tuple[dict, list[Table]]:
 
 def spanned(tags) -> bool:
     """Whether these tags mark spans, as B-PER and I-PER do."""
-    return all(tag == "O" or (tag[:1] in schemes.LETTERS and tag[1:2] == "-") for tag in tags)
+    return schemes.marks(set(tags)) == set(tags)
 
 
 # What a reader sees of a value

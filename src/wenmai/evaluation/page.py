@@ -4,7 +4,7 @@ import base64
 import hashlib
 from html import escape
 
-from wenmai.evaluation.leaderboard import LANGS, TASKS, WORDS, columns, measured, notes, recommended
+from wenmai.evaluation.leaderboard import LANGS, TASKS, WORDS, columns, measured, notes, recommended, worst_keys
 from wenmai.evaluation.pictures import (
     COSTS,
     clean,
@@ -139,7 +139,7 @@ def _details(report, rung, i, is_open):
     if rung.get("confusion"):
         parts.append(_confusion(**rung["confusion"]))
     if rung.get("worst"):
-        keys = ("input", "expected", "answer", "probability")
+        keys = worst_keys(rung)
         rows = [[f"<bdi>{_h(mistake.get(key, '–'))}</bdi>" for key in keys] for mistake in rung["worst"][:10]]
         parts.append(f"<h4>{_words('worst')}</h4>{_table(keys, rows, 'worst')}")
     score = "" if rung.get("failed") else f"<span>{columns(report)[0].show(rung)}</span>"

@@ -25,9 +25,12 @@ METRICS = {
     "accuracy": "准确率", "macro_f1": "宏平均 F1", "span_f1": "片段 F1", "token_accuracy": "逐词准确率",
     "mse": "均方误差", "r2": "R²", "exact_match": "完全匹配", "f1": "F1", "bleu": "BLEU", "chrf": "chrF",
     "rouge_l": "ROUGE-L", "wer": "词错误率", "cer": "字错误率", "perplexity": "困惑度", "bits_per_byte": "每字节比特数",
+    "precision": "精确率", "recall": "召回率", "mae": "平均绝对误差",
     "masked_accuracy": "遮词准确率", "next_sentence_accuracy": "下句准确率",
 }  # fmt: skip
-ENGLISH = {"mse": "MSE", "r2": "R²", "bleu": "BLEU", "chrf": "chrF", "rouge_l": "ROUGE-L", "wer": "WER", "cer": "CER"}
+ENGLISH = {
+    "mse": "MSE", "mae": "MAE", "r2": "R²", "bleu": "BLEU", "chrf": "chrF", "rouge_l": "ROUGE-L", "wer": "WER", "cer": "CER",
+}  # fmt: skip
 COSTS = {  # what a rung may cost: name → (its value, the axis in English and in Chinese)
     "parameters": (lambda rung: rung.get("parameters"), ("parameters", "参数个数")),
     "seconds": (lambda rung: rung.get("seconds"), ("training time, seconds", "训练时间（秒）")),
@@ -314,7 +317,8 @@ def _scale(axes, which, values, pad):
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     low, high = min(values), max(values)
-    if logarithmic := low > 0 and high / low > (4 if which == "x" else 20):
+    share = which == "y" and high <= 1  # a score that ends at 1 is read from 0 to 1
+    if logarithmic := low > 0 and not share and high / low > (4 if which == "x" else 20):
         getattr(axes, f"set_{which}scale")("log")
         low, high = math.log10(low), math.log10(high)
     room = (high - low) * pad or abs(high) * 0.1 or 0.1
@@ -324,7 +328,11 @@ def _scale(axes, which, values, pad):
     if logarithmic:
         axis.set_major_locator(LogLocator(subs=(1, 2, 5) if limits[1] / limits[0] < 300 else (1,)))
         axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: compact(value)))
+    if which == "y" and not logarithmic and (limits[1] - limits[0]) < 0.005 * abs(limits[1]):  # 0.9992, 0.9994: no two alike
+        digits = 1 - math.floor(math.log10(limits[1] - limits[0]))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.{digits}f}"))
+    else:
+        axis.set_major_formatter(FuncFormatter(lambda value, _: compact(value)))
     axis.set_tick_params(length=0, pad=5)
 
 

@@ -5,7 +5,7 @@ import re
 from html import escape
 from pathlib import Path
 
-from wenmai.evaluation.leaderboard import LANGS, TASKS, columns, measured, notes, recommended, word
+from wenmai.evaluation.leaderboard import LANGS, TASKS, columns, measured, notes, recommended, word, worst_keys
 from wenmai.evaluation.page import page
 from wenmai.evaluation.pictures import (
     as_file,
@@ -81,7 +81,7 @@ def _markdown(report, drawn, lang):
             help = word(f"{heading}_help", lang)
             parts.append(f"## {word(heading, lang)}\n\n{help}\n\n![{name}]({name}.{lang}.svg)\n")
     if chosen and chosen.get("worst"):
-        keys = ["input", "expected", "answer", "probability"]
+        keys = worst_keys(chosen)
         rows = [[_md(mistake.get(key, "–"), 80) for key in keys] for mistake in chosen["worst"][:10]]
         head = [word(key, lang) for key in keys]
         parts.append(f"## {_md(chosen['rung'], 48)}: {word('worst', lang)}\n\n{table(head, rows, left=3)}")

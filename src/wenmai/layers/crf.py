@@ -7,6 +7,9 @@
     chance of a tag     ∂ log Z / ∂ e_t[j]
 
 A transition that the scheme forbids (I-PER after B-LOC) has the weight −10,000 and no gradient.
+
+log Z and its gradients come from one compiled pass forward and one back (`Partition`), which a step of time in torch would take
+a dozen calls for; `log_partition` is the formula written out, and a test holds both equal.
 """
 
 from __future__ import annotations
@@ -51,29 +54,108 @@ class CRF(nn.Module):
         emissions = self.outputs(y, mask)
         with torch.autocast(emissions.device.type, enabled=False):
             weights = self.weights()
-            total = log_partition(emissions, mask, *weights) - path_score(emissions, mask, batch.target, *weights)
-        return total[mask.any(1)].sum(), mask.sum()
+            right = path_score(emissions, mask, batch.target, *weights)
+            total = Partition.apply(emissions, mask, *weights) - right[mask.any(1)].sum()
+        return total, mask.sum()
 
     def probabilities(self, emissions: Sequences) -> np.ndarray:
         """Of every tag at every place (ΣT, C), all paths considered."""
-        found = np.empty_like(emissions.flat)
-        weights = [torch.from_numpy(weight) for weight in self.transitions()]
-        for row in range(len(emissions)):
-            e = torch.from_numpy(emissions[row].copy()).unsqueeze(0).requires_grad_()
-            if e.shape[1]:
-                everywhere = torch.ones(e.shape[:2], dtype=torch.bool)
-                (chance,) = torch.autograd.grad(log_partition(e, everywhere, *weights).sum(), e)
-                found[emissions.offsets[row] : emissions.offsets[row + 1]] = chance[0].numpy()
-        return found
+        flat = np.ascontiguousarray(emissions.flat, np.float32)
+        return forward_backward(flat, emissions.offsets, *self.transitions())[1].astype(np.float32)
+
+
+class Partition(torch.autograd.Function):
+    """Σ log Z over the rows of a batch (a number); the gradients are found on the way."""
+
+    @staticmethod
+    def forward(ctx, emissions: Tensor, mask: Tensor, begin: Tensor, between: Tensor, end: Tensor) -> Tensor:
+        flat = emissions[mask]  # (ΣT, C)
+        offsets = np.zeros(len(mask) + 1, np.int64)
+        np.cumsum(mask.sum(1).numpy(force=True), out=offsets[1:])
+        arrays = (array.detach().numpy(force=True) for array in (begin, between, end))
+        total, *gradients = forward_backward(flat.detach().numpy(force=True), offsets, *arrays)
+        chances, *others = (torch.from_numpy(g).to(emissions.device, emissions.dtype) for g in gradients)
+        spread = torch.zeros_like(emissions)
+        spread[mask] = chances
+        ctx.save_for_backward(spread, *others)
+        return emissions.new_tensor(total)
+
+    @staticmethod
+    def backward(ctx, grad: Tensor):
+        spread, begin, between, end = ctx.saved_tensors
+        return spread * grad, None, begin * grad, between * grad, end * grad
+
+
+@njit(cache=True, fastmath={"reassoc", "contract"})
+def forward_backward(emissions, offsets, begin, between, end):
+    """Rows laid end to end (ΣT, C) → Σ log Z, and its gradients: the chance of every tag at every place (ΣT, C), of every tag
+    to begin a row, of every pair, of every tag to end one. Each step is divided by its sum, so that nothing under- or overflows.
+    """
+    classes = emissions.shape[1]
+    total, top = 0.0, between.max()
+    grown, most = np.exp((between - top).astype(np.float64)), end.max()
+    into = grown.T.copy()  # (to, from): what is summed over stands side by side
+    ending = np.exp((end - most).astype(np.float64))
+    chance = np.zeros((len(emissions), classes))
+    first_chance, pair_chance, last_chance = np.zeros(classes), np.zeros((classes, classes)), np.zeros(classes)
+    longest = 1
+    for row in range(len(offsets) - 1):
+        longest = max(longest, offsets[row + 1] - offsets[row])
+    alpha, local, beta, further = np.empty((longest, classes)), np.empty((longest, classes)), np.empty(classes), np.empty(classes)
+    for row in range(len(offsets) - 1):
+        start, size = offsets[row], offsets[row + 1] - offsets[row]
+        if size == 0:
+            continue
+        for t in range(size):
+            highest, sum_ = -np.inf, 0.0
+            for j in range(classes):
+                local[t, j] = emissions[start + t, j] + (begin[j] if t == 0 else 0.0)
+                highest = max(highest, local[t, j])
+            for j in range(classes):
+                local[t, j] = np.exp(local[t, j] - highest)
+                reached = 1.0
+                if t:
+                    reached = 0.0
+                    for i in range(classes):
+                        reached += alpha[t - 1, i] * into[j, i]
+                alpha[t, j] = reached * local[t, j]
+                sum_ += alpha[t, j]
+            sum_ = max(sum_, 1e-300)
+            for j in range(classes):
+                alpha[t, j] /= sum_
+                local[t, j] /= sum_
+            total += highest + np.log(sum_) + (top if t else 0.0)
+        sum_ = 0.0
+        for j in range(classes):
+            sum_ += alpha[size - 1, j] * ending[j]
+        sum_ = max(sum_, 1e-300)
+        total += most + np.log(sum_)
+        for j in range(classes):
+            beta[j] = ending[j] / sum_
+            chance[start + size - 1, j] = alpha[size - 1, j] * beta[j]
+            last_chance[j] += chance[start + size - 1, j]
+        for t in range(size - 2, -1, -1):
+            for j in range(classes):
+                beta[j] *= local[t + 1, j]
+            for i in range(classes):
+                after = 0.0
+                for j in range(classes):
+                    step = grown[i, j] * beta[j]
+                    after += step
+                    pair_chance[i, j] += alpha[t, i] * step
+                further[i] = after
+                chance[start + t, i] = alpha[t, i] * after
+            beta, further = further, beta
+        for j in range(classes):
+            first_chance[j] += chance[start, j]
+    return total, chance, first_chance, pair_chance, last_chance
 
 
 def log_partition(emissions: Tensor, mask: Tensor, begin: Tensor, between: Tensor, end: Tensor) -> Tensor:
-    """log Z of every row (B,). The sum over i is a product with the matrix e^A, the largest α taken out of it."""
-    grown = between.exp()  # (C, C), 0 where forbidden
+    """log Z of every row (B,), as the formula has it."""
     alpha = begin + emissions[:, 0]  # (B, C)
     for t in range(1, emissions.shape[1]):
-        top = alpha.amax(1, keepdim=True).detach()
-        reached = ((alpha - top).exp() @ grown).clamp(min=1e-37).log() + top + emissions[:, t]
+        reached = emissions[:, t] + (alpha.unsqueeze(2) + between).logsumexp(1)  # over i of (B, i, j)
         alpha = torch.where(mask[:, t, None], reached, alpha)
     return (alpha + end).logsumexp(1)
 

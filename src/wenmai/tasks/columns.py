@@ -6,6 +6,7 @@ import numpy as np
 
 from wenmai.data.readers import Chunk
 from wenmai.data.sequences import Sequences
+from wenmai.data.tokenizers import joined
 from wenmai.errors import Mistake
 
 ANSWERS = ("label", "tags", "target", "targets")  # columns that hold an answer
@@ -51,9 +52,11 @@ def numbers(columns: dict, names: list[str], lines, source: str) -> np.ndarray:
         for row, value in enumerate(columns[name]):
             number = as_number(value)
             if number is None:
+                do = "correct the line or remove it"
+                if name not in ANSWERS:
+                    do = f"correct it, choose columns with --columns, or, if it is the text, say --columns text={name},label=NAME"
                 raise Mistake(
-                    f"{source}, line {lines[row]}: found {str(value)[:40]!r} in column {name}, expected a number; if the text "
-                    f"is in that column, say --columns text={name},label=NAME."
+                    f"{source}, line {lines[row]}: found {str(value)[:40]!r} in column {name}, expected a number; {do}."
                 )
             if not np.isfinite(number):
                 raise Mistake(
@@ -85,9 +88,10 @@ def number_sequences(values, lines, source: str, name: str) -> Sequences:
             at = int(np.argwhere(~np.isfinite(row))[0][0])
             raise Mistake(f"{source}, line {line}: found {value[at]} at step {at + 1} of {name}, expected a finite number.")
         if len(row):
-            width = width or row.shape[1:]
+            width = row.shape[1:] if width is None else width
             if row.shape[1:] != width:
-                raise Mistake(f"{source}, line {line}: found frames of shape {row.shape[1:]} in {name}, expected {width}.")
+                found, expected = (f"{shape[0]} numbers" if shape else "one number" for shape in (row.shape[1:], width))
+                raise Mistake(f"{source}, line {line}: found {found} a step in {name}, expected {expected} as before.")
         rows.append(row if len(row) else np.zeros((0, *(width or ()))))
     return Sequences.of(rows, np.float64)
 
@@ -102,7 +106,7 @@ def shown(value, most: int = 200) -> str:
         else:
             text = f"image {' × '.join(map(str, value.shape))}"
     elif isinstance(value, list):
-        text = " ".join(value)
+        text = joined(value)[0]
     else:
         text = " ‖ ".join(value) if isinstance(value, tuple) else str(value)
     return text if len(text) <= most else text[: most - 1] + "…"

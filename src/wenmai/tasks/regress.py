@@ -13,7 +13,7 @@ from wenmai.data.readers import Chunk
 from wenmai.data.sequences import Sequences, offsets_of
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Number
-from wenmai.tasks.columns import inputs_in, number_sequences, numbers, shown
+from wenmai.tasks.columns import as_number, inputs_in, number_sequences, numbers, shown
 
 
 class Regress:
@@ -23,6 +23,8 @@ class Regress:
 
     def __init__(self, *, horizon: int | None = None, history: int | None = None):
         """`horizon` forecasts so many values of a series from the `history` rows before them (3 horizons, at least 12)."""
+        if history and not horizon:
+            raise Mistake(f"history={history} goes with horizon=N, how many values are forecast; give both, or leave it out.")
         self.horizon = horizon
         self.history = history or max(12, 3 * horizon) if horizon else None
         self.per_step = False
@@ -30,7 +32,7 @@ class Regress:
 
     @staticmethod
     def fits(names: list[str]) -> bool:
-        return ("target" in names and "source" not in names) or ("targets" in names and "inputs" in names)
+        return ("target" in names or "targets" in names) and "source" not in names
 
     def column(self, columns: dict, source: str) -> str:
         for name in ("target", "targets"):
@@ -67,6 +69,9 @@ class Regress:
         ragged = isinstance(targets, Sequences) or (targets is None and self.per_step)
         if isinstance(targets, np.ndarray) and isinstance(inputs, Sequences) and targets.ndim > 1 and len(targets) == len(inputs):
             ragged = (inputs.lengths == targets.shape[1]).all()
+        if targets is not None and self.mean is not None and ragged != self.per_step:
+            found, expected = ("one target a step", "one a row") if ragged else ("one target a row", "one a step")
+            raise Mistake(f"found {found}, expected {expected} as in training.")
         if ragged and isinstance(inputs, np.ndarray):
             inputs = Sequences.of(list(inputs), np.float64)
         if ragged and targets is not None:
@@ -82,9 +87,13 @@ class Regress:
         inputs = inputs[:, None] if inputs.ndim == 1 else inputs  # (N, F)
         ahead = 0 if targets is None else self.horizon
         count = len(inputs) - self.history - ahead + 1
+        if count < 1 and targets is None:
+            raise Mistake(f"found {len(inputs)} rows in time, expected at least {self.history}, from which the forecast is made.")
         if count < 1:
-            raise Mistake(f"found {len(inputs)} rows in time, expected at least history + horizon = {self.history} + {ahead}; "
-                          "give more rows, or a smaller history or horizon.")  # fmt: skip
+            raise Mistake(f"found {len(inputs)} rows in time to train, validate or test on, expected at least history + horizon "
+                          f"= {self.history} + {ahead}; give more rows, or a smaller history or horizon.")  # fmt: skip
+        if targets is not None:
+            all_finite(flat_table(targets), lambda row: f"row {row + 1}")
         at = np.arange(count)[:, None] + np.arange(self.history)
         flat = inputs[at].reshape(count * self.history, -1)  # the windows overlap
         rows = Sequences(flat, offsets_of(np.full(count, self.history)))
@@ -92,22 +101,21 @@ class Regress:
             return rows, None
         return rows, np.asarray(targets, np.float64)[np.arange(count)[:, None] + self.history + np.arange(self.horizon)]
 
-    def learn(self, targets, where=None) -> list[str]:
+    def learn(self, targets, where=lambda row: f"row {row + 1}") -> list[str]:
         self.per_step = isinstance(targets, Sequences)
-        values = flat_table(targets)
+        values = all_finite(flat_table(targets, where), where, targets)
+        if not len(values):
+            raise Mistake("found rows without a step, expected at least one number to learn from.")
         self.mean, self.deviation = values.mean(0), values.std(0)
         self.deviation = np.where(self.deviation > 0, self.deviation, 1.0)
         told = f"targets from {values.min():g} to {values.max():g}" + (", one a step" if self.per_step else "")
         return [told + (f"; {self.horizon} steps are forecast from {self.history}" if self.horizon else "")]
 
     def encode(self, targets, where=lambda row: f"row {row + 1}"):
-        values = flat_table(targets)
+        values = flat_table(targets, where)
         if values.shape[1] != len(self.mean):
             raise Mistake(f"found {values.shape[1]} targets a row, expected {len(self.mean)} as in training.")
-        if not np.isfinite(values).all():
-            at = int(np.argwhere(~np.isfinite(values))[0][0])
-            row = at if not self.per_step else int(np.searchsorted(targets.offsets, at, "right")) - 1
-            raise Mistake(f"{where(row)}: found the target {values[at][0]}, expected a finite number.")
+        all_finite(values, where, targets)
         return Sequences(values, targets.offsets) if self.per_step else values
 
     def head(self) -> Number:
@@ -163,10 +171,23 @@ class Regress:
         return task
 
 
-def flat_table(targets) -> np.ndarray:
+def flat_table(targets, where=lambda row: f"row {row + 1}") -> np.ndarray:
     """(N, K), or (ΣT, K) where there is one a step."""
-    values = np.asarray(targets.flat if isinstance(targets, Sequences) else targets, np.float64)
+    try:
+        values = np.asarray(targets.flat if isinstance(targets, Sequences) else targets, np.float64)
+    except (TypeError, ValueError):
+        row, found = next((row, value) for row, value in enumerate(targets) if as_number(value) is None)
+        raise Mistake(f"{where(row)}: found the target {str(found)[:40]!r}, expected a number.") from None
     return values[:, None] if values.ndim == 1 else values
+
+
+def all_finite(values: np.ndarray, where, targets=None) -> np.ndarray:
+    wrong = np.argwhere(~np.isfinite(values))
+    if len(wrong):
+        at, column = wrong[0]
+        row = int(np.searchsorted(targets.offsets, at, "right")) - 1 if isinstance(targets, Sequences) else at
+        raise Mistake(f"{where(row)}: found the target {values[at, column]}, expected a finite number.")
+    return values
 
 
 def table_of(rows: Sequences, where) -> np.ndarray:

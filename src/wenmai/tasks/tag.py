@@ -15,6 +15,7 @@ from wenmai.data import schemes
 from wenmai.data.readers import Chunk
 from wenmai.data.schemes import Spans
 from wenmai.data.sequences import Sequences, offsets_of
+from wenmai.data.tokenizers import joined
 from wenmai.errors import Mistake
 from wenmai.layers.crf import best_paths
 from wenmai.layers.heads import EachOf
@@ -65,6 +66,9 @@ class Tag:
             inputs = Sequences.of(list(inputs), np.float64)
         if targets is not None:
             for row, tags in enumerate(targets):
+                if isinstance(tags, str) or not all(isinstance(tag, str) for tag in tags):
+                    found = str(tags)[:40]
+                    raise Mistake(f'row {row + 1}: found {found!r}, expected a list of tags such as ["O", "B-PER"].')
                 if not isinstance(inputs[row], str) and len(inputs[row]) != len(tags):
                     raise Mistake(f"row {row + 1}: found {len(tags)} tags for {len(inputs[row])} tokens, expected one for each.")
         return inputs, targets
@@ -83,9 +87,10 @@ class Tag:
             named = [kind for kind in range(len(self.kinds)) if kind or any(tag in schemes.LETTERS for tag in set(tags) - {"O"})]
             self._marks = [(schemes.O, 0)] + [(letter, kind) for kind in named for letter in (1, 2, 3, 4)]
             self.classes = np.array(["O"] + [f"{'OBIES'[letter]}-{self.kinds[kind]}" for letter, kind in self._marks[1:]])
+        if not tags:
+            raise Mistake(f"found no tokens in {len(targets)} rows; to tag, some are needed, each with its tag.")
         if len(self.classes) < 2:
-            only = tags[0] if tags else "none"
-            raise Mistake(f"found one tag only ({only}) in {len(targets)} rows; to tag, at least two are needed.")
+            raise Mistake(f"found one tag only ({tags[0]}) in {len(targets)} rows; to tag, at least two are needed.")
         return notes
 
     def encode(self, targets, where=lambda row: f"row {row + 1}") -> Sequences:
@@ -150,9 +155,7 @@ class Tag:
             if isinstance(value, str):
                 text, (tokens, starts) = value, reader.cut(value)
             else:
-                text, tokens = reader.join(value), list(value)
-                gap = len(reader.join(["", ""]))
-                starts = (offsets_of(np.array([len(token) + gap for token in tokens], np.int64))[:-1]).tolist()
+                tokens, (text, starts) = list(value), joined(value)
             answers.append({"text": text, "tokens": tokens, "tags": tags[row], "spans": [], "starts": starts})
         for span, row in enumerate(rows):
             answer, offset = answers[row], int(found.offsets[row])
@@ -218,7 +221,7 @@ class Tag:
         for first, last, kind, row in zip(spans.first, spans.last, spans.kind, spans.row):
             first, last = first - spans.offsets[row], last - spans.offsets[row]
             words = inputs[row][first : last + 1]
-            text = " ".join(words) if isinstance(words, list) else f"{first + 1}–{last + 1}"
+            text = joined(words)[0] if isinstance(words, list) else f"{first + 1}–{last + 1}"
             told[row].append(f"{text}: {self.kinds[kind]}")
         return ["; ".join(row) or "–" for row in told]
 

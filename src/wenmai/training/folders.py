@@ -1,0 +1,114 @@
+"""Folders that are there whole or not at all, that tell when they were damaged, and that one process writes at a time.
+
+A folder is written beside its place under another name, every file of it is brought to the disk, a manifest names them with
+their sizes and checksums, and then it is renamed: on every system one step, which a kill or a full disk cannot cut in two.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from wenmai.errors import Mistake
+
+MANIFEST = "manifest.json"
+
+
+class Damaged(Mistake):
+    """A folder is not as it was written."""
+
+
+def write(folder: Path, fill: Callable[[Path], None]) -> None:
+    """`fill` writes the files into the folder it is given; then it stands at `folder`, in place of what was there."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    part = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.part."))
+    try:
+        fill(part)
+        files = {file.name: checksum(file) for file in sorted(part.iterdir())}
+        (part / MANIFEST).write_text(json.dumps({"files": files}, indent=1) + "\n", encoding="utf-8")
+        for file in part.iterdir():
+            to_disk(file)
+        part.chmod(0o755)
+        to_disk(part)
+        replace(part, folder)
+        to_disk(folder.parent)
+    except OSError as error:
+        raise Mistake(f"{folder} cannot be written ({error.strerror or error}); make room or choose another place.") from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def replace(part: Path, folder: Path) -> None:
+    """Put `part` in the place of `folder`; an older one there is moved away first and removed last."""
+    old = None
+    if folder.exists():
+        old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.old."))
+        folder.rename(old / "was")
+    part.rename(folder)
+    if old:
+        shutil.rmtree(old)
+
+
+def checksum(file: Path) -> dict:
+    digest = hashlib.blake2b(digest_size=16)
+    with open(file, "rb") as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return {"bytes": file.stat().st_size, "blake2b": digest.hexdigest()}
+
+
+def to_disk(path: Path) -> None:
+    if path.is_dir() and os.name == "nt":
+        return  # Windows opens no folders
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def check(folder: Path) -> None:
+    """Every file of the manifest is there and as it was written; otherwise Damaged, with the file's name."""
+    path = folder / MANIFEST
+    try:
+        files = json.loads(path.read_text(encoding="utf-8"))["files"]
+        wanted = {str(name): (int(about["bytes"]), str(about["blake2b"])) for name, about in files.items()}
+    except FileNotFoundError:
+        raise Damaged(f"{path} is missing: the folder is damaged; train it again.") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise Damaged(f"{path} is not as it was written: the folder is damaged; train it again.") from None
+    for name, (size, digest) in wanted.items():
+        file = folder / Path(name).name
+        if not file.is_file():
+            raise Damaged(f"{file} is missing: the folder is damaged; train it again.")
+        found = file.stat().st_size
+        if found != size:
+            raise Damaged(f"{file}: found {found} bytes, expected {size}: the file is damaged; train it again.")
+        if checksum(file)["blake2b"] != digest:
+            raise Damaged(f"{file} is not as it was written (its checksum differs): the file is damaged; train it again.")
+
+
+@contextmanager
+def only_one(folder: Path) -> Iterator[None]:
+    """One process at a time: the system lets the lock go when its holder ends, however it ends."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    path = folder.parent / f".{folder.name}.lock"
+    with open(path, "a") as handle:
+        with suppress(ImportError):  # where there is no fcntl, nobody is kept out
+            import fcntl
+
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise Mistake(f"{folder} is being written by another process; wait for it, or choose another --out.") from None
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                path.unlink()
