@@ -112,7 +112,7 @@ def train(
     began = time.perf_counter()
     with bars() as draw:
         held = opened.valid.pair if opened.valid else None
-        for progress in estimator.training(*opened.train.pair, held):
+        for progress in estimator.training(*opened.train.pair, held, opened.train.where):
             draw(rung, progress.note or "training", progress)
     seconds = time.perf_counter() - began
     parts = {"valid": opened.valid, "test": opened.test}

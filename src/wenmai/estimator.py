@@ -93,8 +93,9 @@ class Estimator:
             pass
         return self
 
-    def training(self, inputs, targets, valid: tuple | None = None) -> Iterator[Progress]:
-        """Everything that `fit` does, yielding progress. `valid` is (inputs, targets); without it a share is held out."""
+    def training(self, inputs, targets, valid: tuple | None = None, where=lambda row: f"row {row + 1}") -> Iterator[Progress]:
+        """Everything that `fit` does, yielding progress. `valid` is (inputs, targets); without it a share is held out. `where`
+        names the place of a row in messages."""
         given = sort_out(self.options, self._owners())
         budget = fitting(**given["fitting"])
         self.task_ = TASKS[self.task_name](**given["task"])
@@ -106,7 +107,7 @@ class Estimator:
             valid = pick(inputs, held), pick(targets, held)
             inputs, targets = pick(inputs, kept), pick(targets, kept)
         inputs, targets = self.task_.arranged(inputs, targets)
-        self.notes_ = self.task_.learn(targets, lambda row: f"row {kept[row] + 1}")
+        self.notes_ = self.task_.learn(targets, lambda row: where(kept[row]))
         self.inputs_ = kinds_of_input.learn(inputs, self.task_.cut, **given["inputs"], **given["tokens"])
         self.notes_ += self.inputs_.notes(inputs)
         train = Examples(self.inputs_.encode(inputs), self.task_.encode(targets))

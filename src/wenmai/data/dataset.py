@@ -149,10 +149,11 @@ def open_dataset(
 
 def in_time(source: str, kind, whole: Part, shares: list[float], given: dict[str, Part | None], notes: list[str],
             names: list[str]) -> Dataset:  # fmt: skip
-    """A series is cut by position, never at random: what comes later is not learned from."""
+    """A series is cut by position, never at random: what comes later is not learned from. A part holds at least two horizons."""
+    shares = [share and max(share, min(0.3, 2 * kind.horizon / len(whole))) for share in shares]
     first, *later = split_by_position(len(whole), shares, kind.history)
     cut = {name: whole.take(rows) for name, rows in zip(("valid", "test"), later) if len(rows)}
-    notes.append("a series in time: the last rows are held out, none of them is learned from")
+    notes += ["a series in time: the last rows are held out, none of them is learned from"] if cut else []
     given = given | cut
     return Dataset(name_of(source), kind, whole.take(first), given["valid"], given["test"], notes, names)
 

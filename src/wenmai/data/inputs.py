@@ -144,7 +144,7 @@ class Tokens:
         return cls(tokenizers.Words(known, "given", lowercase), alphabet, spelling, longest, embedding, table, rare)
 
     def encode(self, values) -> Sequences:
-        rows = checked_tokens([self.cut(row)[0] if isinstance(row, str) else row for row in values])
+        rows = checked_tokens([self.cut(row)[0] if isinstance(row, str) else row for row in values], ", or a text")
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         number: dict[str, int] = {}  # of every distinct token, from 1 on
         form = np.fromiter((number.setdefault(token, len(number) + 1) for row in rows for token in row), np.int32,
@@ -221,10 +221,10 @@ def split_unspaced(chunk: str) -> list[tuple[str, int]]:
     return [(match[0], match.start()) for match in tokenizers.WORD.finditer(chunk)]
 
 
-def checked_tokens(values) -> list[list[str]]:
+def checked_tokens(values, or_else: str = "") -> list[list[str]]:
     for row, tokens in enumerate(values):
         if not isinstance(tokens, (list, tuple)) or not all(isinstance(token, str) for token in tokens):
-            raise Mistake(f"input {row}: expected a list of tokens, or a text, found {str(tokens)[:40]!r}.")
+            raise Mistake(f"input {row}: expected a list of tokens{or_else}, found {str(tokens)[:40]!r}.")
     return values
 
 

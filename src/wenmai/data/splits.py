@@ -67,7 +67,9 @@ def as_bytes(value) -> bytes:
         return value.encode("utf-8", "surrogatepass")
     if isinstance(value, np.ndarray):
         return repr(value.shape).encode() + np.ascontiguousarray(value).tobytes()
-    return "\x1f".join(value).encode("utf-8", "surrogatepass")  # a pair of texts, or tokens
+    if isinstance(value, (list, tuple)):  # a pair of texts, or tokens
+        return "\x1f".join(map(str, value)).encode("utf-8", "surrogatepass")
+    return repr(value).encode()  # what no reader gives, and what is refused later
 
 
 def shared(first, second) -> np.ndarray:

@@ -73,7 +73,7 @@ def one_rung(data: Dataset, name: str, share: float, seed: int, seeds: int, devi
     for number in range(seeds):
         more = {"minutes": share * MAIN / seeds, "seed": seed + number} | ({"search": True} if number == 0 else {})
         estimator = kind(name, **(options | more))
-        for progress in estimator.training(*data.train.pair, data.valid.pair):
+        for progress in estimator.training(*data.train.pair, data.valid.pair, data.train.where):
             yield name, progress.note or "training", progress
         if number == 0 and estimator.rates_tried_:
             better = max if data.task.higher_is_better else min
@@ -89,7 +89,7 @@ def one_rung(data: Dataset, name: str, share: float, seed: int, seeds: int, devi
         if not complete(some.targets, data):
             continue  # a class would be unknown
         estimator = kind(name, **(options | shortened(first, known, part) | as_seen(first.task_)))
-        for progress in estimator.training(*some.pair, data.valid.pair):
+        for progress in estimator.training(*some.pair, data.valid.pair, some.where):
             yield name, f"{fraction:.0%} of the rows", progress
         sizes.append({"fraction": fraction, "rows": len(some), "score": estimator.score(*data.test.pair)})
     yield name, "measuring", None

@@ -65,11 +65,13 @@ class EachOf:
 
 @dataclass
 class Number:
-    """`columns` numbers for a row, or at every step; `mean` and `deviation` (columns,) are those of the training targets."""
+    """`columns` numbers for a row, or at every step; `mean` and `deviation` (columns,) are those of the training targets, and
+    `ends` their least and most, each with the place where it stands."""
 
     mean: np.ndarray
     deviation: np.ndarray
     per_step: bool = False
+    ends: tuple = ()
     has_probabilities = False
 
     @property

@@ -49,6 +49,10 @@ def logistic(inputs, head, *, ngrams: int | None = None, weighting: Weighting = 
     numbers = isinstance(head, Number)
     if not numbers and L != 1:
         raise Mistake(f"L={L:g}: of classes the curve gives probabilities, so L is 1; leave it out.")
+    for value, place in head.ends if numbers else ():
+        if not 0 < value < L:
+            raise Mistake(f"{place}: found the target {value:g}, expected one between 0 and L = {L:g}, which the logistic curve "
+                          "does not leave; give a larger L (--set L=…), or use linear.")  # fmt: skip
     columns = head.columns if numbers else 1 if head.classes == 2 else head.classes
     return Regression(Scores(inputs, head, columns, ngrams, weighting, min_documents, window), head, LOGISTIC, bias, L, k, z0)
 
@@ -194,15 +198,7 @@ class Regression:
         flat = train.targets.flat if isinstance(train.targets, Sequences) else train.targets
         if not self.numbers:
             return flat.astype(np.int64), np.zeros((0, 0), np.float32)
-        if self.output == LINEAR:
-            wanted = (flat - self.mean) / self.deviation
-        else:
-            outside = np.argwhere((flat <= 0) | (flat >= self.L))
-            if len(outside):
-                found = flat[tuple(outside[0])]
-                raise Mistake(f"row {outside[0][0] + 1}: found the target {found:g}, expected one between 0 and L = {self.L:g}, "
-                              "which the logistic curve does not leave; give a larger L (--set L=…), or use linear.")  # fmt: skip
-            wanted = flat / self.L
+        wanted = (flat - self.mean) / self.deviation if self.output == LINEAR else flat / self.L
         return np.zeros(len(wanted), np.int64), wanted.astype(np.float32)
 
     def solves(self, rows: Rows | Pieces) -> bool:
@@ -242,7 +238,7 @@ class Regression:
         if self.output == SOFTMAX:
             z = z - z.max(1, keepdims=True, initial=-np.inf)
             return z - np.log(np.exp(z).sum(1, keepdims=True))
-        p = 1 / (1 + np.exp(-self.k * (z - self.z0)))
+        p = 1 / (1 + np.exp(np.minimum(-self.k * (z - self.z0), 80)))
         if self.numbers:
             return self.L * p.astype(np.float64)
         p = np.concatenate([1 - p, p], 1) if z.shape[1] == 1 else p / np.maximum(p.sum(1, keepdims=True), 1e-30)

@@ -29,6 +29,7 @@ class Regress:
         self.history = history or max(12, 3 * horizon) if horizon else None
         self.per_step = False
         self.mean = self.deviation = None  # (K,) of the training targets
+        self.ends = ()  # the least and the most of them, with their places; known while training
 
     @staticmethod
     def fits(names: list[str]) -> bool:
@@ -108,6 +109,9 @@ class Regress:
             raise Mistake("found rows without a step, expected at least one number to learn from.")
         self.mean, self.deviation = values.mean(0), values.std(0)
         self.deviation = np.where(self.deviation > 0, self.deviation, 1.0)
+        ends = int(values.min(1).argmin()), int(values.max(1).argmax())
+        rows = np.searchsorted(targets.offsets, ends, "right") - 1 if self.per_step else ends
+        self.ends = tuple((float(value), where(int(row))) for value, row in zip((values.min(), values.max()), rows))
         told = f"targets from {values.min():g} to {values.max():g}" + (", one a step" if self.per_step else "")
         return [told + (f"; {self.horizon} steps are forecast from {self.history}" if self.horizon else "")]
 
@@ -119,7 +123,7 @@ class Regress:
         return Sequences(values, targets.offsets) if self.per_step else values
 
     def head(self) -> Number:
-        return Number(self.mean, self.deviation, self.per_step)
+        return Number(self.mean, self.deviation, self.per_step, self.ends)
 
     def decide(self, outputs, model):
         return outputs
