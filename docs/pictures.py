@@ -357,7 +357,7 @@ def tagger():
 
 def tags(zh):
     """How probable every tag is at every token, all rows of tags considered."""
-    text = "三月过后，高棉棉用日语给新西兰的马里奥写信。" if zh else "In March Jordan Holland left Jordan for Papua New Guinea."
+    text = "三月过后，高棉棉用日语给新西兰的马里奥写信。" if zh else "Chad flew from Chad to Papua New Guinea in March 2024."
     model = tagger()
     (tokens, _), (chances,) = model.inputs_.cut(text), model.predict_proba([text])  # (T, C)
     shown = [at for at in range(len(model.classes_)) if chances[:, at].max() > 0.02]
@@ -421,13 +421,13 @@ def summing(rung: str, **options):
 def sums(zh):
     """The sum so far along twice the trained length: who reads a window, and who carries a state."""
     numbers = np.random.default_rng(3).integers(0, 100, 40).astype(np.float64)
-    looks = {"linear": (GOLD, "-."), "mlp": (VIOLET, ":"), "gru": (RED, "--")}
+    looks = {"linear": (GOLD, "-."), "mlp": (VIOLET, ":"), "gru": (RED, "--"), "rnn-residual": (GREEN, (0, (5, 1)))}
     figure, axes = plot(6.6, 3.6)
     steps = np.arange(1, 41)
     axes.plot(steps, numbers.cumsum(), color="black", lw=1.4, label="真值" if zh else "truth")
     for rung, (colour, dash) in looks.items():
         (found,) = summing(rung, **({"epochs": 10} if rung != "linear" else {})).predict(Sequences.of([numbers], np.float64))
-        axes.plot(steps, found, dash, color=colour, lw=1.8, label=rung)
+        axes.plot(steps, found, ls=dash, color=colour, lw=1.8, label=rung)
     axes.axvline(20, color=GREY, lw=0.8)
     axes.text(20.4, axes.get_ylim()[1] * 0.04, "训练时的长度" if zh else "trained length", color=GREY)
     axes.set(xlabel="步" if zh else "step", ylabel="到此为止的和" if zh else "sum so far")

@@ -90,6 +90,7 @@ def offsets_of(lengths: np.ndarray) -> np.ndarray:
 def runs(sizes: np.ndarray, most: int) -> Iterator[tuple[int, int]]:
     """(start, stop) of rows that follow one another and measure `most` together at the most, or are a single larger one."""
     ends, start = np.cumsum(sizes), 0
+    del sizes  # a large array, often nobody else's
     while start < len(ends):
         before = ends[start - 1] if start else 0
         stop = max(start + 1, int(np.searchsorted(ends, before + most, "right")))

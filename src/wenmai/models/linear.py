@@ -197,7 +197,7 @@ class Regression:
         """(class of every row (N,), number wanted of every output (N, K)); one of them is empty. One a step: (ΣT,)."""
         flat = train.targets.flat if isinstance(train.targets, Sequences) else train.targets
         if not self.numbers:
-            return flat.astype(np.int64), np.zeros((0, 0), np.float32)
+            return flat.astype(np.int64, copy=False), np.zeros((0, 0), np.float32)
         wanted = (flat - self.mean) / self.deviation if self.output == LINEAR else flat / self.L
         return np.zeros(len(wanted), np.int64), wanted.astype(np.float32)
 

@@ -37,7 +37,7 @@ class Perceptron:
     def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None, *,
               epochs: int = 10) -> Iterator[Progress]:  # fmt: skip
         began = time.perf_counter()
-        rows, targets = self.z.learn_features(train.inputs), train.targets.astype(np.int64)
+        rows, targets = self.z.learn_features(train.inputs), train.targets.astype(np.int64, copy=False)
         count = len(rows)
 
         def one_pass(order, step=0) -> int:
