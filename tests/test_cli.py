@@ -79,7 +79,7 @@ def test_train_then_evaluate(wenmai_cli, topics, tmp_path, rung):
     assert "valid: accuracy" in ran.err and f"kept in runs/topics-{rung}" in ran.err and "texts are cut into words" in ran.err
     assert len(ran.out.splitlines()) == 1
     files = {path.name for path in (tmp_path / trained["run"]).iterdir()}
-    assert files == {"run.json", "inputs.json", "weights.safetensors", "progress.jsonl"}
+    assert files == {"run.json", "inputs.json", "weights.safetensors", "progress.jsonl", "manifest.json"}
     about = json.loads((tmp_path / trained["run"] / "run.json").read_text("utf-8"))
     assert about["scores"] == trained["scores"] and about["data"] == topics and len(about["fingerprint"]) == 32
 

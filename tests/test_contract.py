@@ -1,6 +1,7 @@
 """The contract, over every row × task of the catalog and every kind of input. What a test needs to know of a rung it reads
 from the tables and signatures: a new rung or option is tested as soon as it stands there, a new task once it has EXAMPLES."""
 
+import json
 import random
 import typing
 from functools import cache
@@ -8,6 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
+from safetensors.numpy import load_file, save_file
 
 import wenmai
 from wenmai.catalog import RUNGS, TASKS
@@ -20,6 +22,7 @@ from wenmai.layers.trace import Trace
 from wenmai.models.network import Network
 from wenmai.options import accepted
 from wenmai.training import loop
+from wenmai.training.progress import Snapshot
 
 LABELS = ["cold", "green", "loud"]
 WORDS = {"cold": "ice snow frost", "green": "leaf grass moss", "loud": "drum horn bell"}
@@ -313,6 +316,52 @@ def test_a_saved_model_answers_as_it_did_whatever_is_chosen(rung, task, option, 
     estimator = fitted(rung, task, KIND[task], **{option: value})
     assert estimator.get_params()[option] == value
     assert_kept(estimator, tmp_path, long_and_short(KIND[task]))
+
+
+# A training that was stopped ends as one that was not
+
+
+def through_files(snapshot: Snapshot, inputs: dict, folder) -> Snapshot:
+    save_file({name: np.ascontiguousarray(array) for name, array in snapshot.arrays.items()}, folder / "arrays")
+    facts, inputs = (json.loads(json.dumps(value)) for value in (snapshot.facts, inputs))
+    return Snapshot(load_file(folder / "arrays"), facts, inputs)
+
+
+def assert_resumes(rung, task, kind, folder, places=(0, 1, 3), **more):
+    """Stopped at these signs of life, of which there is one after every step, and gone on with in another estimator."""
+    data = made(kind, task=task)
+    whole = small(rung, task, **more).fit(*data)
+    for place in places:
+        first, snapshot = small(rung, task, **more), None
+        for number, progress in enumerate(first.training(*data)):
+            if progress.snapshot is None:
+                return  # solved at a stroke
+            if number >= place:
+                snapshot = through_files(progress.snapshot(), first.inputs_.to_json(), folder)
+                break
+        again = small(rung, task, **more)
+        for _ in again.training(*data, resume=snapshot):
+            pass
+        assert same(weights(again), weights(whole)), place
+        assert [p.to_json() | {"seconds": 0} for p in again.progress_] == [p.to_json() | {"seconds": 0} for p in whole.progress_]
+        assert again.rates_tried_ == whole.rates_tried_
+
+
+@each_case
+def test_a_stopped_training_ends_as_one_that_was_not(rung, task, kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(loop, "TOLD", -1.0)
+    assert_resumes(rung, task, kind, tmp_path)
+
+
+@pytest.mark.parametrize("rung", ["softmax", "perceptron", "lstm", "transformer"])
+@pytest.mark.parametrize("more", [{"search": True}, {"dropout": 0.5, "steps": 30, "patience": 1}, {"precision": "bf16"},
+                                  {"averaged": False}, {"optimizer": "sgd"}, {"optimizer": "adamw"}], ids=str)  # fmt: skip
+def test_a_stopped_training_ends_as_one_that_was_not_whatever_is_chosen(rung, more, tmp_path, monkeypatch):
+    known = ESTIMATORS["classify"](rung).get_params()
+    if not more.keys() <= known.keys():
+        pytest.skip("not an option of this rung")
+    monkeypatch.setattr(loop, "TOLD", -1.0)
+    assert_resumes(rung, "classify", "texts", tmp_path, places=(0, 2, 5, 9, 14), **more)
 
 
 # The signature is the schema

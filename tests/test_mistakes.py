@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from wenmai.estimator import Classifier, Regressor, Tagger
+from wenmai.training import folders
 
 GOOD = "".join(f"a good film {n},pos\na bad film {n},neg\n" for n in range(30))
 FILES = {
@@ -222,7 +223,7 @@ MISTAKES = [
     ("train softmax no/such/file.csv", ["no/such/file.csv is not there, nor is its folder no/such"]),
     ("trian softmax good.csv", ["trian"]),
     ("train softmax good.csv --sed 3", ["--sed"]),
-    ("train softmax", ["source"]),
+    ("train softmax", ["needs a rung and data", "wenmai rungs"]),
     # options
     ("train softmax good.csv --set hidden", ["--set hidden: expected key=value"]),
     ("train softmax good.csv --set =3", ["--set =3: expected key=value"]),
@@ -343,7 +344,7 @@ DAMAGE = [
     *[(name, lambda path: path.write_text("[1, 2]"), [name]) for name in ("run.json", "inputs.json", "progress.jsonl")],
     *[(name, lambda path: path.write_text("{}"), [name]) for name in ("run.json", "inputs.json", "progress.jsonl")],
     *[("run.json", change(**{key: None}), ["run.json"]) for key in ("format", "rung", "options", "task")],
-    ("run.json", change(format=99), ["format 99, expected 1", "the wenmai that made it"]),
+    ("run.json", change(format=99), ["format 99, expected 2", "the wenmai that made it"]),
     ("run.json", change(rung="sofmax"), ['unknown rung "sofmax"']),
     ("run.json", change(options={"nonsense": 1}), ['unknown option "nonsense"']),
     ("run.json", change(task={"name": "conquer"}), ["run.json"]),
@@ -353,14 +354,42 @@ DAMAGE = [
 ]  # fmt: skip
 
 
+def signed(run):
+    """The manifest as if the run had been written so."""
+    files = {path.name: folders.checksum(path) for path in run.iterdir() if path.name != folders.MANIFEST}
+    (run / folders.MANIFEST).write_text(json.dumps({"files": files}))
+
+
 @pytest.mark.parametrize(("name", "damage", "parts"), DAMAGE, ids=range(len(DAMAGE)))
 def test_a_damaged_run_is_one_sentence(wenmai_cli, folder, tmp_path, name, damage, parts):
     shutil.copytree(folder / "runs", tmp_path / "runs")
-    damage(tmp_path / "runs" / "softmax" / name)
-    assert_said(wenmai_cli("predict", tmp_path / "runs" / "softmax", "a good film"), parts)
+    run = tmp_path / "runs" / "softmax"
+    damage(run / name)
+    if name not in ("run.json",):  # which is read first
+        assert_said(wenmai_cli("predict", run, "a good film"), [name, "damaged"])
+    signed(run)
+    assert_said(wenmai_cli("predict", run, "a good film"), parts)
+
+
+@pytest.mark.parametrize("damage", [lambda p: p.unlink(), lambda p: p.write_text("{"), lambda p: p.write_text("[1]"),
+                                    lambda p: p.write_text('{"files": {"run.json": {}}}')])  # fmt: skip
+def test_a_damaged_manifest_is_one_sentence(wenmai_cli, folder, tmp_path, damage):
+    shutil.copytree(folder / "runs" / "mlp", tmp_path / "mlp")
+    damage(tmp_path / "mlp" / folders.MANIFEST)
+    assert_said(wenmai_cli("predict", tmp_path / "mlp", "a good film"), ["manifest.json", "damaged"])
+
+
+def test_a_single_bit_is_noticed(wenmai_cli, folder, tmp_path):
+    shutil.copytree(folder / "runs" / "mlp", tmp_path / "mlp")
+    path = tmp_path / "mlp" / "weights.safetensors"
+    data = bytearray(path.read_bytes())
+    data[-3] ^= 1
+    path.write_bytes(data)
+    assert_said(wenmai_cli("predict", tmp_path / "mlp", "a good film"), ["weights.safetensors", "its checksum differs"])
 
 
 def test_the_weights_of_another_network_do_not_fit(wenmai_cli, folder, tmp_path):
     shutil.copytree(folder / "runs" / "mlp", tmp_path / "mlp")
     shutil.copy(folder / "runs" / "softmax" / "weights.safetensors", tmp_path / "mlp" / "weights.safetensors")
+    signed(tmp_path / "mlp")
     assert_said(wenmai_cli("predict", tmp_path / "mlp", "a good film"), ["weights.safetensors does not fit run.json"])

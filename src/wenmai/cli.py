@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from wenmai.errors import Mistake
+from wenmai.errors import Mistake, Stopped
 
 app = typer.Typer(
     name="wenmai",
@@ -77,8 +77,8 @@ def rungs(name: Annotated[str, typer.Argument(help="A rung, to see its options."
 
 @app.command()
 def train(
-    rung: Annotated[str, typer.Argument(help="A rung of the ladder (see `wenmai rungs`).")],
-    source: Data,
+    rung: Annotated[str, typer.Argument(help="A rung of the ladder (see `wenmai rungs`).")] = "",
+    source: Annotated[str, typer.Argument(help="A file, a folder, or a built-in set (see `wenmai data`).")] = "",
     valid: Valid = "0.1",
     test: Test = "",
     columns: Columns = "",
@@ -89,40 +89,27 @@ def train(
     seed: Seed = 0,
     device: Device = "auto",
     out: Annotated[Path | None, typer.Option(help="The run folder; runs/DATA-RUNG without it.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Go on with the training of this run folder, which was stopped.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train one rung on your data and keep it as a run folder."""
-    import time
-
-    from wenmai.catalog import TASKS, rung_named
-    from wenmai.data.dataset import open_dataset
-    from wenmai.estimator import ESTIMATORS
+    if resume is None and not (rung and source):
+        raise Mistake("train needs a rung and data, as in wenmai train gru reviews.csv; `wenmai rungs` lists the rungs.")
+    if resume is not None and (rung or source or out):
+        raise Mistake(f"--resume {resume} goes on as it was begun: leave out rung, data and --out.")
+    from wenmai.evaluation import runs
     from wenmai.evaluation.terminal import bars
-    from wenmai.training import run_folder
 
-    given = settings_from(settings)
-    opened = open_dataset(source, TASKS, task or None, columns_from(columns), valid or None, test or None, seed, unseen, given)
-    rung_named(rung, opened.task.name)
-    opened.check()
-    folder = out or Path("runs") / f"{opened.name.replace(':', '-')}-{rung}"
-    run_folder.check_place(folder)
-    options = ({} if opened.valid else {"validation": 0.0}) | given
-    options |= {"seed": seed, "device": device} | ({"minutes": minutes} if minutes else {})
-    estimator = ESTIMATORS[opened.task.name](rung, **options)
-    began = time.perf_counter()
     with bars() as draw:
-        held = opened.valid.pair if opened.valid else None
-        for progress in estimator.training(*opened.train.pair, held, opened.train.where):
-            draw(rung, progress.note or "training", progress)
-    seconds = time.perf_counter() - began
-    parts = {"valid": opened.valid, "test": opened.test}
-    scores = {name: estimator.evaluate(*part.pair, part.where) for name, part in parts.items() if part}
-    estimator.save(folder, data=source, fingerprint=opened.fingerprint(), scores=scores, seconds=seconds)
-    for note in opened.notes + estimator.notes_:
-        say(note)
-    result = {"run": str(folder), "task": opened.task.name, "rung": rung, "scores": scores, "seconds": round(seconds, 2)}
-    say_scores(scores)
-    say(f"{seconds:.1f} s; kept in {folder}. Next: wenmai predict {folder} …")
+        if resume is not None:
+            result = runs.go_on(resume, draw, say)
+        else:
+            arguments = {"rung": rung, "source": source, "valid": valid or None, "test": test or None, "task": task or None,
+                         "columns": columns_from(columns), "unseen": unseen, "minutes": minutes, "seed": seed, "device": device,
+                         "settings": settings_from(settings)}  # fmt: skip
+            result = runs.begin(arguments, out, draw, say)
+    say_scores(result["scores"])
+    say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai predict {result['run']} …")
     finish(result, as_json, quiet=True)
 
 
@@ -274,6 +261,9 @@ def main() -> None:
         if debug:
             raise
         sys.exit(complain(str(mistake)))
+    except Stopped as stopped:
+        complain(str(stopped))
+        sys.exit(130)
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
     except (BrokenPipeError, SystemExit) as end:  # typer makes an exit of the first

@@ -8,6 +8,10 @@ class Mistake(ValueError):
     """
 
 
+class Stopped(Exception):
+    """Training was asked to stop, and has been kept; the sentence says how to go on."""
+
+
 def nearest(word: str, known) -> list[str]:
     """The known words, those most like `word` first."""
     import difflib

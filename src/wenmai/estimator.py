@@ -24,7 +24,7 @@ from wenmai.data.stored import StoredTexts
 from wenmai.errors import Mistake
 from wenmai.options import accepted, sort_out
 from wenmai.training import loop, run_folder
-from wenmai.training.progress import Progress
+from wenmai.training.progress import Progress, Snapshot
 
 
 def fitting(
@@ -37,6 +37,7 @@ def fitting(
 
 
 SEARCH_SHARE = 0.15  # of the training budget
+LAST = 3  # the stage after the three of the search: training itself
 WATCHED = 20_000  # held-out rows, at the most, that training is judged by: more would take longer than training itself
 
 
@@ -93,9 +94,11 @@ class Estimator:
             pass
         return self
 
-    def training(self, inputs, targets, valid: tuple | None = None, where=lambda row: f"row {row + 1}") -> Iterator[Progress]:
+    def training(self, inputs, targets, valid: tuple | None = None, where=lambda row: f"row {row + 1}",
+                 resume: Snapshot | None = None) -> Iterator[Progress]:  # fmt: skip
         """Everything that `fit` does, yielding progress. `valid` is (inputs, targets); without it a share is held out. `where`
-        names the place of a row in messages."""
+        names the place of a row in messages. `resume` is what `snapshot()` of a Progress gave: with the same data and options,
+        training ends as it would have."""
         given = sort_out(self.options, self._owners())
         budget = fitting(**given["fitting"])
         self.task_ = TASKS[self.task_name](**given["task"])
@@ -108,7 +111,10 @@ class Estimator:
             inputs, targets = pick(inputs, kept), pick(targets, kept)
         inputs, targets = self.task_.arranged(inputs, targets)
         self.notes_ = self.task_.learn(targets, lambda row: where(kept[row]))
-        self.inputs_ = kinds_of_input.learn(inputs, self.task_.cut, **given["inputs"], **given["tokens"])
+        if resume and resume.inputs:
+            self.inputs_ = kinds_of_input.learned_before(resume.inputs)
+        else:
+            self.inputs_ = kinds_of_input.learn(inputs, self.task_.cut, **given["inputs"], **given["tokens"])
         self.notes_ += self.inputs_.notes(inputs)
         train = Examples(self.inputs_.encode(inputs), self.task_.encode(targets))
         if isinstance(train.targets, Sequences):
@@ -119,16 +125,40 @@ class Estimator:
             watched = self._watched(*valid, budget["seed"])
             judge = self.judge_of(self._examples(*watched, lambda row: f"row {named[row] + 1}"))
         self.device_ = device_named(budget["device"])
-        self.progress_: list[Progress] = []
-        self.rates_tried_: list[dict] = []
+        facts = resume.facts if resume else {}
+        self.progress_ = [Progress(**kept) for kept in facts.get("progress", [])]
+        self.rates_tried_ = list(facts.get("rates", []))
         training, seed, minutes = given["training"], budget["seed"], budget["minutes"]
+
+        def stage(number: int, options: dict, whole: int | None = None) -> Iterator[Progress]:
+            """One schedule from the first weights to its end, or from where it was stopped."""
+            self._build(given["rung"], seed)
+            stopped = resume if facts.get("stage") == number else None
+            plan = dict(stopped.facts["plan"]) if stopped else {}
+            left = None if stopped else minutes
+            for progress in self._steps(train, judge, seed, left, stopped, options | plan):
+                plan |= progress.plan
+                yield replace(progress, snapshot=self._kept(progress, {"stage": number, "plan": plan, "whole": whole}))
+
         if budget["search"] and judge and "learning_rate" in accepted(self._owners()["training"]):
-            training = yield from self._search(train, judge, given["rung"], training, seed, minutes)
-        self._build(given["rung"], seed)
-        for progress in self._steps(train, judge, seed, minutes, training):
-            if progress.step:
-                self.progress_.append(progress)
+            whole = facts.get("whole") or self._planned(train, judge, given["rung"], training, seed, minutes)
+            training = yield from self._search(stage, training, whole, facts)
+        else:
+            whole = None
+        for progress in stage(LAST, training, whole):
+            if progress.step and not progress.passing:
+                self.progress_.append(replace(progress, snapshot=None, plan={}))
             yield progress
+
+    def _kept(self, progress: Progress, facts: dict) -> Callable[[], Snapshot] | None:
+        """What the estimator knows, beside what its training knows."""
+
+        def snapshot() -> Snapshot:
+            inner = progress.snapshot()
+            more = {"score": progress.score, "rates": self.rates_tried_, "progress": [kept.to_json() for kept in self.progress_]}
+            return Snapshot(inner.arrays, inner.facts | facts | more)
+
+        return snapshot if progress.snapshot else None
 
     def _held_out(self, inputs, targets, share: float, seed: int) -> list[np.ndarray]:
         """Numbers of the rows to learn from and to judge by: of a series its end, at least twice as long as what is forecast;
@@ -149,27 +179,36 @@ class Estimator:
             torch.manual_seed(seed)
             self.model_ = rung_named(self.rung, self.task_name).build(self.inputs_, self.task_.head(), **options)
 
-    def _steps(self, train: Examples, judge, seed: int, minutes: float | None, training: dict) -> Iterator[Progress]:
+    def _steps(self, train: Examples, judge, seed: int, minutes: float | None, resume, training: dict) -> Iterator[Progress]:
         if hasattr(self.model_, "learn"):
-            return self.model_.learn(train, judge, seed, minutes, **training)
+            return self.model_.learn(train, judge, seed, minutes, resume, **training)
         return loop.train(self.model_, train, judge, self.task_.higher_is_better, self.inputs_.longest, self.device_, seed,
-                          minutes, **training)  # fmt: skip
+                          minutes, resume, **training)  # fmt: skip
 
-    def _search(self, train: Examples, judge, rung: dict, training: dict, seed: int, minutes: float | None):
-        """Three short runs, each a whole schedule of its own; returns the training options of the long one."""
-        usual = training.get("learning_rate") or accepted(self._owners()["training"])["learning_rate"].default
+    def _planned(self, train: Examples, judge, rung: dict, training: dict, seed: int, minutes: float | None) -> int | None:
+        """How many steps the whole takes, search included; a rung without the loop counts in epochs, which it plans itself."""
         self._build(rung, seed)
         if hasattr(self.model_, "learn"):
+            return None
+        return next(self._steps(train, judge, seed, minutes, None, training)).steps
+
+    def _search(self, stage: Callable, training: dict, whole: int | None, facts: dict):
+        """Three short runs, each a whole schedule of its own; returns the training options of the long one. `facts` are those
+        of a training that was stopped."""
+        usual = training.get("learning_rate") or accepted(self._owners()["training"])["learning_rate"].default
+        if whole is None:
             short = training | {"epochs": max(1, (training.get("epochs") or 10) // 5)}
-        else:  # how long the whole is, is planned once; all four runs are counted in those steps
-            plan = next(self._steps(train, judge, seed, minutes, training)).steps
-            short = training | {"steps": max(1, int(plan * SEARCH_SHARE / 3)), "evaluations": 1}
-            training = training | {"steps": max(1, int(plan * (1 - SEARCH_SHARE)))}
-        for rate in (usual / 3, usual, usual * 3):
-            self._build(rung, seed)
-            for last in self._steps(train, judge, seed, minutes, short | {"learning_rate": rate}):
-                yield replace(last, note=f"trying a learning rate of {rate:.2g}")
-            self.rates_tried_.append({"learning_rate": rate, "score": last.score})
+        else:  # all four runs are counted in the steps of the whole
+            short = training | {"steps": max(1, int(whole * SEARCH_SHARE / 3)), "evaluations": 1}
+            training = training | {"steps": max(1, int(whole * (1 - SEARCH_SHARE)))}
+        for number, rate in enumerate((usual / 3, usual, usual * 3)):
+            if number < facts.get("stage", 0):
+                continue  # it was tried before
+            score = facts.get("score")
+            for progress in stage(number, short | {"learning_rate": rate}, whole):
+                score = progress.score
+                yield replace(progress, note=f"trying a learning rate of {rate:.2g}")
+            self.rates_tried_.append({"learning_rate": rate, "score": score})
         better = max if self.task_.higher_is_better else min
         return training | {"learning_rate": better(self.rates_tried_, key=lambda tried: tried["score"])["learning_rate"]}
 

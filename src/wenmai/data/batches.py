@@ -86,10 +86,11 @@ def cut(rows: np.ndarray, lengths: np.ndarray, tokens: int) -> list[np.ndarray]:
     return batches
 
 
-def epochs(examples: Examples, tokens: int, seed: int, longest: int = 512) -> Iterator[tuple[int, np.ndarray]]:
-    """(epoch, rows of a batch) without end; epoch n is a function of seed and n alone, so training can be resumed."""
+def epochs(examples: Examples, tokens: int, seed: int, longest: int = 512, done: int = 0) -> Iterator[tuple[int, np.ndarray]]:
+    """(epoch, rows of a batch) without end, from the batch number `done` on; epoch n is a function of seed and n alone."""
     lengths, epoch = lengths_of(examples, longest), 0
     while True:
-        for rows in shuffled(lengths, tokens, np.random.default_rng((seed, epoch))):
+        batches = shuffled(lengths, tokens, np.random.default_rng((seed, epoch)))
+        for rows in batches[done:]:
             yield epoch, rows
-        epoch += 1
+        done, epoch = max(0, done - len(batches)), epoch + 1

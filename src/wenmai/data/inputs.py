@@ -53,6 +53,14 @@ def vectors_for(tokens: list[str], words: list[str], table: np.ndarray | None) -
     return np.where(rows[:, None] >= 0, table[rows], np.nan).astype(np.float32)
 
 
+def learned_before(saved: dict):
+    """As `from_json`, with what only training needs: the pretrained vectors."""
+    inputs = from_json(saved)
+    if getattr(inputs, "vectors", None) is not None:
+        inputs.vectors = vectors_for(inputs.tokenizer.tokens, *vectors.read(inputs.embedding))
+    return inputs
+
+
 class Texts:
     kind = "tokens"
     rare = spelling = None  # what Tokens have beside
@@ -179,14 +187,18 @@ class Tokens:
     def to_json(self) -> dict:
         width = None if self.vectors is None else int(self.vectors.shape[1])
         return {"kind": "given", "spelling": self.spelling, "longest": self.longest, "embedding": self.embedding,
-                "vectors_width": width, "tokenizer": self.tokenizer.to_json(), "alphabet": self.alphabet.to_json()}  # fmt: skip
+                "vectors_width": width, "tokenizer": self.tokenizer.to_json(), "alphabet": self.alphabet.to_json(),
+                "rare": None if self.rare is None else np.flatnonzero(self.rare).tolist()}  # fmt: skip
 
     @classmethod
     def from_json(cls, saved) -> Tokens:
         tokenizer, width = tokenizers.Words.from_json(saved["tokenizer"]), saved["vectors_width"]
         table = None if width is None else np.zeros((len(tokenizer.tokens), width), np.float32)  # the weights hold them
-        alphabet = tokenizers.Characters.from_json(saved["alphabet"])
-        return cls(tokenizer, alphabet, saved["spelling"], saved["longest"], saved["embedding"], table)
+        alphabet, rare = tokenizers.Characters.from_json(saved["alphabet"]), None
+        if saved["rare"] is not None:
+            rare = np.zeros(len(tokenizer.tokens), bool)
+            rare[saved["rare"]] = True
+        return cls(tokenizer, alphabet, saved["spelling"], saved["longest"], saved["embedding"], table, rare)
 
 
 def pieces(chunk: str, known) -> list[tuple[str, int]]:

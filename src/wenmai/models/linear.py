@@ -28,7 +28,7 @@ from wenmai.data.sequences import Sequences
 from wenmai.data.templates import Templates
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Number
-from wenmai.training.progress import Progress
+from wenmai.training.progress import Progress, Snapshot
 
 LOGISTIC, SOFTMAX, LINEAR = range(3)
 CLOSED = 2000  # features up to which the equations are solved outright
@@ -127,6 +127,42 @@ def neighbours(frames: Sequences, window: int) -> np.ndarray:
     return np.concatenate(parts, 1)
 
 
+class Passes:
+    """The epochs of a rung without the loop, each with its order of the rows; what it takes to go on after any of them."""
+
+    def __init__(self, epochs: int, count: int, seed: int, began: float):
+        self.epochs, self.count, self.began, self.done = epochs, count, began, 0
+        self.generator = np.random.default_rng(seed)
+
+    def resume(self, snapshot: Snapshot) -> dict:
+        self.done, self.generator.bit_generator.state = snapshot.facts["epochs"], snapshot.facts["generator"]
+        self.began -= snapshot.facts["seconds"]
+        return snapshot.facts
+
+    def planned(self) -> Iterator[Progress]:
+        if not self.done:
+            seconds = time.perf_counter() - self.began
+            yield Progress(0, self.epochs * self.count, 0.0, float("nan"), 0.0, seconds, note="planned",
+                           plan={"epochs": self.epochs}, snapshot=lambda: Snapshot({}, {}))  # fmt: skip
+
+    def __iter__(self) -> Iterator[tuple[int, np.ndarray]]:
+        while self.done < self.epochs:
+            order = self.generator.permutation(self.count)
+            yield self.done, order
+
+    def progress(self, loss, rate, score, arrays: dict[str, np.ndarray], facts: dict, passing: bool = False) -> Progress:
+        """To be yielded when a pass is through."""
+        self.done += 1
+        seconds = time.perf_counter() - self.began
+
+        def snapshot() -> Snapshot:
+            known = {"epochs": self.done, "generator": self.generator.bit_generator.state, "seconds": seconds}
+            return Snapshot({name: array.copy() for name, array in arrays.items()}, known | facts)
+
+        return Progress(self.done * self.count, self.epochs * self.count, self.done, loss, rate, seconds, score, passing=passing,
+                        snapshot=snapshot)  # fmt: skip
+
+
 def epochs_in(minutes: float | None, epochs: int, count: int, one_pass: Callable[[np.ndarray], float]) -> int:
     """Minutes become epochs, once: a few rows, learned and thrown away, are the clock."""
     if not minutes:
@@ -150,8 +186,8 @@ class Regression:
             self.importance = np.array(head.weights or [1.0] * head.classes, np.float32)  # of every class, where balanced
         self.state, self.load, self.parameters_count = z.state, z.load, z.parameters_count
 
-    def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None, *,
-              epochs: int | None = None, learning_rate: float = 0.2,
+    def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None,
+              resume: Snapshot | None = None, *, epochs: int | None = None, learning_rate: float = 0.2,
               decay: float | None = None) -> Iterator[Progress]:  # fmt: skip
         """`epochs`: 10; for numbers, up to 20,000 updates where rows are few. `decay`: 0.5 for classes, 0 for numbers."""
         began = time.perf_counter()
@@ -182,16 +218,19 @@ class Regression:
         epochs = epochs_in(minutes, epochs, count, one_pass)
         self.z.weights, self.z.offsets = self.z.zeros(rows.width)
         seen = np.zeros(rows.width + 1, np.float32)
-        generator = np.random.default_rng(seed)
+        passes, losses = Passes(epochs, count, seed, began), []
+        if resume and resume.arrays:
+            losses = passes.resume(resume)["losses"]
+            self.z.weights, self.z.offsets, seen = (resume.arrays[name] for name in ("weights", "offsets", "seen"))
         every = max(1, epochs // 20)
-        losses = []
-        for epoch in range(epochs):
-            losses.append(one_pass(generator.permutation(count), epoch * count, epochs * count) / count)
-            if (epoch + 1) % every and epoch + 1 < epochs:
-                continue
-            rate = learning_rate * (1 - (epoch + 1) / epochs)
-            score, loss, losses = judge() if judge else None, float(np.mean(losses)), []
-            yield Progress((epoch + 1) * count, epochs * count, epoch + 1, loss, rate, time.perf_counter() - began, score)
+        yield from passes.planned()
+        for epoch, order in passes:
+            losses.append(one_pass(order, epoch * count, epochs * count) / count)
+            rate, passing = learning_rate * (1 - (epoch + 1) / epochs), (epoch + 1) % every and epoch + 1 < epochs
+            score = judge() if judge and not passing else None
+            loss, losses = (float(np.mean(losses)), losses) if passing else (float(np.mean(losses)), [])
+            arrays = {"weights": self.z.weights, "offsets": self.z.offsets, "seen": seen}
+            yield passes.progress(loss, rate, score, arrays, {"losses": losses}, passing=bool(passing))
 
     def targets_of(self, train: Examples) -> tuple[np.ndarray, np.ndarray]:
         """(class of every row (N,), number wanted of every output (N, K)); one of them is empty. One a step: (ΣT,)."""

@@ -14,9 +14,11 @@ import numpy as np
 from numba import njit
 
 from wenmai.data.examples import Examples
-from wenmai.models.linear import Scores, Weighting, epochs_in
+from wenmai.models.linear import Passes, Scores, Weighting, epochs_in
 from wenmai.models.structured_perceptron import StructuredPerceptron
-from wenmai.training.progress import Progress
+from wenmai.training.progress import Progress, Snapshot
+
+STATE = ("weights", "offsets", "sums", "sums_offsets")
 
 
 def perceptron(inputs, head, *, ngrams: int | None = None, weighting: Weighting = "tf-idf", min_documents: int = 1,
@@ -34,8 +36,8 @@ class Perceptron:
         self.z, self.bias, self.averaged = z, bias, averaged
         self.state, self.load, self.parameters_count = z.state, z.load, z.parameters_count
 
-    def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None, *,
-              epochs: int = 10) -> Iterator[Progress]:  # fmt: skip
+    def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None,
+              resume: Snapshot | None = None, *, epochs: int = 10) -> Iterator[Progress]:  # fmt: skip
         began = time.perf_counter()
         rows, targets = self.z.learn_features(train.inputs), train.targets.astype(np.int64, copy=False)
         count = len(rows)
@@ -51,15 +53,24 @@ class Perceptron:
         (weights, offsets), (sums, sums_offsets) = self.z.zeros(rows.width), self.z.zeros(rows.width)
         epochs = epochs_in(minutes, epochs, count, one_pass)
         (weights, offsets), (sums, sums_offsets) = self.z.zeros(rows.width), self.z.zeros(rows.width)
-        generator = np.random.default_rng(seed)
-        for epoch in range(epochs):
-            wrong, done = one_pass(generator.permutation(count), epoch * count), (epoch + 1) * count
+        passes = Passes(epochs, count, seed, began)
+
+        def answer_with(done: int) -> None:
             if self.averaged:  # the mean of W after every step, from W and the sum of (step · change)
                 self.z.weights, self.z.offsets = weights - sums / done, offsets - sums_offsets / done
             else:
                 self.z.weights, self.z.offsets = weights, offsets
-            score = judge() if judge else None
-            yield Progress(done, epochs * count, epoch + 1, wrong / count, 1.0, time.perf_counter() - began, score)
+
+        if resume and resume.arrays:
+            passes.resume(resume)
+            weights, offsets, sums, sums_offsets = (resume.arrays[name] for name in STATE)
+            answer_with(passes.done * count)
+        yield from passes.planned()
+        for epoch, order in passes:
+            wrong = one_pass(order, epoch * count)
+            answer_with((epoch + 1) * count)
+            arrays = dict(zip(STATE, (weights, offsets, sums, sums_offsets)))
+            yield passes.progress(wrong / count, 1.0, judge() if judge else None, arrays, {})
 
     def outputs(self, inputs) -> np.ndarray:
         """The scores z (N, C); they are no probabilities."""

@@ -17,8 +17,10 @@ from numba import njit
 from wenmai.data.examples import Examples
 from wenmai.data.sequences import Sequences
 from wenmai.layers.crf import NEVER, viterbi
-from wenmai.models.linear import Scores, epochs_in
-from wenmai.training.progress import Progress
+from wenmai.models.linear import Passes, Scores, epochs_in
+from wenmai.training.progress import Progress, Snapshot
+
+STATE = ("weights", "offsets", "sums", "sums_offsets", "between", "sums_between")
 
 
 class StructuredPerceptron:
@@ -30,8 +32,8 @@ class StructuredPerceptron:
         self.forbidden = tuple(np.where(may, 0.0, NEVER).astype(np.float32) for may in allowed)
         self.between = np.zeros((size, size), np.float32)  # A
 
-    def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None, *,
-              epochs: int = 10) -> Iterator[Progress]:  # fmt: skip
+    def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None,
+              resume: Snapshot | None = None, *, epochs: int = 10) -> Iterator[Progress]:  # fmt: skip
         began = time.perf_counter()
         rows, tags, count = self.z.learn_features(train.inputs), train.targets, len(train)
         begin, never, end = self.forbidden
@@ -45,15 +47,23 @@ class StructuredPerceptron:
         epochs = epochs_in(minutes, epochs, count, one_pass)
         (weights, offsets), (sums, sums_offsets) = self.z.zeros(rows.width), self.z.zeros(rows.width)
         between, sums_between = np.zeros_like(never), np.zeros_like(never)
-        generator = np.random.default_rng(seed)
-        for epoch in range(epochs):
-            wrong, done = one_pass(generator.permutation(count), epoch * count), (epoch + 1) * count
+        passes = Passes(epochs, count, seed, began)
+
+        def answer_with(done: int) -> None:
             share = np.float32(1 / done if self.averaged else 0)  # the mean of W after every step, from W and Σ step · change
             self.z.weights, self.z.offsets = weights - sums * share, offsets - sums_offsets * share
             self.between = between - sums_between * share
-            score = judge() if judge else None
-            loss = wrong / max(1, len(tags.flat))
-            yield Progress(done, epochs * count, epoch + 1, loss, 1.0, time.perf_counter() - began, score)
+
+        if resume and resume.arrays:
+            passes.resume(resume)
+            weights, offsets, sums, sums_offsets, between, sums_between = (resume.arrays[name] for name in STATE)
+            answer_with(passes.done * count)
+        yield from passes.planned()
+        for epoch, order in passes:
+            wrong = one_pass(order, epoch * count)
+            answer_with((epoch + 1) * count)
+            arrays = dict(zip(STATE, (weights, offsets, sums, sums_offsets, between, sums_between)))
+            yield passes.progress(wrong / max(1, len(tags.flat)), 1.0, judge() if judge else None, arrays, {})
 
     def outputs(self, inputs: Sequences) -> Sequences:
         """What every tag scores at every place (ΣT, C), transitions aside."""

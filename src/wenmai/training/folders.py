@@ -55,6 +55,29 @@ def replace(part: Path, folder: Path) -> None:
         shutil.rmtree(old)
 
 
+def recover(folder: Path) -> None:
+    """Finishes what a kill between the two renames of `replace` left: the new folder takes its place if it is whole, or the
+    old one goes back."""
+    if folder.exists() or not folder.parent.is_dir():
+        return
+    for part in sorted(folder.parent.glob(f".{folder.name}.part.*")):
+        with suppress(Damaged, OSError):
+            check(part)
+            part.rename(folder)
+            return
+    for old in sorted(folder.parent.glob(f".{folder.name}.old.*")):
+        with suppress(OSError):
+            (old / "was").rename(folder)
+            old.rmdir()
+            return
+
+
+def sweep(folder: Path) -> None:
+    """Removes what earlier writers of this folder left half written; only who holds its lock may."""
+    for left in (*folder.parent.glob(f".{folder.name}.part.*"), *folder.parent.glob(f".{folder.name}.old.*")):
+        shutil.rmtree(left, ignore_errors=True)
+
+
 def checksum(file: Path) -> dict:
     digest = hashlib.blake2b(digest_size=16)
     with open(file, "rb") as stream:
@@ -105,9 +128,12 @@ def only_one(folder: Path) -> Iterator[None]:
 
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.fstat(handle.fileno()).st_ino != os.stat(path).st_ino:
+                    raise OSError  # who held it before took the file away in between
             except OSError:
                 raise Mistake(f"{folder} is being written by another process; wait for it, or choose another --out.") from None
         try:
+            sweep(folder)
             yield
         finally:
             with suppress(OSError):

@@ -20,7 +20,9 @@ from wenmai.data.examples import Examples
 from wenmai.layers.recurrent import Recurrent
 from wenmai.models.network import Network
 from wenmai.training.optimizers import Optimizer, rate_at
-from wenmai.training.progress import Progress
+from wenmai.training.progress import Progress, Snapshot
+
+TOLD = 0.5  # seconds after which training gives a sign of life, so that it can be stopped and kept
 
 
 def train(
@@ -32,6 +34,7 @@ def train(
     device: str,
     seed: int,
     minutes: float | None = None,
+    resume: Snapshot | None = None,
     *,
     epochs: int | None = None,
     steps: int | None = None,
@@ -75,15 +78,44 @@ def train(
     own = OwnRandom(seed, device)
     network.train()
     descent = Optimizer(network, optimizer, learning_rate, weight_decay, clip)
-    yield Progress(0, steps, 0.0, float("nan"), 0.0, time.perf_counter() - began, note="planned")
     every = max(1, steps // evaluations)
-    best, best_state, worse, losses = None, None, 0, []
-    for step, (_, rows) in enumerate(batches_of(train, tokens, seed, longest)):
-        rate = rate_at(step, steps, learning_rate, warmup)
+    done, best, best_state, worse, losses = 0, None, None, 0, []
+    if resume and resume.arrays:
+        done, best, worse, seconds = (resume.facts[name] for name in ("step", "best", "worse", "seconds"))
+        began -= seconds
+        network.load_state_dict({name: torch.from_numpy(value) for name, value in resume.part("network").items()})
+        found = {name: torch.from_numpy(value).to(device) for name, value in resume.part("best").items()}
+        best_state = found or None
+        descent.load({name: torch.from_numpy(value) for name, value in resume.part("optimizer").items()})
+        own.inner = [torch.from_numpy(resume.arrays[f"random.{n}"]) for n in range(len(own.inner))]
+        losses = list(torch.from_numpy(resume.arrays["losses"]).to(device))
+
+    def snapshot() -> Snapshot:
+        arrays = {"losses": torch.stack(losses) if losses else torch.zeros(0)}
+        arrays |= {f"network.{name}": value for name, value in network.state_dict().items()}
+        arrays |= {f"best.{name}": value for name, value in (best_state or {}).items()}
+        arrays |= {f"optimizer.{name}": value for name, value in descent.state().items()}
+        arrays |= {f"random.{n}": value for n, value in enumerate(own.inner)}
+        facts = {"step": done, "best": best, "worse": worse, "seconds": time.perf_counter() - began}
+        return Snapshot({name: value.detach().cpu().numpy().copy() for name, value in arrays.items()}, facts)
+
+    if not done:
+        plan, seconds = {"steps": steps}, time.perf_counter() - began
+        nothing = Snapshot({}, {})
+        yield Progress(0, steps, 0.0, float("nan"), 0.0, seconds, note="planned", plan=plan, snapshot=lambda: nothing)
+    told = time.perf_counter()
+    for _, rows in batches_of(train, tokens, seed, longest, done):
+        if done >= steps or worse >= patience:
+            break
+        rate = rate_at(done, steps, learning_rate, warmup)
         with own:
             losses.append(update(rows, rate))
-        done = step + 1
+        done += 1
+        seconds = time.perf_counter() - began
         if done % every and done < steps:
+            if time.perf_counter() - told > TOLD:
+                yield Progress(done, steps, done / per_epoch, float("nan"), rate, seconds, passing=True, snapshot=snapshot)
+                told = time.perf_counter()
             continue
         score = None
         if judge:
@@ -94,12 +126,11 @@ def train(
             else:
                 worse += 1
         loss, losses = float(torch.stack(losses).mean()), []
-        seconds = time.perf_counter() - began
         stop = worse >= patience and done < steps
         note = f"stopped: {patience} scores without a new best" if stop else ""
-        yield Progress(done, steps, done / per_epoch, loss, rate, seconds, score, note)
-        if stop or done >= steps:
-            break
+        seconds = time.perf_counter() - began
+        yield Progress(done, steps, done / per_epoch, loss, rate, seconds, score, note, snapshot=snapshot)
+        told = time.perf_counter()
     if best_state is not None:
         network.load_state_dict(best_state)
     network.eval()

@@ -39,6 +39,19 @@ class Optimizer:
             self.parts.append(torch.optim.SparseAdam(tables, lr=rate, betas=(0.9, 0.98)))
         self.rest, self.tables, self.clip = rest, tables, clip
 
+    def state(self) -> dict[str, torch.Tensor]:
+        return flat_state(self.parts)
+
+    def load(self, state: dict[str, torch.Tensor]) -> None:
+        for number, part in enumerate(self.parts):
+            found: dict[int, dict] = {}
+            for key, value in state.items():
+                owner, index, name = key.split(".", 2)
+                if int(owner) == number:  # SparseAdam counts its steps in a plain number
+                    plain = name == "step" and isinstance(part, torch.optim.SparseAdam)
+                    found.setdefault(int(index), {})[name] = int(value) if plain else value
+            part.load_state_dict({"state": found, "param_groups": part.state_dict()["param_groups"]})
+
     def step(self, rate: float) -> None:
         grads = [p.grad for p in self.rest if p.grad is not None]
         for table in self.tables:
@@ -53,6 +66,12 @@ class Optimizer:
                 group["lr"] = rate
             part.step()
             part.zero_grad(set_to_none=True)
+
+
+def flat_state(parts: list) -> dict[str, torch.Tensor]:
+    """The state of these optimizers as named tensors: number of the optimizer, number of the weight, name."""
+    return {f"{number}.{index}.{name}": torch.as_tensor(value) for number, part in enumerate(parts)
+            for index, values in part.state_dict()["state"].items() for name, value in values.items()}  # fmt: skip
 
 
 def rate_at(step: int, steps: int, peak: float, warmup: float) -> float:

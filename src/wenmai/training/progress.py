@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass
+class Snapshot:
+    """All that training knows at a step: named arrays, and facts for JSON. From it, training goes on as if never stopped."""
+
+    arrays: dict[str, np.ndarray]
+    facts: dict
+    inputs: dict | None = None  # what was learned of the inputs before, where it is at hand
+
+    def part(self, name: str) -> dict[str, np.ndarray]:
+        """The arrays whose names begin with `name.`, without it."""
+        return {key[len(name) + 1 :]: array for key, array in self.arrays.items() if key.startswith(f"{name}.")}
 
 
 @dataclass
@@ -15,3 +31,10 @@ class Progress:
     seconds: float  # since training began
     score: float | None = None  # the task's metric on the held-out part, where it was measured at this step
     note: str = ""  # what happened, in a sentence, where something did
+    plan: dict = field(default_factory=dict)  # at step 0: the options that fix how long training is
+    passing: bool = False  # a sign of life between two that count; it is not kept
+    snapshot: Callable[[], Snapshot] | None = field(default=None, repr=False, compare=False)  # to be called before the next
+
+    def to_json(self) -> dict:
+        kept = ("step", "steps", "epoch", "loss", "rate", "seconds", "score", "note")
+        return {name: getattr(self, name) for name in kept}

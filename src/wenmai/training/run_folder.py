@@ -4,18 +4,17 @@
     inputs.json       tokenizer and vocabulary, or the scaling of numbers
     weights.safetensors
     progress.jsonl    what training yielded, a line each
+    manifest.json     every file's size and checksum
+    training/         while training goes on: what it takes to go on after a stop (checkpoints.py)
 
-The folder is written beside its place under another name and then renamed: it is there whole, or not at all.
+It is there whole, or not at all (folders.py).
 """
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import tempfile
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -23,9 +22,10 @@ from torch import nn
 
 from wenmai import __version__
 from wenmai.errors import Mistake
+from wenmai.training import folders
 from wenmai.training.progress import Progress
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass
@@ -37,48 +37,40 @@ class SavedRun:
 
 
 def save(estimator, folder: Path, more: dict) -> Path:
-    from safetensors.numpy import save_file as save_arrays
-    from safetensors.torch import save_file as save_tensors
-
     check_place(folder)
-    part = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
     about = {"format": FORMAT, "wenmai": __version__, "rung": estimator.rung, "options": estimator.options,
              "task": estimator.task_.to_json(), **more}  # fmt: skip
-    write_json(part / "run.json", about)
-    write_json(part / "inputs.json", estimator.inputs_.to_json())
-    lines = (json.dumps(asdict(progress), ensure_ascii=False) + "\n" for progress in estimator.progress_)
-    write_text(part / "progress.jsonl", "".join(lines))
-    if isinstance(estimator.model_, nn.Module):
-        save_tensors({k: v.contiguous() for k, v in estimator.model_.state_dict().items()}, part / "weights.safetensors")
-    else:
-        arrays = {name: np.ascontiguousarray(array) for name, array in estimator.model_.state().items()}
-        save_arrays(arrays, part / "weights.safetensors")
-    for file in part.iterdir():
-        with open(file, "rb") as written:
-            os.fsync(written.fileno())
-    part.chmod(0o755)
-    replace(part, folder)
+
+    def fill(part: Path) -> None:
+        write_json(part / "run.json", about)
+        write_json(part / "inputs.json", estimator.inputs_.to_json())
+        lines = (json.dumps(progress.to_json(), ensure_ascii=False) + "\n" for progress in estimator.progress_)
+        write_text(part / "progress.jsonl", "".join(lines))
+        model = estimator.model_
+        tensors = {name: value.numpy(force=True) for name, value in model.state_dict().items()} if is_network(model) else None
+        write_arrays(part / "weights.safetensors", model.state() if tensors is None else tensors)
+
+    folders.write(folder, fill)
     return folder
+
+
+def is_network(model) -> bool:
+    return isinstance(model, nn.Module)
+
+
+def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
+    from safetensors.numpy import save_file
+
+    save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path)
 
 
 def check_place(folder: Path) -> None:
     """A run can be written there: asked before training too, lest its work be lost."""
     if folder.exists() and not folder.is_dir():
         raise Mistake(f"{folder} is a file, where a run folder is to be written; choose another --out.")
-    if folder.exists() and any(folder.iterdir()) and not (folder / "run.json").exists():
+    if folder.exists() and any(folder.iterdir()) and not any((folder / name).exists() for name in ("run.json", "training")):
         raise Mistake(f"{folder} holds something that is not a run; choose another --out.")
     folder.parent.mkdir(parents=True, exist_ok=True)
-
-
-def replace(part: Path, folder: Path) -> None:
-    """Put `part` in the place of `folder`; an older run there is moved away first and removed last."""
-    old = None
-    if folder.exists():
-        old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.old."))
-        folder.rename(old / "run")
-    part.rename(folder)
-    if old:
-        shutil.rmtree(old)
 
 
 def write_json(path: Path, value) -> None:
@@ -97,12 +89,16 @@ def plain(value):
 
 
 def read(folder: Path) -> SavedRun:
+    folders.recover(folder)
+    if not (folder / "run.json").is_file() and (folder / "training").is_dir():
+        raise Mistake(f"{folder} holds a training that was not finished; go on with wenmai train --resume {folder}.")
     if not (folder / "run.json").is_file():
         raise Mistake(f"{folder} is not a run folder (it has no run.json); wenmai train makes one.")
     with understood(folder / "run.json") as path:
         about = json.loads(path.read_text(encoding="utf-8"))
         if about.get("format") != FORMAT:
             raise Mistake(f"{path}: format {about.get('format')!r}, expected {FORMAT}; use the wenmai that made it.")
+    folders.check(folder)
     with understood(folder / "inputs.json") as path:
         inputs = json.loads(path.read_text(encoding="utf-8"))
     with understood(folder / "progress.jsonl") as path:

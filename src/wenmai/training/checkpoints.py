@@ -1,0 +1,110 @@
+"""Checkpoints: what it takes to go on with a training that was stopped, by whatever stopped it.
+
+    RUN/training/start/       arguments.json (the command), inputs.json (what was learned of the inputs)
+    RUN/training/000000123/   state.json and arrays.safetensors after 123 updates; the last two are kept
+
+Each is a folder that is there whole or not at all. They are written when the plan stands, then when so much time has passed
+that writing them costs under a fiftieth of it, and when training is asked to stop.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from wenmai.errors import Mistake
+from wenmai.training import folders
+from wenmai.training.progress import Progress, Snapshot
+from wenmai.training.run_folder import understood, write_arrays, write_json
+
+KEPT = 2
+OFTEN = 20.0  # seconds between two, at the least
+SHARE = 75  # times as long as writing one took
+
+
+class Checkpoints:
+    def __init__(self, run: Path):
+        self.folder, self.cost, self.last = run / "training", 0.0, None
+
+    def begin(self, arguments: dict) -> None:
+        """A new training: what an older one left is removed."""
+        self.arguments = arguments
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def keep(self, estimator, progress: Progress, asked: bool) -> None:
+        """To be called for every Progress; writes one when it is time."""
+        if progress.snapshot is None:
+            return
+        if not (self.folder / "start").exists():
+            folders.write(self.folder / "start", lambda part: self._start(part, estimator))
+        now = time.monotonic()
+        due = self.last is None or now - self.last > max(OFTEN, SHARE * self.cost)
+        if not (due or asked):
+            return
+        snapshot = progress.snapshot()
+        number = 1 + max((int(path.name) for path in self.all()), default=0)
+        folders.write(self.folder / f"{number:09d}", lambda part: self._fill(part, snapshot))
+        for old in self.all()[:-KEPT]:
+            shutil.rmtree(old, ignore_errors=True)
+        self.last, self.cost = time.monotonic(), time.monotonic() - now
+
+    def _start(self, part: Path, estimator) -> None:
+        write_json(part / "arguments.json", self.arguments)
+        write_json(part / "inputs.json", estimator.inputs_.to_json())
+
+    def _fill(self, part: Path, snapshot: Snapshot) -> None:
+        write_json(part / "state.json", snapshot.facts)
+        write_arrays(part / "arrays.safetensors", snapshot.arrays)
+
+    def all(self) -> list[Path]:
+        return sorted(path for path in self.folder.glob("[0-9]*") if path.is_dir()) if self.folder.is_dir() else []
+
+    def resume(self) -> tuple[dict, Snapshot, list[str]]:
+        """The arguments of the training, the last whole checkpoint, and a sentence on every damaged one that was passed over."""
+        from safetensors import SafetensorError
+        from safetensors.numpy import load_file
+
+        if not (self.folder / "start").is_dir():
+            raise Mistake(f"{self.folder.parent} holds no training that was stopped; start one with wenmai train RUNG DATA.")
+        folders.check(self.folder / "start")
+        with understood(self.folder / "start" / "arguments.json") as path:
+            self.arguments = json.loads(path.read_text(encoding="utf-8"))
+        with understood(self.folder / "start" / "inputs.json") as path:
+            inputs = json.loads(path.read_text(encoding="utf-8"))
+        notes = []
+        for folder in reversed(self.all()):
+            try:
+                folders.check(folder)
+                facts = json.loads((folder / "state.json").read_text(encoding="utf-8"))
+                return self.arguments, Snapshot(load_file(folder / "arrays.safetensors"), facts, inputs), notes
+            except (folders.Damaged, OSError, ValueError, SafetensorError) as damage:
+                notes.append(f"{damage} The checkpoint before it is used.")
+        return self.arguments, Snapshot({}, {}, inputs), notes
+
+
+@contextmanager
+def interrupts() -> Iterator[list]:
+    """Inside, Ctrl-C and SIGTERM fill the list instead of stopping; a second time they stop at once."""
+    asked: list[int] = []
+
+    def ask(number, frame) -> None:
+        if asked:
+            os._exit(130)
+        asked.append(number)
+
+    names = [getattr(signal, name) for name in ("SIGINT", "SIGTERM") if hasattr(signal, name)]
+    try:
+        before = {name: signal.signal(name, ask) for name in names}
+    except ValueError:  # not the main thread, where signals do not arrive
+        before = {}
+    try:
+        yield asked
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)
