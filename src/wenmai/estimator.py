@@ -221,11 +221,12 @@ class Estimator:
     def classes_(self) -> np.ndarray:
         return self.task_.classes
 
-    def outputs(self, examples: Examples, tokens: int = 16_384) -> np.ndarray:
+    def outputs(self, examples: Examples) -> np.ndarray:
         """The model's outputs (N, C), row for row, in batches of like length; where there is one a step, Sequences of (T, C)."""
         if hasattr(self.model_, "learn"):
             return self.model_.outputs(examples.inputs)
         longest, per_step = self.inputs_.longest, self.model_.per_step
+        tokens = 4096 if self.device_ == "cpu" else 16_384  # on a CPU, what stays in its cache
         read = Examples(examples.inputs.windows(longest) if per_step else examples.inputs)
         found = None
         with torch.inference_mode():
