@@ -51,7 +51,7 @@ def train(
     """Trains the network in place and leaves the best state in it: the one that `judge` scored highest.
 
     The length of training is `steps`, or as many as fit into `minutes` (at most 60 epochs), or `epochs` (15). The
-    held-out part is scored `evaluations` times, evenly; after `patience` scores without a new best, training stops.
+    held-out part is scored `evaluations` times, evenly, or as often as a quarter of the minutes allows; after `patience` scores without a new best, training stops.
     """
     began = time.perf_counter()
     network.to(device)
@@ -72,7 +72,7 @@ def train(
     if steps is None and minutes:
         descent = Optimizer(network, optimizer, learning_rate, weight_decay, clip)
         with own, undone(network):
-            fit = affordable(minutes, update, batches_of(train, tokens, seed, longest), judge, evaluations)
+            fit, evaluations = affordable(minutes, update, batches_of(train, tokens, seed, longest), judge, evaluations)
         steps = max(1, min(fit, per_epoch * (epochs or 60)))
     steps = steps or per_epoch * (epochs or 15)
     own = OwnRandom(seed, device)
@@ -100,7 +100,7 @@ def train(
         return Snapshot({name: value.detach().cpu().numpy().copy() for name, value in arrays.items()}, facts)
 
     if not done:
-        plan, seconds = {"steps": steps}, time.perf_counter() - began
+        plan, seconds = {"steps": steps, "evaluations": evaluations}, time.perf_counter() - began
         nothing = Snapshot({}, {})
         yield Progress(0, steps, 0.0, float("nan"), 0.0, seconds, note="planned", plan=plan, snapshot=lambda: nothing)
     told = time.perf_counter()
@@ -177,8 +177,9 @@ def bf16_pays(network: Network, device: str) -> bool:
     return can and not isinstance(network.body, Recurrent)
 
 
-def affordable(minutes: float, update, batches, judge, evaluations: int) -> int:
-    """How many steps fit: measured on real batches, of which the first two fill caches, for a twentieth of the time."""
+def affordable(minutes: float, update, batches, judge, evaluations: int) -> tuple[int, int]:
+    """How many steps and evaluations fit: measured on real batches, of which the first two fill caches, for a twentieth of
+    the time. Where scoring is slow, it takes a quarter of the time at the most."""
     began = time.perf_counter()
     update(next(batches)[1], 0.0), update(next(batches)[1], 0.0)
     start, count = time.perf_counter(), 0
@@ -190,7 +191,9 @@ def affordable(minutes: float, update, batches, judge, evaluations: int) -> int:
     if judge:
         judge()
     scoring = time.perf_counter() - start
-    return int((minutes * 60 - (time.perf_counter() - began) - evaluations * scoring) / each)
+    left = minutes * 60 - (time.perf_counter() - began)
+    evaluations = max(1, min(evaluations, int(left / 4 / scoring))) if judge else evaluations
+    return int((left - evaluations * scoring) / each), evaluations
 
 
 @contextmanager
