@@ -337,7 +337,7 @@ def bootstrap(zh):
         low, high = worse_by(right[order[0]], right[rung])
         words = f"{order[0]} − {rung}\n[{low:+.3f}, {high:+.3f}]"
         difference = drawn(*right[order[0]]) - drawn(*right[rung])
-        axes.hist(difference, np.arange(-0.02, 0.05, 0.002), color=colour, alpha=0.55, label=words)
+        axes.hist(difference, np.arange(-0.02, 0.062, 0.002), color=colour, alpha=0.55, label=words)
     axes.axvline(0, color="black", lw=1)
     axes.set_yticks([])
     axes.set_title("同一批测试行上的差" if zh else "difference on the same rows")
