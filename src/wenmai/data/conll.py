@@ -49,12 +49,9 @@ class Layout:
 
 def sentences(file: TextFile, columns: dict[str, str] | None) -> Format:
     layout = layout_of(file)
-    if layout.width < 2:
-        raise Mistake(
-            f"{file.source}: found one column, expected a token and its tag on every line, with a tab or spaces between "
-            "them; correct the file, or give it another ending (.txt)."
-        )
-    if layout.universal:
+    if layout.width < 2:  # tokens that wait for their tags
+        names, usual = ["tokens"], {"tokens": 0}
+    elif layout.universal:
         names, usual = UNIVERSAL, {"tokens": 1, "tags": 3}
     else:
         names, usual = ["tokens", *map(str, range(1, layout.width - 1)), "tags"], {"tokens": 0, "tags": layout.width - 1}
@@ -75,7 +72,7 @@ def sentences(file: TextFile, columns: dict[str, str] | None) -> Format:
 
 def _said(file: TextFile, layout: Layout, picked: dict[str, int]) -> list[str]:
     said = "CoNLL-U: one word a line" if layout.universal else "CoNLL: one token a line"
-    said += f", {layout.width} columns"
+    said += f", {layout.width} columns" if layout.width > 1 else ", no tags"
     if {"tokens", "tags"} <= set(picked):
         at = [UNIVERSAL[position] if layout.universal else f"column {position}" for position in picked.values()]
         places = dict(zip(picked, at))

@@ -196,7 +196,8 @@ def says_no_task(table: Table, tasks: dict[str, type]) -> str:
             return (f"{table.source} has the columns {found}: data for the task {task}, which no rung here does yet; for one "
                     f"that is done ({', '.join(tasks)}), name its columns, as in --columns text=NAME,label=NAME.")  # fmt: skip
     return (f"{table.source} has the columns {found}, which say no task; to classify, name a text and a label: "
-            f"--columns text={table.names[0]},label={table.names[-1]}; to regress, the numbers and a target.")  # fmt: skip
+            f"--columns text={table.names[0]},label={table.names[-1]}; to regress, "
+            "the numbers and a target; to tag, tokens and tags.")  # fmt: skip
 
 
 def part_of(table: Table, kind) -> Part:

@@ -51,7 +51,8 @@ def train(
     """Trains the network in place and leaves the best state in it: the one that `judge` scored highest.
 
     The length of training is `steps`, or as many as fit into `minutes` (at most 60 epochs), or `epochs` (15). The
-    held-out part is scored `evaluations` times, evenly, or as often as a quarter of the minutes allows; after `patience` scores without a new best, training stops.
+    held-out part is scored `evaluations` times, evenly, or as often as a quarter of the minutes allows; after `patience`
+    scores without a new best, training stops.
     """
     began = time.perf_counter()
     network.to(device)
