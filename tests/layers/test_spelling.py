@@ -6,8 +6,8 @@ import torch
 
 from wenmai.data.batches import LETTERS, make_batch
 from wenmai.data.examples import Examples
-from wenmai.data.inputs import Tokens
 from wenmai.data.tokenizers import UNK
+from wenmai.data.tokens import Tokens
 from wenmai.layers.spelling import Spelling
 
 each_kind = pytest.mark.parametrize("kind", ["cnn", "lstm"])

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wenmai.data.inputs import Tokens
 from wenmai.data.sequences import Sequences
 from wenmai.data.templates import Templates
+from wenmai.data.tokens import Tokens
 from wenmai.estimator import Tagger
 from wenmai.layers.crf import NEVER, best_paths
 from wenmai.models.perceptron import perceptron

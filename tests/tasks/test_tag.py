@@ -11,9 +11,9 @@ from sklearn.metrics import accuracy_score, confusion_matrix, f1_score
 
 import wenmai
 from wenmai.data import schemes
-from wenmai.data.inputs import Tokens
 from wenmai.data.readers import Chunk
 from wenmai.data.sequences import Sequences, offsets_of
+from wenmai.data.tokens import Tokens
 from wenmai.errors import Mistake
 from wenmai.estimator import Tagger
 from wenmai.tasks.tag import Tag

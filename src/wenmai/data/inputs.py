@@ -6,16 +6,14 @@ Examples holds, tells the rung's builder what it will read (its attributes), and
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from itertools import chain
 from typing import Literal
 
 import numpy as np
 
 from wenmai.data import stored, tokenizers, vectors
-from wenmai.data.sequences import Sequences, join_pairs, offsets_of
+from wenmai.data.sequences import Sequences, join_pairs
 from wenmai.data.stored import StoredSequences, StoredTexts
+from wenmai.data.tokens import Tokens
 from wenmai.errors import Mistake
 
 Spelling = Literal["auto", "none", "cnn", "lstm"]
@@ -44,20 +42,11 @@ def from_json(saved: dict):
     return kinds[saved["kind"]].from_json(saved)
 
 
-def vectors_for(tokens: list[str], words: list[str], table: np.ndarray | None) -> np.ndarray | None:
-    """(V, E): the vector of every token, or a row of NaN."""
-    if table is None:
-        return None
-    number = {word: row for row, word in enumerate(words)}
-    rows = np.array([number.get(token, -1) for token in tokens])
-    return np.where(rows[:, None] >= 0, table[rows], np.nan).astype(np.float32)
-
-
 def learned_before(saved: dict):
     """As `from_json`, with what only training needs: the pretrained vectors."""
     inputs = from_json(saved)
     if getattr(inputs, "vectors", None) is not None:
-        inputs.vectors = vectors_for(inputs.tokenizer.tokens, *vectors.read(inputs.embedding))
+        inputs.vectors = vectors.for_tokens(inputs.tokenizer.tokens, *vectors.read(inputs.embedding))
     return inputs
 
 
@@ -79,7 +68,7 @@ class Texts:
         if table is not None:
             tokenizing.setdefault("tokenizer", "words")  # vectors are of words
         tokenizer = tokenizers.learn(texts, words, **tokenizing)
-        return cls(tokenizer, pairs, unit_of(tokenizer), longest, embedding, vectors_for(tokenizer.tokens, words, table))
+        return cls(tokenizer, pairs, unit_of(tokenizer), longest, embedding, vectors.for_tokens(tokenizer.tokens, words, table))
 
     def encode(self, values) -> Sequences:
         if not self.pairs:
@@ -111,133 +100,6 @@ class Texts:
         tokenizer, width = tokenizers.from_json(saved["tokenizer"]), saved["vectors_width"]
         table = None if width is None else np.zeros((len(tokenizer.tokens), width), np.float32)  # the weights hold them
         return cls(tokenizer, saved["pairs"], saved["unit"], saved["longest"], saved["embedding"], table)
-
-
-class Tokens:
-    """Rows of tokens that somebody cut already, and their letters beside them; a raw text is cut as they seem to be."""
-
-    kind, pairs = "tokens", False
-
-    def __init__(self, tokenizer: tokenizers.Words, alphabet: tokenizers.Characters, spelling: str, longest: int, embedding: str,
-                 table: np.ndarray | None, rare: np.ndarray | None = None):  # fmt: skip
-        self.tokenizer, self.alphabet, self.spelling = tokenizer, alphabet, spelling
-        self.longest, self.embedding, self.vectors, self.rare = longest, embedding, table, rare
-        self.vocabulary = len(tokenizer.tokens)
-        words = tokenizer.tokens[len(tokenizers.SPECIAL) :][:2000]
-        self.single = sum(map(len, words)) < 1.1 * len(words)  # characters, as Chinese is tagged
-        self.unit = "words" if not self.single else "chinese"
-
-    @classmethod
-    def learn(cls, values, embedding, longest, spelling, tokenizer="auto", vocabulary=30_000, min_count=1,
-              lowercase=None) -> Tokens:  # fmt: skip
-        if tokenizer != "auto":
-            raise Mistake(f"tokenizer={tokenizer}: these rows are cut into tokens already; leave it out.")
-        counts = Counter(chain.from_iterable(checked_tokens(values)))
-        words, table = vectors.read(embedding) if embedding not in ("random", "one-hot") else ([], None)
-        if spelling == "auto":
-            spelling = "cnn" if sum(map(len, counts)) > 1.1 * len(counts) else "none"
-        # Who reads the letters sees capitals there; without them a word keeps its own.
-        lowercase = (table is not None or spelling != "none") if lowercase is None else lowercase
-        alphabet = tokenizers.Characters.learn(list(counts), 30_000, 1, False)
-        if lowercase:
-            counts, whole = Counter(), counts
-            for token, count in whole.items():
-                counts[token.lower()] += count
-        known = tokenizers.SPECIAL + tokenizers.most_common(counts, vocabulary, min_count)
-        seen = set(known)
-        known += [word for word in words if word not in seen]
-        table = vectors_for(known, words, table)
-        rare = np.array([counts.get(token, 0) == 1 for token in known])
-        rare &= True if table is None else np.isnan(table[:, 0])
-        return cls(tokenizers.Words(known, "given", lowercase), alphabet, spelling, longest, embedding, table, rare)
-
-    def encode(self, values) -> Sequences:
-        rows = checked_tokens([self.cut(row)[0] if isinstance(row, str) else row for row in values], ", or a text")
-        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-        number: dict[str, int] = {}  # of every distinct token, from 1 on
-        form = np.fromiter((number.setdefault(token, len(number) + 1) for row in rows for token in row), np.int32,
-                           int(lengths.sum()))  # fmt: skip
-        known, fold = self.tokenizer.numbers, str.lower if self.tokenizer.lowercase else str
-        found = np.array([tokenizers.PAD, *(known.get(fold(token), tokenizers.UNK) for token in number)], np.int32)
-        spelled = self.alphabet.encode(["", *number])
-        return Sequences(found[form], offsets_of(lengths), {"form": form}, spelled)
-
-    def cut(self, text: str) -> tuple[list[str], list[int]]:
-        """The tokens of a raw text and where each begins: characters, or words with the marks around them cut off. What
-        training knew as one token stays one."""
-        if self.single:
-            starts = [at for at, letter in enumerate(text) if not letter.isspace()]
-            return [text[at] for at in starts], starts
-        tokens, starts = [], []
-        for piece in re.finditer(r"\S+", text):
-            for token, at in pieces(piece[0], self.known):
-                tokens.append(token)
-                starts.append(piece.start() + at)
-        return tokens, starts
-
-    def known(self, token: str) -> bool:
-        return (token.lower() if self.tokenizer.lowercase else token) in self.tokenizer.numbers
-
-    def notes(self, values) -> list[str]:
-        notes = [f"tokens are {'characters' if self.single else 'words'} as given: {self.vocabulary:,} known"]
-        if self.vectors is not None:
-            notes.append(f"{int((~np.isnan(self.vectors[:, 0])).sum()):,} tokens have vectors from {self.embedding}")
-        return notes
-
-    def to_json(self) -> dict:
-        width = None if self.vectors is None else int(self.vectors.shape[1])
-        return {"kind": "given", "spelling": self.spelling, "longest": self.longest, "embedding": self.embedding,
-                "vectors_width": width, "tokenizer": self.tokenizer.to_json(), "alphabet": self.alphabet.to_json(),
-                "rare": None if self.rare is None else np.flatnonzero(self.rare).tolist()}  # fmt: skip
-
-    @classmethod
-    def from_json(cls, saved) -> Tokens:
-        tokenizer, width = tokenizers.Words.from_json(saved["tokenizer"]), saved["vectors_width"]
-        table = None if width is None else np.zeros((len(tokenizer.tokens), width), np.float32)  # the weights hold them
-        alphabet, rare = tokenizers.Characters.from_json(saved["alphabet"]), None
-        if saved["rare"] is not None:
-            rare = np.zeros(len(tokenizer.tokens), bool)
-            rare[saved["rare"]] = True
-        return cls(tokenizer, alphabet, saved["spelling"], saved["longest"], saved["embedding"], table, rare)
-
-
-def pieces(chunk: str, known) -> list[tuple[str, int]]:
-    """One stretch without spaces, cut: marks at its ends, and 's, n't and their like, are tokens of their own, unless
-    training knew them together with the word."""
-    if len(chunk) > 200:  # no word
-        return [(match[0], match.start()) for match in tokenizers.WORD.finditer(chunk)]
-    start, end, before, after = 0, len(chunk), [], []
-    while start < end:
-        word = chunk[start:end]
-        if known(word):
-            return [*before, (word, start), *after[::-1]]
-        if re.fullmatch(r"\w+|(\w\.)+", word):
-            break
-        clitic = re.fullmatch(r"(.+?)(n['’]t|['’](?:s|re|ve|ll|d|m))", word, re.IGNORECASE)
-        if not word[0].isalnum():
-            before.append((word[0], start))
-            start += 1
-        elif clitic or not word[-1].isalnum():
-            cut = start + clitic.start(2) if clitic else end - 1
-            after.append((chunk[cut:end], cut))
-            end = cut
-        else:
-            break
-    return [*before, *((token, start + at) for token, at in split_unspaced(chunk[start:end])), *after[::-1]]
-
-
-def split_unspaced(chunk: str) -> list[tuple[str, int]]:
-    """Chinese and its neighbours stand without spaces: each character is a token."""
-    if not tokenizers.CHINESE.search(chunk):
-        return [(chunk, 0)] if chunk else []
-    return [(match[0], match.start()) for match in tokenizers.WORD.finditer(chunk)]
-
-
-def checked_tokens(values, or_else: str = "") -> list[list[str]]:
-    for row, tokens in enumerate(values):
-        if not isinstance(tokens, (list, tuple)) or not all(isinstance(token, str) for token in tokens):
-            raise Mistake(f"input {row}: expected a list of tokens{or_else}, found {str(tokens)[:40]!r}.")
-    return values
 
 
 def unit_of(tokenizer) -> str:

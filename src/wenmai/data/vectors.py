@@ -60,3 +60,12 @@ def words_beside(path: Path) -> list[str]:
             words = words.to_pylist()
             return words if order is None else [w for _, w in sorted(zip(order.to_pylist(), words))]
     raise Mistake(f"{path} has no list of words beside it; expected a .txt with a word a line, or a .parquet.")
+
+
+def for_tokens(tokens: list[str], words: list[str], table: np.ndarray | None) -> np.ndarray | None:
+    """(V, E): the vector of every token, or a row of NaN."""
+    if table is None:
+        return None
+    number = {word: row for row, word in enumerate(words)}
+    rows = np.array([number.get(token, -1) for token in tokens])
+    return np.where(rows[:, None] >= 0, table[rows], np.nan).astype(np.float32)
