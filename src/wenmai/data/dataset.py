@@ -115,7 +115,8 @@ def open_dataset(
     known = accepted(kind)
     kind = kind(**{name: fitting(known[name], value) for name, value in (settings or {}).items() if name in known})
     whole = part_of(table, kind)
-    notes, shares = [f"{source}: {note}" for note in table.notes], []
+    said = kind.look(whole.targets, whole.where)
+    notes, shares = [f"{source}: {note}" for note in table.notes] + said, []
     given: dict[str, Part | None] = {"valid": None, "test": None}
     for name, value in (("valid", valid), ("test", test)):
         share = as_share(value)

@@ -77,6 +77,6 @@ def carry_out(arguments: dict, opened: Dataset, folder: Path, kept: Checkpoints,
     parts = {"valid": opened.valid, "test": opened.test}
     scores = {name: estimator.evaluate(*part.pair, part.where) for name, part in parts.items() if part}
     estimator.save(folder, data=arguments["source"], fingerprint=opened.fingerprint(), scores=scores, seconds=seconds)
-    for note in opened.notes + estimator.notes_:
+    for note in dict.fromkeys(opened.notes + estimator.notes_):
         say(note)
     return {"run": str(folder), "task": opened.task.name, "rung": rung, "scores": scores, "seconds": round(seconds, 2)}

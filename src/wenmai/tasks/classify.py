@@ -40,6 +40,10 @@ class Classify:
             raise Mistake(f"{source}, line {chunk.lines[row]}: the label is empty; give every row a label or drop the row.")
         return labels
 
+    def look(self, targets, where) -> list[str]:
+        """What all rows together say, before any are held out: here, nothing."""
+        return []
+
     def arranged(self, inputs, targets=None):
         """Inputs and targets as the rows that are learned from: here, as they are."""
         return inputs, targets

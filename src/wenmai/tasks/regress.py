@@ -63,6 +63,9 @@ class Regress:
                           "expected one for every step, or one number for the row.")  # fmt: skip
         return rows
 
+    def look(self, targets, where) -> list[str]:
+        return []
+
     def arranged(self, inputs, targets=None):
         """Windows of a series; or, where there is a target a step, the inputs as sequences too."""
         if self.horizon:

@@ -60,6 +60,14 @@ class Tag:
             rows.append(list(tags))
         return rows
 
+    def look(self, targets, where=lambda row: f"row {row + 1}") -> list[str]:
+        """The scheme, where it is not given: all rows have to keep to it, also those that are held out."""
+        if self.scheme != "auto":
+            return []
+        self.scheme, note = schemes.detect(targets, where)
+        told = f"tags mark spans in {self.scheme.upper()}" if self.scheme != "plain" else "tags mark no spans"
+        return [told, note] if note else [told]
+
     def arranged(self, inputs, targets=None):
         """Frames may come as one array (N, T, F); tags must be as many as tokens."""
         if isinstance(inputs, np.ndarray):
@@ -74,11 +82,7 @@ class Tag:
         return inputs, targets
 
     def learn(self, targets, where=lambda row: f"row {row + 1}") -> list[str]:
-        notes = []
-        if self.scheme == "auto":
-            self.scheme, note = schemes.detect(targets, where)
-            notes += [f"tags mark spans in {self.scheme.upper()}" if self.scheme != "plain" else "tags mark no spans"]
-            notes += [note] if note else []
+        notes = self.look(targets, where)
         tags = sorted({tag for row in targets for tag in row})
         if self.scheme == "plain":
             self.classes, self.metric = np.array(tags), "token_accuracy"
