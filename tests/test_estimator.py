@@ -17,6 +17,7 @@ import wenmai
 from wenmai.catalog import RUNGS, rungs_for
 from wenmai.errors import Mistake
 from wenmai.estimator import Classifier, Regressor, Tagger
+from wenmai.evaluation.compare import worst
 
 ROOT = Path(__file__).parents[1]
 TEXTS = [f"{word} thing number {n}" for n in range(10) for word in ("a good", "the bad", "some odd")]
@@ -187,8 +188,12 @@ def test_scores_are_those_of_scikit_learn():
     decided = outputs.argmax(1)
     confusion = estimator.task_.confusion(decided, estimator.task_.encode(labels))
     assert confusion["counts"] == confusion_matrix(labels, answers).tolist() and confusion["classes"] == ["bad", "good", "odd"]
-    worst = estimator.task_.worst(outputs, decided, estimator.task_.encode(labels), texts, most=5)
-    assert len(worst) == 5 and all(found["answer"] != found["expected"] for found in worst)
+    examples = estimator._examples(texts, labels)
+    missed = estimator.task_.missed(outputs, decided, examples.targets)
+    np.testing.assert_array_equal(missed > 0, decided != examples.targets)
+    found = worst(estimator, examples, missed, texts, most=5)
+    assert len(found) == 5 and all(row["answer"] != row["expected"] for row in found)
+    assert found[0]["probability"] >= found[-1]["probability"]
 
 
 # Whatever users hold their data in

@@ -88,6 +88,7 @@ def train(
     settings: Set = [],  # noqa: B006 (typer reads the default, nobody changes it)
     seed: Seed = 0,
     device: Device = "auto",
+    deterministic: Annotated[bool, typer.Option("--deterministic", help="On a GPU too, the same seed gives the same.")] = False,
     out: Annotated[Path | None, typer.Option(help="The run folder; runs/DATA-RUNG without it.")] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the training of this run folder, which was stopped.")] = None,
     as_json: AsJson = False,
@@ -106,8 +107,10 @@ def train(
         else:
             arguments = {"rung": rung, "source": source, "valid": valid or None, "test": test or None, "task": task or None,
                          "columns": columns_from(columns), "unseen": unseen, "minutes": minutes, "seed": seed, "device": device,
-                         "settings": settings_from(settings)}  # fmt: skip
+                         "settings": settings_from(settings) | ({"deterministic": True} if deterministic else {})}  # fmt: skip
             result = runs.begin(arguments, out, draw, say)
+    if not result:  # another process of torchrun's speaks
+        return
     say_scores(result["scores"])
     say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai predict {result['run']} …")
     finish(result, as_json, quiet=True)

@@ -18,26 +18,30 @@ from wenmai.data import inputs as kinds_of_input
 from wenmai.data import tokenizers
 from wenmai.data.batches import by_length, lengths_of, make_batch
 from wenmai.data.examples import Examples
-from wenmai.data.sequences import Sequences
+from wenmai.data.sequences import Sequences, joined, runs
 from wenmai.data.splits import split, split_by_position
 from wenmai.data.stored import StoredTexts
 from wenmai.errors import Mistake
 from wenmai.options import accepted, sort_out
-from wenmai.training import loop, run_folder
-from wenmai.training.progress import Progress, Snapshot
+from wenmai.training import distributed, loop, memory, run_folder
+from wenmai.training.progress import Diverged, Progress, Snapshot
 
 
 def fitting(
-    *, seed: int = 0, device: str = "auto", minutes: float | None = None, validation: float = 0.1, search: bool = False
-) -> dict:
+    *, seed: int = 0, device: str = "auto", minutes: float | None = None, validation: float = 0.1, search: bool = False,
+    deterministic: bool = False,
+) -> dict:  # fmt: skip
     """The options of `fit` itself. `minutes` is the budget, where it is not counted in epochs; `validation` the share of
     the rows held out where no valid part is given; `search` tries a third of the learning rate, the rate and its triple
-    on short runs, and trains with the best."""
-    return {"seed": seed, "device": device, "minutes": minutes, "validation": validation, "search": search}
+    on short runs, and trains with the best; `deterministic` makes a GPU give the same weights for the same seed, as a CPU
+    does anyway."""
+    return {"seed": seed, "device": device, "minutes": minutes, "validation": validation, "search": search,
+            "deterministic": deterministic}  # fmt: skip
 
 
 SEARCH_SHARE = 0.15  # of the training budget
 LAST = 3  # the stage after the three of the search: training itself
+TABLE = 1 << 25  # bytes of outputs that are held at once
 WATCHED = 20_000  # held-out rows, at the most, that training is judged by: more would take longer than training itself
 
 
@@ -111,13 +115,18 @@ class Estimator:
             inputs, targets = pick(inputs, kept), pick(targets, kept)
         inputs, targets = self.task_.arranged(inputs, targets)
         self.notes_ = self.task_.learn(targets, lambda row: where(kept[row]))
+        team = distributed.team()
         if resume and resume.inputs:
             self.inputs_ = kinds_of_input.learned_before(resume.inputs)
-        else:
+        elif team.rank == 0:
             self.inputs_ = kinds_of_input.learn(inputs, self.task_.cut, **given["inputs"], **given["tokens"])
+        if team.size > 1:  # all of them read with the tokenizer of the first
+            learned = team.first(self.inputs_.to_json() if team.rank == 0 else None)
+            self.inputs_ = kinds_of_input.learned_before(learned)
         self.notes_ += self.inputs_.notes(inputs)
         train = Examples(self.inputs_.encode(inputs), self.task_.encode(targets))
-        if isinstance(train.targets, Sequences):
+        starts = train.inputs.offsets if isinstance(train.targets, Sequences) else None
+        if starts is not None:
             train = train.windows(self.inputs_.longest)
         judge = None
         if valid is not None and len(valid[0]):
@@ -125,6 +134,12 @@ class Estimator:
             watched = self._watched(*valid, budget["seed"])
             judge = self.judge_of(self._examples(*watched, lambda row: f"row {named[row] + 1}"))
         self.device_ = device_named(budget["device"])
+
+        def place(row: int) -> str:
+            """Of a row of `train`, which may be a window of one."""
+            whole = row if starts is None else int(np.searchsorted(starts, train.inputs.offsets[row], "right")) - 1
+            return where(kept[whole]) if whole < len(kept) else f"row {whole + 1}"
+
         facts = resume.facts if resume else {}
         self.progress_ = [Progress(**kept) for kept in facts.get("progress", [])]
         self.rates_tried_ = list(facts.get("rates", []))
@@ -132,16 +147,17 @@ class Estimator:
 
         def stage(number: int, options: dict, whole: int | None = None) -> Iterator[Progress]:
             """One schedule from the first weights to its end, or from where it was stopped."""
-            self._build(given["rung"], seed)
+            self._build(given["rung"], seed, self._optimizer(training))
             stopped = resume if facts.get("stage") == number else None
             plan = dict(stopped.facts["plan"]) if stopped else {}
             left = None if stopped else minutes
-            for progress in self._steps(train, judge, seed, left, stopped, options | plan):
+            for progress in self._steps(train, judge, budget, left, stopped, place, options | plan):
                 plan |= progress.plan
+                self.notes_ += [progress.warning] if progress.warning else []
                 yield replace(progress, snapshot=self._kept(progress, {"stage": number, "plan": plan, "whole": whole}))
 
         if budget["search"] and judge and "learning_rate" in accepted(self._owners()["training"]):
-            whole = facts.get("whole") or self._planned(train, judge, given["rung"], training, seed, minutes)
+            whole = facts.get("whole") or self._planned(train, judge, given["rung"], training, budget, place)
             training = yield from self._search(stage, training, whole, facts)
         else:
             whole = None
@@ -174,23 +190,35 @@ class Estimator:
         rows = np.sort(np.random.default_rng(seed).permutation(len(inputs))[:WATCHED])
         return pick(listed(inputs), rows), pick(listed(targets), rows)
 
-    def _build(self, options: dict, seed: int) -> None:
+    def _build(self, options: dict, seed: int, optimizer: str | None = None) -> None:
+        """The rung with its first weights; to be trained with `optimizer`, only if they will fit."""
+        rung = rung_named(self.rung, self.task_name)
+        if optimizer:
+            with torch.device("meta"):  # counted without being made
+                model = rung.build(self.inputs_, self.task_.head(), **options)
+            memory.check_weights(model.parameters_count(), optimizer, self.device_)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.model_ = rung_named(self.rung, self.task_name).build(self.inputs_, self.task_.head(), **options)
+            self.model_ = rung.build(self.inputs_, self.task_.head(), **options)
 
-    def _steps(self, train: Examples, judge, seed: int, minutes: float | None, resume, training: dict) -> Iterator[Progress]:
+    def _steps(self, train: Examples, judge, budget: dict, minutes: float | None, resume, place, training: dict):
         if hasattr(self.model_, "learn"):
-            return self.model_.learn(train, judge, seed, minutes, resume, **training)
-        return loop.train(self.model_, train, judge, self.task_.higher_is_better, self.inputs_.longest, self.device_, seed,
-                          minutes, resume, **training)  # fmt: skip
+            if distributed.team().size > 1:
+                raise Mistake(f"{self.rung} learns in one process; start it without torchrun.")
+            return self.model_.learn(train, judge, budget["seed"], minutes, resume, place, **training)
+        return loop.train(self.model_, train, judge, self.task_.higher_is_better, self.inputs_.longest, self.device_,
+                          budget["seed"], minutes, resume, budget["deterministic"], place, **training)  # fmt: skip
 
-    def _planned(self, train: Examples, judge, rung: dict, training: dict, seed: int, minutes: float | None) -> int | None:
+    def _optimizer(self, training: dict) -> str | None:
+        known = accepted(self._owners()["training"])
+        return training.get("optimizer", known["optimizer"].default) if "optimizer" in known else None
+
+    def _planned(self, train: Examples, judge, rung: dict, training: dict, budget: dict, place) -> int | None:
         """How many steps the whole takes, search included; a rung without the loop counts in epochs, which it plans itself."""
-        self._build(rung, seed)
+        self._build(rung, budget["seed"], self._optimizer(training))
         if hasattr(self.model_, "learn"):
             return None
-        return next(self._steps(train, judge, seed, minutes, None, training)).steps
+        return next(self._steps(train, judge, budget, budget["minutes"], None, place, training)).steps
 
     def _search(self, stage: Callable, training: dict, whole: int | None, facts: dict):
         """Three short runs, each a whole schedule of its own; returns the training options of the long one. `facts` are those
@@ -205,15 +233,20 @@ class Estimator:
             if number < facts.get("stage", 0):
                 continue  # it was tried before
             score = facts.get("score")
-            for progress in stage(number, short | {"learning_rate": rate}, whole):
-                score = progress.score
-                yield replace(progress, note=f"trying a learning rate of {rate:.2g}")
+            try:
+                for progress in stage(number, short | {"learning_rate": rate}, whole):
+                    score = progress.score
+                    yield replace(progress, note=f"trying a learning rate of {rate:.2g}")
+            except Diverged:  # a rate that is too high has been tried too
+                continue
             self.rates_tried_.append({"learning_rate": rate, "score": score})
+        if not self.rates_tried_:
+            return training | {"learning_rate": usual / 9}
         better = max if self.task_.higher_is_better else min
         return training | {"learning_rate": better(self.rates_tried_, key=lambda tried: tried["score"])["learning_rate"]}
 
     def judge_of(self, examples: Examples) -> Callable[[], float]:
-        return lambda: self.task_.scores(self._decided(examples)[1], examples.targets)[self.task_.metric]
+        return lambda: self.task_.scores(self.decided(examples), examples.targets)[self.task_.metric]
 
     # Answering.
 
@@ -228,29 +261,38 @@ class Estimator:
         longest, per_step = self.inputs_.longest, self.model_.per_step
         tokens = 4096 if self.device_ == "cpu" else 16_384  # on a CPU, what stays in its cache
         read = Examples(examples.inputs.windows(longest) if per_step else examples.inputs)
-        found = None
+        count = len(read.inputs.flat) if per_step else len(read)
+        found = np.empty((count, self.model_.head.width), np.float64 if self.task_name == "regress" else np.float32)
         with torch.inference_mode():
-            for rows in by_length(lengths_of(read, longest), tokens):
-                batch = make_batch(read, rows, longest).to(self.device_)
-                outputs = self.model_(batch)
-                outputs = (outputs[batch.mask] if per_step else outputs).cpu().numpy()
-                if found is None:
-                    count = len(read.inputs.flat) if per_step else len(read)
-                    found = np.empty((count, *outputs.shape[1:]), outputs.dtype)
+            for rows, outputs in in_pieces(by_length(lengths_of(read, longest), tokens), self._outputs_of(read), self.device_):
                 found[read.inputs.places(rows) if per_step else rows] = outputs
-        if found is None:
-            found = np.empty((0, self.model_.head.width), np.float32)
         return Sequences(found, examples.inputs.offsets) if per_step else found
 
-    def _decided(self, examples: Examples):
-        """(outputs, what the task makes of them)"""
-        outputs = self.outputs(examples)
-        return outputs, self.task_.decide(outputs, self.model_)
+    def _outputs_of(self, read: Examples) -> Callable[[np.ndarray], np.ndarray]:
+        def outputs(rows: np.ndarray) -> np.ndarray:
+            batch = make_batch(read, rows, self.inputs_.longest).to(self.device_)
+            found = self.model_(batch)
+            return (found[batch.mask] if self.model_.per_step else found).cpu().numpy()
+
+        return outputs
+
+    def streamed(self, examples: Examples) -> Iterator[tuple]:
+        """(rows, their outputs, what the task makes of them): some megabytes of outputs at a time, however many rows."""
+        size, wide = len(examples), 4 * self.task_.head().columns
+        lengths = examples.inputs.lengths if self.model_.per_step else np.ones(size, np.int64)
+        for start, stop in runs(lengths * wide, TABLE) if size else [(0, 0)]:
+            rows = np.arange(start, stop)
+            outputs = self.outputs(examples if stop - start == size else examples.take(rows))
+            yield rows, outputs, self.task_.decide(outputs, self.model_)
+
+    def decided(self, examples: Examples):
+        """What the task makes of the outputs, row for row."""
+        return joined([decided for *_, decided in self.streamed(examples)])
 
     def predict(self, inputs):
         """Labels (N,), rows of tags, or numbers."""
         self._fitted()
-        return self.task_.predictions(self._decided(self._examples(inputs))[1])
+        return self.task_.predictions(self.decided(self._examples(inputs)))
 
     def predict_proba(self, inputs):
         """(N, C), columns in the order of `classes_`; of tags, (T, C) for every row."""
@@ -263,7 +305,11 @@ class Estimator:
         """One dict an input, as `wenmai predict --json` prints it."""
         self._fitted()
         inputs = listed(inputs)
-        return self.task_.answers(inputs, self.inputs_, *self._decided(self._examples(inputs)), self.model_)
+        examples, read = self._examples(inputs), []
+        inputs = self.task_.arranged(inputs)[0]
+        for rows, outputs, decided in self.streamed(examples):
+            read += self.task_.answers(pick(inputs, rows), self.inputs_, outputs, decided, self.model_)
+        return read
 
     def evaluate(self, inputs, targets, where=lambda row: f"row {row + 1}") -> dict[str, float]:
         """Every metric of the task."""
@@ -271,7 +317,7 @@ class Estimator:
         inputs, targets = listed(inputs), listed(targets)
         check_lengths(inputs, targets)
         examples = self._examples(inputs, targets, where)
-        return self.task_.scores(self._decided(examples)[1], examples.targets)
+        return self.task_.scores(self.decided(examples), examples.targets)
 
     def score(self, inputs, targets) -> float:
         """The task's one number, as scikit-learn wants it."""
@@ -337,8 +383,10 @@ def load(run: str | Path, device: str = "auto") -> Estimator:
 
 
 def device_named(name: str) -> str:
+    if name in ("auto", "cuda") and torch.cuda.is_available():
+        return distributed.own_device() if distributed.team().size > 1 else "cuda"
     if name == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
+        return "cpu"
     if name.startswith("cuda") and not torch.cuda.is_available():
         raise Mistake(f"device={name}: torch finds no GPU here; use --device cpu, or leave it out.")
     try:
@@ -379,6 +427,25 @@ def pick(values, rows: np.ndarray):
     if isinstance(values, (Sequences, StoredTexts)):
         return values.take(rows)
     return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
+
+
+def in_pieces(batches: list[np.ndarray], outputs: Callable, device: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """(rows, their outputs) of all batches; one that does not fit into memory is halved until it does."""
+    waiting = batches[::-1]
+    while waiting:
+        rows, found = waiting.pop(), None
+        try:
+            found = outputs(rows)
+        except (RuntimeError, MemoryError) as error:
+            if not memory.exhausted(error):
+                raise
+            if len(rows) == 1:
+                raise Mistake(f"one row does not fit into the memory of {device}; use a machine with more.") from None
+        if found is None:
+            half = len(rows) // 2
+            waiting += [rows[half:], rows[:half]]
+        else:
+            yield rows, found
 
 
 def check_lengths(inputs, targets) -> None:

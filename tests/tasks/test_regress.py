@@ -63,9 +63,11 @@ def test_scores_of_targets_that_do_not_vary():
 def test_the_worst_rows_are_those_farthest_off():
     task = Regress()
     task.learn(np.arange(4.0))
-    worst = task.worst(None, np.array([[0.0], [5.0], [2.5], [3.0]]), task.encode(np.arange(4.0)), np.eye(4), most=2)
-    found = [(row["expected"], row["answer"], row["input"]) for row in worst]
-    assert found == [("1", "5", "0, 1, 0, 0"), ("2", "2.5", "0, 0, 1, 0")]
+    found, wanted = np.array([[0.0], [5.0], [2.5], [3.0]]), task.encode(np.arange(4.0))
+    assert task.missed(None, found, wanted).tolist() == [0.0, 16.0, 0.25, 0.0]
+    rows = task.mistakes(None, found[1:3], wanted[1:3], np.eye(4)[1:3])
+    told = [(row["expected"], row["answer"], row["input"]) for row in rows]
+    assert told == [("1", "5", "0, 1, 0, 0"), ("2", "2.5", "0, 0, 1, 0")]
     assert task.confusion(None, None) is None
 
 

@@ -144,7 +144,8 @@ def test_confusion_and_worst_in_words():
     decided = decided_as(task, [["B-PER", "E-PER", "O"], ["S-PER", "S-PER"], ["O"]])
     counts = task.confusion(decided, task.encode(gold))
     assert counts == {"classes": ["O", "LOC", "PER"], "counts": [[2, 0, 1], [0, 0, 1], [0, 0, 2]]}
-    (worst,) = task.worst(None, decided, task.encode(gold), [["Ada", "L", "."], ["in", "Rome"], ["."]])
+    assert task.missed(None, decided, task.encode(gold)).tolist() == [0, 2, 0]
+    worst = task.mistakes(None, decided, task.encode(gold), [["Ada", "L", "."], ["in", "Rome"], ["."]])[1]
     assert worst == {"input": "in Rome", "expected": "Rome: LOC", "answer": "in: PER; Rome: PER", "probability": None}
 
 

@@ -98,6 +98,14 @@ def runs(sizes: np.ndarray, most: int) -> Iterator[tuple[int, int]]:
         start = stop
 
 
+def joined(parts: list):
+    """Rows that came in parts, arrays or Sequences, as one."""
+    if len(parts) == 1 or not isinstance(parts[0], Sequences):
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    lengths = np.concatenate([part.lengths for part in parts])
+    return Sequences(np.concatenate([part.flat for part in parts]), offsets_of(lengths))
+
+
 def join_pairs(first: Sequences, second: Sequences, separator: int) -> Sequences:
     """`a [SEP] b` for every row, with segment 0 up to and including [SEP] and 1 after it."""
     a, b = first.lengths, second.lengths

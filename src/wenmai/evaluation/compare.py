@@ -18,6 +18,8 @@ import numpy as np
 import wenmai
 from wenmai.catalog import RUNGS, rungs_for
 from wenmai.data.dataset import Dataset, Part
+from wenmai.data.examples import Examples, taken
+from wenmai.data.sequences import joined
 from wenmai.errors import Mistake, unknown
 from wenmai.estimator import ESTIMATORS, Estimator, accepted, device_named, load
 from wenmai.evaluation.leaderboard import size as size_of
@@ -158,7 +160,11 @@ def measured(estimator: Estimator, data: Dataset, name: str) -> tuple[dict, tupl
     task, test = estimator.task_, data.test
     start = time.perf_counter()
     examples = estimator._examples(*test.pair, test.where)
-    targets, (outputs, decided) = examples.targets, estimator._decided(examples)
+    targets, answered, missed = examples.targets, [], []
+    for rows, outputs, decided in estimator.streamed(examples):
+        answered.append(decided)
+        missed.append(task.missed(outputs, decided, taken(targets, rows)))
+    decided, missed = joined(answered), np.concatenate(missed)
     rates = [len(test) / (time.perf_counter() - start)]
     while len(rates) < 3 and sum(len(test) / rate for rate in rates) < 2:
         start = time.perf_counter()
@@ -171,10 +177,20 @@ def measured(estimator: Estimator, data: Dataset, name: str) -> tuple[dict, tupl
         "interval": interval(*weighed), "parameters": estimator.model_.parameters_count(),
         "predictions_per_second": float(np.median(rates)), "latency_ms": latency(estimator, test),
         "confusion": task.confusion(decided, targets),
-        "worst": task.worst(outputs, decided, targets, task.arranged(*test.pair)[0]),
+        "worst": worst(estimator, examples, missed, task.arranged(*test.pair)[0]),
         "about": about.about, "about_zh": about.about_zh, "options": estimator.options,
     }  # fmt: skip
     return row, weighed
+
+
+def worst(estimator: Estimator, examples: Examples, missed: np.ndarray, inputs, most: int = 10) -> list[dict]:
+    """The rows that were missed by most."""
+    rows = np.argsort(-missed, kind="stable")[:most]
+    rows = rows[missed[rows] > 0]
+    few = examples.take(rows)
+    outputs = estimator.outputs(few)
+    decided = estimator.task_.decide(outputs, estimator.model_)
+    return estimator.task_.mistakes(outputs, decided, few.targets, [inputs[row] for row in rows])
 
 
 def interval(above: np.ndarray, below: np.ndarray) -> list[float]:

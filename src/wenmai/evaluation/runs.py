@@ -1,9 +1,14 @@
-"""One `wenmai train`, from its arguments to its run folder; kept on the way, so that it can be stopped and gone on with."""
+"""One `wenmai train`, from its arguments to its run folder; kept on the way, so that it can be stopped and gone on with.
+
+Under torchrun every process comes through here; the first of them speaks, and writes the folder.
+"""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
+from contextlib import contextmanager
 from pathlib import Path
 
 from wenmai.catalog import TASKS, rung_named
@@ -12,37 +17,59 @@ from wenmai.errors import Mistake, Stopped
 from wenmai.estimator import ESTIMATORS
 from wenmai.training import folders, run_folder
 from wenmai.training.checkpoints import Checkpoints, interrupts
-from wenmai.training.progress import Snapshot
+from wenmai.training.distributed import Team, companions, team
+from wenmai.training.progress import Diverged, Snapshot
 
 
 def begin(arguments: dict, out: Path | None, draw: Callable, say: Callable) -> dict:
-    opened = opened_for(arguments)
-    folder = out or Path("runs") / f"{opened.name.replace(':', '-')}-{arguments['rung']}"
-    run_folder.check_place(folder)
-    with folders.only_one(folder):
-        if (folder / "training").exists():
-            raise Mistake(f"{folder} holds a training that was not finished: go on with wenmai train --resume {folder}, or "
-                          "remove that folder, or choose another --out.")  # fmt: skip
-        kept = Checkpoints(folder)
-        kept.begin(absolute(arguments) | {"fingerprint": opened.fingerprint()})
-        return carry_out(arguments, opened, folder, kept, None, draw, say)
+    with companions():
+        opened, together = opened_for(arguments), team()
+        folder = out or Path("runs") / f"{opened.name.replace(':', '-')}-{arguments['rung']}"
+        # torchrun starts the same command again when a process was lost
+        if together.first((folder / "training" / "start").is_dir()) and int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)):
+            return go_on(folder, draw, say)
+        with written_by_first(folder, together):
+            kept = Checkpoints(folder, together)
+            if together.rank == 0:
+                run_folder.check_place(folder)
+                if (folder / "training").exists():
+                    raise Mistake(f"{folder} holds a training that was not finished: go on with wenmai train --resume {folder}, "
+                                  "or remove that folder, or choose another --out.")  # fmt: skip
+                kept.begin(absolute(arguments) | {"fingerprint": opened.fingerprint()})
+            return carry_out(arguments, opened, folder, kept, None, together, draw, say)
 
 
 def go_on(folder: Path, draw: Callable, say: Callable) -> dict:
-    folders.recover(folder)
-    if not folder.is_dir():
-        raise Mistake(f"{folder} is not there; --resume takes the run folder of a training that was stopped.")
+    with companions():
+        folders.recover(folder)
+        if not folder.is_dir():
+            raise Mistake(f"{folder} is not there; --resume takes the run folder of a training that was stopped.")
+        together = team()
+        with written_by_first(folder, together):
+            kept = Checkpoints(folder, together)
+            arguments, snapshot, notes = together.first(kept.resume() if together.rank == 0 else None)
+            kept.arguments = arguments
+            for note in notes if together.rank == 0 else ():
+                say(note)
+            opened = opened_for(arguments)
+            if opened.fingerprint() != arguments["fingerprint"]:
+                raise Mistake(f"{arguments['source']} is not the data that {folder} was trained on: its rows have changed; put "
+                              "the old data back, or start anew with wenmai train.")  # fmt: skip
+            if together.rank == 0:
+                say(f"going on after {snapshot.facts.get('step') or snapshot.facts.get('epochs') or 0} updates or passes")
+            return carry_out(arguments, opened, folder, kept, snapshot, together, draw, say)
+
+
+@contextmanager
+def written_by_first(folder: Path, together: Team):
+    """Alone or the first, this process owns the folder; the others wait until it does."""
+    if together.rank:
+        together.first(None)
+        yield
+        return
     with folders.only_one(folder):
-        kept = Checkpoints(folder)
-        arguments, snapshot, notes = kept.resume()
-        for note in notes:
-            say(note)
-        opened = opened_for(arguments)
-        if opened.fingerprint() != arguments["fingerprint"]:
-            raise Mistake(f"{arguments['source']} is not the data that {folder} was trained on: its rows have changed; put "
-                          "the old data back, or start anew with wenmai train.")  # fmt: skip
-        say(f"going on after {snapshot.facts.get('step') or snapshot.facts.get('epochs') or 0} updates or passes")
-        return carry_out(arguments, opened, folder, kept, snapshot, draw, say)
+        together.first(None)
+        yield
 
 
 def opened_for(arguments: dict) -> Dataset:
@@ -60,23 +87,37 @@ def absolute(arguments: dict) -> dict:
     return arguments | paths
 
 
-def carry_out(arguments: dict, opened: Dataset, folder: Path, kept: Checkpoints, snapshot: Snapshot | None, draw, say) -> dict:
+def carry_out(arguments: dict, opened: Dataset, folder: Path, kept: Checkpoints, snapshot: Snapshot | None, together: Team,
+              draw, say) -> dict:  # fmt: skip
     rung, options = arguments["rung"], ({} if opened.valid else {"validation": 0.0}) | arguments["settings"]
     options |= {"seed": arguments["seed"], "device": arguments["device"]}
     options |= {"minutes": arguments["minutes"]} if arguments["minutes"] else {}
-    estimator = ESTIMATORS[opened.task.name](rung, **options)
-    began = time.perf_counter()
+    estimator, speaks = ESTIMATORS[opened.task.name](rung, **options), together.rank == 0
+    began, told = time.perf_counter(), []
     with interrupts() as asked:
         held = opened.valid.pair if opened.valid else None
-        for progress in estimator.training(*opened.train.pair, held, opened.train.where, snapshot):
-            draw(rung, progress.note or "training", progress)
-            kept.keep(estimator, progress, bool(asked))
-            if asked and progress.snapshot:
-                raise Stopped(f"stopped after {progress.step:,} updates and kept; go on with: wenmai train --resume {folder}")
+        try:
+            for progress in estimator.training(*opened.train.pair, held, opened.train.where, snapshot):
+                stop = together.any(asked)
+                if speaks:
+                    draw(rung, progress.note or "training", progress)
+                if speaks and progress.warning:
+                    say(progress.warning)
+                    told.append(progress.warning)
+                kept.keep(estimator, progress, stop)
+                if stop and progress.snapshot:
+                    raise Stopped(f"stopped after {progress.step:,} updates and kept; go on with: wenmai train --resume {folder}")
+        except Diverged:  # there is nothing to go on with
+            if speaks:
+                kept.remove()
+            raise
     seconds = time.perf_counter() - began
+    if not speaks:
+        return {}
     parts = {"valid": opened.valid, "test": opened.test}
     scores = {name: estimator.evaluate(*part.pair, part.where) for name, part in parts.items() if part}
     estimator.save(folder, data=arguments["source"], fingerprint=opened.fingerprint(), scores=scores, seconds=seconds)
     for note in dict.fromkeys(opened.notes + estimator.notes_):
-        say(note)
+        if note not in told:
+            say(note)
     return {"run": str(folder), "task": opened.task.name, "rung": rung, "scores": scores, "seconds": round(seconds, 2)}

@@ -7,6 +7,7 @@ frames   x_t = W f_t + b                   a row of numbers is one frame; an ima
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -43,8 +44,8 @@ class TokenEmbedding(nn.Module):
             # are brought to twice that (in their own scale, near 0.6, they moved too little: SST-2 lost a point).
             table = torch.randn(size, width) * 0.1
             if inputs.vectors is not None:
-                known = torch.from_numpy(inputs.vectors)
-                known = known * (0.2 / known[~known.isnan()].std()) if known.any() else known
+                spread = np.nanstd(inputs.vectors) if np.nan_to_num(inputs.vectors).any() else 0.2
+                known = torch.from_numpy(inputs.vectors * np.float32(0.2 / spread)).to(table.device)
                 table = torch.where(known.isnan(), table, known)
             table[0] = 0  # <pad>
             # The gradient names only the rows that were looked up: an optimizer may then leave the others alone.

@@ -44,6 +44,10 @@ class OneOf:
     per_step = False
     has_probabilities = True
 
+    @property
+    def columns(self) -> int:
+        return self.classes
+
     def __call__(self, width: int, pooling: str, dropout: float = 0.0) -> ClassHead:
         return ClassHead(width, self.classes, pooling, dropout, self.weights)
 
@@ -58,6 +62,10 @@ class EachOf:
     weights = None
     per_step = True
     has_probabilities = True
+
+    @property
+    def columns(self) -> int:
+        return self.classes
 
     def __call__(self, width: int, pooling: str, dropout: float = 0.0) -> nn.Module:
         return CRF(width, self.classes, dropout, self.allowed) if self.crf else TagHead(width, self.classes, dropout)

@@ -74,7 +74,7 @@ class ImageFilters(nn.Module):
         for stage in range(stages):
             wide = 32 * 2**stage
             for size in (channels, wide):
-                blocks += [nn.Conv2d(size, wide, 3, padding=1, bias=False), nn.BatchNorm2d(wide), nn.ReLU()]
+                blocks += [nn.Conv2d(size, wide, 3, padding=1, bias=False), nn.GroupNorm(8, wide), nn.ReLU()]
             blocks += [nn.MaxPool2d(2, ceil_mode=True)]
             channels = wide
         self.blocks, self.width = nn.Sequential(*blocks), channels

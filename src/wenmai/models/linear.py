@@ -28,6 +28,8 @@ from wenmai.data.sequences import Sequences
 from wenmai.data.templates import Templates
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Number
+from wenmai.training import memory
+from wenmai.training.passes import Passes, epochs_in
 from wenmai.training.progress import Progress, Snapshot
 
 LOGISTIC, SOFTMAX, LINEAR = range(3)
@@ -90,6 +92,7 @@ class Scores:
         return Rows.of_dense(neighbours(inputs, self.window) if self.per_step else self.inputs.flatten(inputs))
 
     def zeros(self, features: int) -> tuple[np.ndarray, np.ndarray]:
+        memory.check_table(features, self.columns)
         return np.zeros((features, self.columns), np.float32), np.zeros(self.columns, np.float32)  # (F, C), (C,)
 
     def __call__(self, inputs) -> np.ndarray:
@@ -127,53 +130,6 @@ def neighbours(frames: Sequences, window: int) -> np.ndarray:
     return np.concatenate(parts, 1)
 
 
-class Passes:
-    """The epochs of a rung without the loop, each with its order of the rows; what it takes to go on after any of them."""
-
-    def __init__(self, epochs: int, count: int, seed: int, began: float):
-        self.epochs, self.count, self.began, self.done = epochs, count, began, 0
-        self.generator = np.random.default_rng(seed)
-
-    def resume(self, snapshot: Snapshot) -> dict:
-        self.done, self.generator.bit_generator.state = snapshot.facts["epochs"], snapshot.facts["generator"]
-        self.began -= snapshot.facts["seconds"]
-        return snapshot.facts
-
-    def planned(self) -> Iterator[Progress]:
-        if not self.done:
-            seconds = time.perf_counter() - self.began
-            yield Progress(0, self.epochs * self.count, 0.0, float("nan"), 0.0, seconds, note="planned",
-                           plan={"epochs": self.epochs}, snapshot=lambda: Snapshot({}, {}))  # fmt: skip
-
-    def __iter__(self) -> Iterator[tuple[int, np.ndarray]]:
-        while self.done < self.epochs:
-            order = self.generator.permutation(self.count)
-            yield self.done, order
-
-    def progress(self, loss, rate, score, arrays: dict[str, np.ndarray], facts: dict, passing: bool = False) -> Progress:
-        """To be yielded when a pass is through."""
-        self.done += 1
-        seconds = time.perf_counter() - self.began
-
-        def snapshot() -> Snapshot:
-            known = {"epochs": self.done, "generator": self.generator.bit_generator.state, "seconds": seconds}
-            return Snapshot({name: array.copy() for name, array in arrays.items()}, known | facts)
-
-        return Progress(self.done * self.count, self.epochs * self.count, self.done, loss, rate, seconds, score, passing=passing,
-                        snapshot=snapshot)  # fmt: skip
-
-
-def epochs_in(minutes: float | None, epochs: int, count: int, one_pass: Callable[[np.ndarray], float]) -> int:
-    """Minutes become epochs, once: a few rows, learned and thrown away, are the clock."""
-    if not minutes:
-        return epochs
-    pilot = np.arange(min(count, 1000))
-    one_pass(pilot[:1])  # compiles
-    start = time.perf_counter()
-    one_pass(pilot)
-    return max(1, min(epochs, int(minutes * 60 * len(pilot) / (time.perf_counter() - start) / count)))
-
-
 class Regression:
     def __init__(self, z: Scores, head, output: int, bias: bool, L: float = 1.0, k: float = 1.0, z0: float = 0.0,
                  solver: str = "gradient"):  # fmt: skip
@@ -187,8 +143,8 @@ class Regression:
         self.state, self.load, self.parameters_count = z.state, z.load, z.parameters_count
 
     def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None,
-              resume: Snapshot | None = None, *, epochs: int | None = None, learning_rate: float = 0.2,
-              decay: float | None = None) -> Iterator[Progress]:  # fmt: skip
+              resume: Snapshot | None = None, where: Callable[[int], str] = str, *, epochs: int | None = None,
+              learning_rate: float = 0.2, decay: float | None = None) -> Iterator[Progress]:  # fmt: skip
         """`epochs`: 10; for numbers, up to 20,000 updates where rows are few. `decay`: 0.5 for classes, 0 for numbers."""
         began = time.perf_counter()
         targets, wanted = self.targets_of(train)
@@ -218,19 +174,26 @@ class Regression:
         epochs = epochs_in(minutes, epochs, count, one_pass)
         self.z.weights, self.z.offsets = self.z.zeros(rows.width)
         seen = np.zeros(rows.width + 1, np.float32)
-        passes, losses = Passes(epochs, count, seed, began), []
+        passes, losses, lowered = Passes(epochs, count, seed, began), [], False
         if resume and resume.arrays:
-            losses = passes.resume(resume)["losses"]
+            facts = passes.resume(resume)
+            losses, lowered = facts["losses"], facts["lowered"]
+            learning_rate *= 0.1 if lowered else 1.0
             self.z.weights, self.z.offsets, seen = (resume.arrays[name] for name in ("weights", "offsets", "seen"))
         every = max(1, epochs // 20)
         yield from passes.planned()
         for epoch, order in passes:
             losses.append(one_pass(order, epoch * count, epochs * count) / count)
+            if not np.isfinite(losses[-1]):
+                yield passes.diverged(lowered, learning_rate, where(int(order[0])))
+                self.z.weights, self.z.offsets = self.z.zeros(rows.width)
+                seen, losses, lowered, learning_rate = np.zeros_like(seen), [], True, learning_rate * 0.1
+                continue
             rate, passing = learning_rate * (1 - (epoch + 1) / epochs), (epoch + 1) % every and epoch + 1 < epochs
             score = judge() if judge and not passing else None
             loss, losses = (float(np.mean(losses)), losses) if passing else (float(np.mean(losses)), [])
             arrays = {"weights": self.z.weights, "offsets": self.z.offsets, "seen": seen}
-            yield passes.progress(loss, rate, score, arrays, {"losses": losses}, passing=bool(passing))
+            yield passes.progress(loss, rate, score, arrays, {"losses": losses, "lowered": lowered}, passing=bool(passing))
 
     def targets_of(self, train: Examples) -> tuple[np.ndarray, np.ndarray]:
         """(class of every row (N,), number wanted of every output (N, K)); one of them is empty. One a step: (ΣT,)."""
@@ -295,7 +258,7 @@ def scores(starts, columns, values, weights, offsets):
     return z
 
 
-@njit(cache=True, fastmath=True, nogil=True)
+@njit(cache=True, fastmath=True, nogil=True, error_model="numpy")
 def descend(starts, columns, values, targets, wanted, order, weights, offsets, seen, rate, steps, step, decay, importance, bias,
             output, k, z0, loss, shrink):  # fmt: skip
     """W ← W − η·e·xᵀ for these rows. W is kept as shrink · weights, so that decay touches one number, not all of W. Adds to

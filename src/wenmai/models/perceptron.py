@@ -14,8 +14,9 @@ import numpy as np
 from numba import njit
 
 from wenmai.data.examples import Examples
-from wenmai.models.linear import Passes, Scores, Weighting, epochs_in
+from wenmai.models.linear import Scores, Weighting
 from wenmai.models.structured_perceptron import StructuredPerceptron
+from wenmai.training.passes import Passes, epochs_in
 from wenmai.training.progress import Progress, Snapshot
 
 STATE = ("weights", "offsets", "sums", "sums_offsets")
@@ -37,7 +38,8 @@ class Perceptron:
         self.state, self.load, self.parameters_count = z.state, z.load, z.parameters_count
 
     def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None,
-              resume: Snapshot | None = None, *, epochs: int = 10) -> Iterator[Progress]:  # fmt: skip
+              resume: Snapshot | None = None, where: Callable[[int], str] = str, *,
+              epochs: int = 10) -> Iterator[Progress]:  # fmt: skip
         began = time.perf_counter()
         rows, targets = self.z.learn_features(train.inputs), train.targets.astype(np.int64, copy=False)
         count = len(rows)

@@ -17,7 +17,8 @@ from numba import njit
 from wenmai.data.examples import Examples
 from wenmai.data.sequences import Sequences
 from wenmai.layers.crf import NEVER, viterbi
-from wenmai.models.linear import Passes, Scores, epochs_in
+from wenmai.models.linear import Scores
+from wenmai.training.passes import Passes, epochs_in
 from wenmai.training.progress import Progress, Snapshot
 
 STATE = ("weights", "offsets", "sums", "sums_offsets", "between", "sums_between")
@@ -33,7 +34,8 @@ class StructuredPerceptron:
         self.between = np.zeros((size, size), np.float32)  # A
 
     def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None,
-              resume: Snapshot | None = None, *, epochs: int = 10) -> Iterator[Progress]:  # fmt: skip
+              resume: Snapshot | None = None, where: Callable[[int], str] = str, *,
+              epochs: int = 10) -> Iterator[Progress]:  # fmt: skip
         began = time.perf_counter()
         rows, tags, count = self.z.learn_features(train.inputs), train.targets, len(train)
         begin, never, end = self.forbidden

@@ -107,12 +107,14 @@ class Classify:
         counts = confusion(decided, targets, len(self.classes))
         return {"classes": [str(label) for label in self.classes], "counts": counts.tolist()}
 
-    def worst(self, outputs: np.ndarray, decided: np.ndarray, targets: np.ndarray, inputs, most: int = 10) -> list[dict]:
-        """The mistakes that were made with the most confidence."""
+    def missed(self, outputs: np.ndarray, decided: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """(N,): 0 where the answer is right, and the more the surer a wrong one was."""
         top, right = outputs.max(1), outputs[np.arange(len(outputs)), targets]
-        probable = bool((outputs <= 1e-6).all())  # log-probabilities, not bare scores
-        wrong = np.flatnonzero(decided != targets)
-        wrong = wrong[np.argsort(right[wrong] - top[wrong], kind="stable")][:most]
+        return np.where(decided == targets, 0.0, top - right + 1.0)
+
+    def mistakes(self, outputs: np.ndarray, decided: np.ndarray, targets: np.ndarray, inputs) -> list[dict]:
+        """What was read, expected and answered, a row each."""
+        top, probable = outputs.max(1, initial=-np.inf), bool((outputs <= 1e-6).all())  # log-probabilities, not bare scores
         return [
             {
                 "input": shown(inputs[row]),
@@ -120,7 +122,7 @@ class Classify:
                 "answer": str(self.classes[decided[row]]),
                 "probability": float(np.exp(top[row])) if probable else None,
             }
-            for row in wrong
+            for row in range(len(decided))
         ]
 
     def scores(self, decided: np.ndarray, targets: np.ndarray) -> dict[str, float]:

@@ -159,13 +159,15 @@ class Regress:
     def confusion(self, decided, targets) -> None:
         return None
 
-    def worst(self, outputs, decided, targets, inputs, most: int = 10) -> list[dict]:
-        """The rows that are farthest off."""
-        lost = self.weighed(decided, targets)
-        rows = np.argsort(-(lost[1] - lost[0]), kind="stable")[:most]
-        found, wanted = self.predictions(decided), self.predictions(targets)
-        return [{"input": shown(inputs[row]), "expected": told(wanted[row]), "answer": told(found[row]), "probability": None}
-                for row in rows]  # fmt: skip
+    def missed(self, outputs, decided, targets) -> np.ndarray:
+        """(N,): the squared error."""
+        explained, spread = self.weighed(decided, targets)
+        return spread - explained
+
+    def mistakes(self, outputs, decided, targets, inputs) -> list[dict]:
+        """What was read, expected and answered, a row each."""
+        shared = zip(inputs, self.predictions(targets), self.predictions(decided))
+        return [{"input": shown(given), "expected": told(a), "answer": told(b), "probability": None} for given, a, b in shared]
 
     def to_json(self) -> dict:
         return {"name": self.name, "horizon": self.horizon, "history": self.history, "per_step": self.per_step,

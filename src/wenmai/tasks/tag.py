@@ -208,14 +208,14 @@ class Tag:
         used = counts.any(0) | counts.any(1)
         return {"classes": [str(name) for name, there in zip(names, used) if there], "counts": counts[used][:, used].tolist()}
 
-    def worst(self, outputs, decided: Sequences, targets: Sequences, inputs, most: int = 10) -> list[dict]:
-        """The rows with the most tags wrong."""
-        wrong = per_row(decided.flat != targets.flat, targets.offsets)
-        rows = np.argsort(-wrong, kind="stable")[:most]
-        rows = [row for row in rows if wrong[row]]
-        marked = [self.marked(tags.take(np.array(rows, np.int64)), [inputs[row] for row in rows]) for tags in (targets, decided)]
-        shared = zip(rows, *marked)
-        return [{"input": shown(inputs[row]), "expected": a, "answer": b, "probability": None} for row, a, b in shared]
+    def missed(self, outputs, decided: Sequences, targets: Sequences) -> np.ndarray:
+        """(N,): how many tags are wrong."""
+        return per_row(decided.flat != targets.flat, targets.offsets)
+
+    def mistakes(self, outputs, decided: Sequences, targets: Sequences, inputs) -> list[dict]:
+        """What was read, expected and answered, a row each."""
+        shared = zip(inputs, self.marked(targets, inputs), self.marked(decided, inputs))
+        return [{"input": shown(given), "expected": a, "answer": b, "probability": None} for given, a, b in shared]
 
     def marked(self, tags: Sequences, inputs) -> list[str]:
         """The spans of every row in words, or its tags."""

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from wenmai.errors import Mistake
 from wenmai.training import folders
+from wenmai.training.distributed import Team
 from wenmai.training.progress import Progress, Snapshot
 from wenmai.training.run_folder import understood, write_arrays, write_json
 
@@ -29,25 +30,31 @@ SHARE = 75  # times as long as writing one took
 
 
 class Checkpoints:
-    def __init__(self, run: Path):
-        self.folder, self.cost, self.last = run / "training", 0.0, None
+    def __init__(self, run: Path, team: Team | None = None):
+        self.folder, self.cost, self.last, self.team = run / "training", 0.0, None, team or Team()
 
     def begin(self, arguments: dict) -> None:
         """A new training: what an older one left is removed."""
         self.arguments = arguments
+        self.remove()
+
+    def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def keep(self, estimator, progress: Progress, asked: bool) -> None:
-        """To be called for every Progress; writes one when it is time."""
+        """To be called for every Progress, in all processes; the first of them writes when it is time."""
         if progress.snapshot is None:
             return
-        if not (self.folder / "start").exists():
+        writes = self.team.rank == 0
+        if writes and not (self.folder / "start").exists():
             folders.write(self.folder / "start", lambda part: self._start(part, estimator))
         now = time.monotonic()
         due = self.last is None or now - self.last > max(OFTEN, SHARE * self.cost)
-        if not (due or asked):
+        if not self.team.first(due or asked):
             return
         snapshot = progress.snapshot()
+        if not writes:
+            return
         number = 1 + max((int(path.name) for path in self.all()), default=0)
         folders.write(self.folder / f"{number:09d}", lambda part: self._fill(part, snapshot))
         for old in self.all()[:-KEPT]:

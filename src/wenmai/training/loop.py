@@ -1,28 +1,45 @@
 """The loop: trains anything that has gradients, and yields its progress.
 
 Minutes are turned into steps once, after a timed warm-up whose effect is undone; from then on the clock plays no part.
-Batches are a function of seed and epoch, the learning rate of the step: so the same seed gives the same weights.
+Batches are a function of seed and epoch, learning rate and random numbers of the step: so the same seed gives the same weights.
+A loss that is no longer a number sends training back to its last good state, once.
 """
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 import torch
+from torch import Tensor
 
 from wenmai.data.batches import epochs as batches_of
-from wenmai.data.batches import lengths_of, make_batch
+from wenmai.data.batches import lengths_of
 from wenmai.data.examples import Examples
 from wenmai.layers.recurrent import Recurrent
 from wenmai.models.network import Network
-from wenmai.training.optimizers import Optimizer, rate_at
-from wenmai.training.progress import Progress, Snapshot
+from wenmai.training import distributed
+from wenmai.training.descent import Descent, repeatable
+from wenmai.training.optimizers import rate_at
+from wenmai.training.progress import Diverged, Progress, Snapshot, shown_rows
 
 TOLD = 0.5  # seconds after which training gives a sign of life, so that it can be stopped and kept
+CHECKED = 50  # steps of a GPU between two looks at the loss, for which it has to be waited
+LOWERED = 0.1  # of the learning rate is left after a loss that was no number
+
+
+@dataclass
+class Standing:
+    """Where training stands, beside weights and moments."""
+
+    step: int = 0
+    best: float | None = None  # score so far
+    worse: int = 0  # scores since then
+    lowered: bool = False  # the learning rate, after a loss that was no number
+    pieces: int = 1  # that a batch is read in
 
 
 def train(
@@ -35,6 +52,8 @@ def train(
     seed: int,
     minutes: float | None = None,
     resume: Snapshot | None = None,
+    deterministic: bool = False,
+    where: Callable[[int], str] = lambda row: f"row {row + 1}",
     *,
     epochs: int | None = None,
     steps: int | None = None,
@@ -47,121 +66,133 @@ def train(
     evaluations: int = 20,
     patience: int = 6,
     precision: Literal["auto", "float32", "bf16"] = "auto",
+    parallel: Literal["ddp", "fsdp"] = "ddp",
 ) -> Iterator[Progress]:
     """Trains the network in place and leaves the best state in it: the one that `judge` scored highest.
 
     The length of training is `steps`, or as many as fit into `minutes` (at most 60 epochs), or `epochs` (15). The
     held-out part is scored `evaluations` times, evenly, or as often as a quarter of the minutes allows; after `patience`
-    scores without a new best, training stops.
+    scores without a new best, training stops. `parallel` is how processes that torchrun started share the work.
     """
     began = time.perf_counter()
     network.to(device)
+    team = distributed.team()
     lengths = lengths_of(train, longest)
     tokens = batch_tokens or suited_batch(int(lengths.sum()), len(lengths))
     per_epoch = max(1, round(lengths.sum() / tokens))
     bf16 = precision == "bf16" or (precision == "auto" and bf16_pays(network, device))
 
-    def update(rows, rate) -> torch.Tensor:
-        batch = make_batch(train, rows, longest).to(device)
-        with torch.autocast(device.split(":")[0], torch.bfloat16, enabled=bf16):
-            total, count = network.loss(batch)
-        (total / count).backward()
-        descent.step(rate)
-        return (total / count).detach()
-
-    own = OwnRandom(seed, device)
+    network.train()
+    options = (optimizer, learning_rate, weight_decay, clip)
+    descent = Descent(network, train, longest, device, seed, bf16, team, parallel, deterministic, options)
+    descent.suit(lengths, tokens)
+    first = descent.state()
     if steps is None and minutes:
-        descent = Optimizer(network, optimizer, learning_rate, weight_decay, clip)
-        with own, undone(network):
-            fit, evaluations = affordable(minutes, update, batches_of(train, tokens, seed, longest), judge, evaluations)
+        fit, evaluations = team.first(affordable(minutes, descent, batches_of(train, tokens, seed, longest), judge, evaluations))
+        descent.load(first)
         steps = max(1, min(fit, per_epoch * (epochs or 60)))
     steps = steps or per_epoch * (epochs or 15)
-    own = OwnRandom(seed, device)
-    network.train()
-    descent = Optimizer(network, optimizer, learning_rate, weight_decay, clip)
     every = max(1, steps // evaluations)
-    done, best, best_state, worse, losses = 0, None, None, 0, []
+    losses: list[Tensor] = []
+    read: list = []  # the rows of batches whose loss was not looked at yet
+    now = Standing(pieces=descent.pieces)
+    good, best_state = (now, first), None
     if resume and resume.arrays:
-        done, best, worse, seconds = (resume.facts[name] for name in ("step", "best", "worse", "seconds"))
-        began -= seconds
-        network.load_state_dict({name: torch.from_numpy(value) for name, value in resume.part("network").items()})
-        found = {name: torch.from_numpy(value).to(device) for name, value in resume.part("best").items()}
-        best_state = found or None
-        descent.load({name: torch.from_numpy(value) for name, value in resume.part("optimizer").items()})
-        own.inner = [torch.from_numpy(resume.arrays[f"random.{n}"]) for n in range(len(own.inner))]
-        losses = list(torch.from_numpy(resume.arrays["losses"]).to(device))
+        now, good, best_state, losses = restored(resume, descent, device)
+        began -= resume.facts["seconds"]
 
     def snapshot() -> Snapshot:
-        arrays = {"losses": torch.stack(losses) if losses else torch.zeros(0)}
-        arrays |= {f"network.{name}": value for name, value in network.state_dict().items()}
+        arrays = {"losses": torch.stack(losses) if losses else torch.zeros(0)} | descent.state()
         arrays |= {f"best.{name}": value for name, value in (best_state or {}).items()}
-        arrays |= {f"optimizer.{name}": value for name, value in descent.state().items()}
-        arrays |= {f"random.{n}": value for n, value in enumerate(own.inner)}
-        facts = {"step": done, "best": best, "worse": worse, "seconds": time.perf_counter() - began}
-        return Snapshot({name: value.detach().cpu().numpy().copy() for name, value in arrays.items()}, facts)
+        if good[0].step != now.step:
+            arrays |= {f"good.{name}": value for name, value in good[1].items()}
+        facts = asdict(now) | {"good": asdict(good[0]), "seconds": time.perf_counter() - began}
+        return Snapshot({name: distributed.whole(value).cpu().numpy().copy() for name, value in arrays.items()}, facts)
 
-    if not done:
-        plan, seconds = {"steps": steps, "evaluations": evaluations}, time.perf_counter() - began
+    def told(note: str = "", loss: float = float("nan"), score: float | None = None, passing: bool = False, **more) -> Progress:
+        rate = rate_at(max(0, now.step - 1), steps, learning_rate, warmup) * (LOWERED if now.lowered else 1.0)
+        seconds = time.perf_counter() - began
+        return Progress(now.step, steps, now.step / per_epoch, loss, rate, seconds, score, note, passing=passing,
+                        snapshot=snapshot, **more)  # fmt: skip
+
+    if not now.step:
         nothing = Snapshot({}, {})
-        yield Progress(0, steps, 0.0, float("nan"), 0.0, seconds, note="planned", plan=plan, snapshot=lambda: nothing)
-    told = time.perf_counter()
-    for _, rows in batches_of(train, tokens, seed, longest, done):
-        if done >= steps or worse >= patience:
-            break
-        rate = rate_at(done, steps, learning_rate, warmup)
-        with own:
-            losses.append(update(rows, rate))
-        done += 1
-        seconds = time.perf_counter() - began
-        if done % every and done < steps:
-            if time.perf_counter() - told > TOLD:
-                yield Progress(done, steps, done / per_epoch, float("nan"), rate, seconds, passing=True, snapshot=snapshot)
-                told = time.perf_counter()
+        note = pieces_note(now.pieces, device, 0) if now.pieces > 1 else ""
+        yield replace(told("planned", plan={"steps": steps, "evaluations": evaluations}, warning=note), snapshot=lambda: nothing)
+    batches, last = batches_of(train, tokens, seed, longest, now.step), time.perf_counter()
+    while now.step < steps and now.worse < patience:
+        rows = next(batches)[1]
+        rate = rate_at(now.step, steps, learning_rate, warmup) * (LOWERED if now.lowered else 1.0)
+        loss, wished = descent(rows, now.step, rate, time.perf_counter() - last > TOLD)
+        losses.append(loss)
+        read.append(rows)
+        halved = descent.pieces > now.pieces
+        now = replace(now, step=now.step + 1, pieces=descent.pieces)
+        due = now.step % every == 0 or now.step == steps
+        if device == "cpu" or due or wished or halved or len(read) == CHECKED:
+            finite = torch.stack(losses[-len(read) :]).isfinite().tolist()
+            if not all(finite):
+                wrong = finite.index(False)
+                at, those = now.step - len(read) + 1 + wrong, shown_rows(read[wrong], where)
+                if now.lowered:
+                    raise Diverged(f"step {at}: the loss is no longer a finite number ({those}), also after the learning rate "
+                                   "was lowered; look at these rows, or start anew with --set learning_rate="
+                                   f"{learning_rate * LOWERED / 3:.1g} and --set clip=1.")  # fmt: skip
+                now = replace(good[0], lowered=True, pieces=now.pieces)
+                good, losses, read = (now, good[1]), [], []
+                descent.load(good[1])
+                batches = batches_of(train, tokens, seed, longest, now.step)
+                yield told(passing=True, warning=f"step {at}: the loss is not a finite number ({those}); training went back to "
+                           f"step {now.step}, with {LOWERED:g} times the learning rate.")  # fmt: skip
+                continue
+            read = []
+        if halved or (wished and not due):
+            yield told(passing=True, warning=pieces_note(now.pieces, device, now.step) if halved else "")
+            last = time.perf_counter()
+        if not due:
             continue
-        score = None
+        descent.gather()
+        score, state = None, descent.state()
         if judge:
-            with evaluating(network):
-                score = judge()
-            if best is None or (score > best if higher_is_better else score < best):
-                best, best_state, worse = score, copy.deepcopy(network.state_dict()), 0
+            with evaluating(network), repeatable(deterministic):
+                score = team.first(judge() if team.rank == 0 else None)
+            if now.best is None or (score > now.best if higher_is_better else score < now.best):
+                now, best_state = replace(now, best=score, worse=0), network_of(state)
             else:
-                worse += 1
+                now = replace(now, worse=now.worse + 1)
+        good = now, state
         loss, losses = float(torch.stack(losses).mean()), []
-        stop = worse >= patience and done < steps
-        note = f"stopped: {patience} scores without a new best" if stop else ""
-        seconds = time.perf_counter() - began
-        yield Progress(done, steps, done / per_epoch, loss, rate, seconds, score, note, snapshot=snapshot)
-        told = time.perf_counter()
+        stop = now.worse >= patience and now.step < steps
+        yield told(f"stopped: {patience} scores without a new best" if stop else "", loss, score)
+        last = time.perf_counter()
     if best_state is not None:
-        network.load_state_dict(best_state)
+        descent.load({f"network.{name}": value for name, value in best_state.items()})
+    descent.gather()
     network.eval()
 
 
-class OwnRandom:
-    """Random numbers that nobody else draws from: entered around every step, it swaps torch's state for its own."""
+def network_of(state: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name.removeprefix("network."): value for name, value in state.items() if name.startswith("network.")}
 
-    def __init__(self, seed: int, device: str):
-        self.gpu = device if device.startswith("cuda") else None
-        outer = self.state()
-        torch.manual_seed(seed)
-        self.inner = self.state()
-        self.put(outer)
 
-    def state(self) -> list[torch.Tensor]:
-        return [torch.get_rng_state()] + ([torch.cuda.get_rng_state(self.gpu)] if self.gpu else [])
+def restored(resume: Snapshot, descent: Descent, device: str):
+    """Where training stood, its last good state, its best weights, and the losses since they were last told."""
+    facts = dict(resume.facts)
 
-    def put(self, states: list[torch.Tensor]) -> None:
-        torch.set_rng_state(states[0])
-        if self.gpu:
-            torch.cuda.set_rng_state(states[1], self.gpu)
+    def tensors(part: dict) -> dict[str, Tensor]:
+        return {name: torch.from_numpy(value).to(device) for name, value in part.items()}
 
-    def __enter__(self) -> None:
-        self.outer = self.state()
-        self.put(self.inner)
+    now, before = (Standing(**{name: known[name] for name in asdict(Standing())}) for known in (facts, facts["good"]))
+    state = tensors({name: value for name, value in resume.arrays.items() if name.startswith(("network.", "optimizer."))})
+    descent.load(state)
+    descent.pieces = now.pieces
+    good = tensors(resume.part("good")) or state
+    return now, (before, good), tensors(resume.part("best")) or None, list(tensors({"": resume.arrays["losses"]})[""])
 
-    def __exit__(self, *_) -> None:
-        self.inner = self.state()
-        self.put(self.outer)
+
+def pieces_note(pieces: int, device: str, step: int) -> str:
+    since = f"from step {step} on" if step else "from the beginning"
+    return f"a batch does not fit into the memory of {device}: {since} each is read in {pieces} pieces, which add up to the same."
 
 
 def suited_batch(total: int, rows: int) -> int:
@@ -178,32 +209,26 @@ def bf16_pays(network: Network, device: str) -> bool:
     return can and not isinstance(network.body, Recurrent)
 
 
-def affordable(minutes: float, update, batches, judge, evaluations: int) -> tuple[int, int]:
+def affordable(minutes: float, descent: Descent, batches, judge, evaluations: int) -> tuple[int, int]:
     """How many steps and evaluations fit: measured on real batches, of which the first two fill caches, for a twentieth of
     the time. Where scoring is slow, it takes a quarter of the time at the most."""
     began = time.perf_counter()
-    update(next(batches)[1], 0.0), update(next(batches)[1], 0.0)
-    start, count = time.perf_counter(), 0
-    while count < 5 or (count < 50 and time.perf_counter() - began < minutes * 3):
-        float(update(next(batches)[1], 0.0))
+    for warming in range(2):
+        descent(next(batches)[1], warming, 0.0)
+    start, count, late = time.perf_counter(), 0, False
+    while count < 5 or (count < 50 and not late):
+        loss, late = descent(next(batches)[1], count, 0.0, time.perf_counter() - began >= minutes * 3)
+        float(loss)
         count += 1
     each = (time.perf_counter() - start) / count
     start = time.perf_counter()
-    if judge:
-        judge()
+    if judge and descent.team.rank == 0:
+        with evaluating(descent.network):
+            judge()
     scoring = time.perf_counter() - start
     left = minutes * 60 - (time.perf_counter() - began)
     evaluations = max(1, min(evaluations, int(left / 4 / scoring))) if judge else evaluations
     return int((left - evaluations * scoring) / each), evaluations
-
-
-@contextmanager
-def undone(network: Network):
-    """The weights go back to what they were."""
-    before = copy.deepcopy(network.state_dict())
-    yield
-    network.load_state_dict(before)
-    network.zero_grad(set_to_none=True)
 
 
 @contextmanager

@@ -13,20 +13,24 @@ import math
 import torch
 from torch import nn
 
+from wenmai.training.distributed import divided, whole
+
+
+def name_gradients(network: nn.Module, lazily: bool) -> None:
+    """Whether the gradient of an embedding names the rows that were looked up, or is a table of zeros around them."""
+    for module in network.modules():
+        if isinstance(module, nn.Embedding):
+            module.sparse = lazily
+
 
 class Optimizer:
     def __init__(self, network: nn.Module, name: str, rate: float, weight_decay: float, clip: float):
-        lazy = name == "lazy-adamw"
-        tables = []
-        for module in network.modules():
-            if isinstance(module, nn.Embedding):
-                module.sparse = lazy
-                if lazy and module.weight.requires_grad:
-                    tables.append(module.weight)
+        embeddings = [module for module in network.modules() if isinstance(module, nn.Embedding)]
+        tables = [module.weight for module in embeddings if module.sparse and module.weight.requires_grad]
         seen = {id(p) for p in tables}
         rest = [p for p in network.parameters() if p.requires_grad and id(p) not in seen]
         # Decay pulls on matrices only: biases, norms and embeddings have no reason to be small.
-        names = {id(m.weight) for m in network.modules() if isinstance(m, nn.Embedding)}
+        names = {id(module.weight) for module in embeddings}
         matrices = [p for p in rest if p.dim() >= 2 and id(p) not in names]
         others = [p for p in rest if p.dim() < 2 or id(p) in names]
         groups = [{"params": matrices, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]
@@ -44,28 +48,37 @@ class Optimizer:
 
     def load(self, state: dict[str, torch.Tensor]) -> None:
         for number, part in enumerate(self.parts):
+            weights = [weight for group in part.param_groups for weight in group["params"]]
             found: dict[int, dict] = {}
             for key, value in state.items():
                 owner, index, name = key.split(".", 2)
                 if int(owner) == number:  # SparseAdam counts its steps in a plain number
                     plain = name == "step" and isinstance(part, torch.optim.SparseAdam)
-                    found.setdefault(int(index), {})[name] = int(value) if plain else value
+                    value = int(value) if plain else divided(value, weights[int(index)]) if value.dim() else value
+                    found.setdefault(int(index), {})[name] = value
             part.load_state_dict({"state": found, "param_groups": part.state_dict()["param_groups"]})
 
-    def step(self, rate: float) -> None:
+    def forget(self) -> None:
+        """The gradients."""
+        for part in self.parts:
+            part.zero_grad(set_to_none=True)
+
+    def step(self, rate: float, scale: torch.Tensor) -> torch.Tensor:
+        """One update with the gradients times `scale`, cut to the norm `clip`; returns the norm before the cut."""
         grads = [p.grad for p in self.rest if p.grad is not None]
         for table in self.tables:
             if table.grad is not None:
                 table.grad = table.grad.coalesce()
                 grads.append(table.grad._values())
-        if self.clip:
-            norm = torch.nn.utils.get_total_norm(grads)
-            torch._foreach_mul_(grads, torch.clamp(self.clip / (norm + 1e-6), max=1.0))
+        norm = whole(torch.nn.utils.get_total_norm(grads)) * scale
+        cut = torch.clamp(self.clip / (norm + 1e-6), max=1.0) if self.clip else 1.0
+        torch._foreach_mul_(grads, scale * cut)
         for part in self.parts:
             for group in part.param_groups:
                 group["lr"] = rate
             part.step()
-            part.zero_grad(set_to_none=True)
+        self.forget()
+        return norm
 
 
 def flat_state(parts: list) -> dict[str, torch.Tensor]:

@@ -7,6 +7,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from wenmai.errors import Mistake
+
+
+class Diverged(Mistake):
+    """The loss is no number any more, and going back did not help: there is nothing to go on with."""
+
+
+def shown_rows(rows: np.ndarray, where: Callable[[int], str]) -> str:
+    """'films.csv, line 7, and 3 other rows of its batch'"""
+    others = f", and {len(rows) - 1} other rows of its batch" if len(rows) > 1 else ""
+    return where(int(rows[0])) + others
+
 
 @dataclass
 class Snapshot:
@@ -32,6 +44,7 @@ class Progress:
     score: float | None = None  # the task's metric on the held-out part, where it was measured at this step
     note: str = ""  # what happened, in a sentence, where something did
     plan: dict = field(default_factory=dict)  # at step 0: the options that fix how long training is
+    warning: str = ""  # what went wrong and was put right, in a sentence, where something did
     passing: bool = False  # a sign of life between two that count; it is not kept
     snapshot: Callable[[], Snapshot] | None = field(default=None, repr=False, compare=False)  # to be called before the next
 

@@ -1,0 +1,135 @@
+"""Descent: one update after another. A batch, its loss, the gradient, a step of the optimizer.
+
+The random numbers of a step (dropout) are a function of seed and step, as its batch is: nothing of them has to be kept. A batch
+that does not fit into memory is read in two pieces, four, …; their gradients add up to that of the whole.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from wenmai.data.batches import lengths_of, make_batch
+from wenmai.data.examples import Examples
+from wenmai.errors import Mistake
+from wenmai.models.network import Network
+from wenmai.training import memory
+from wenmai.training.distributed import Team, divided, whole
+from wenmai.training.optimizers import Optimizer, name_gradients
+
+
+class Descent:
+    def __init__(self, network: Network, train: Examples, longest: int, device: str, seed: int, bf16: bool, team: Team,
+                 parallel: str, deterministic: bool, optimizer: tuple):  # fmt: skip
+        self.network, self.train, self.longest, self.device, self.seed, self.bf16 = network, train, longest, device, seed, bf16
+        self.team, self.deterministic, self.pieces = team, deterministic, 1
+        name_gradients(network, optimizer[0] == "lazy-adamw" and not (parallel == "fsdp" and team.size > 1))
+        self.loss, self.learning = team.parallel(network, parallel)
+        self.optimizer = Optimizer(self.learning, *optimizer)
+
+    def __call__(self, rows: np.ndarray, step: int, rate: float, wish: bool = False) -> tuple[Tensor, bool]:
+        """(mean loss of the batch, whether any process had a wish). Not finite where loss or gradient is not."""
+        own = self.team.share(rows)
+        while True:
+            with own_random((self.seed, step, self.team.rank), self.device), repeatable(self.deterministic):
+                sums = self.gradient(own, self.team.weigh(rows))
+            if sums is not None:
+                break
+            self.optimizer.forget()
+            if self.pieces >= len(own) or self.team.size > 1:
+                length = int(lengths_of(self.train, self.longest)[own].max())
+                raise Mistake(f"step {step + 1}: a batch of {len(own)} rows of up to {length:,} tokens does not fit into the "
+                              f"memory of {self.device}; make it smaller with --set batch_tokens=… or longest=…, or choose a "
+                              "smaller model.")  # fmt: skip
+            self.pieces *= 2
+        total, count, wishes = self.team.sum(torch.stack([*sums, torch.full_like(sums[0], float(wish))]))
+        with repeatable(self.deterministic):
+            norm = self.optimizer.step(rate, self.team.size / count)
+        return total / count + 0 * norm, bool(wishes) if self.team.size > 1 else wish
+
+    def gradient(self, rows: np.ndarray, weight: float) -> list[Tensor] | None:
+        """[Σ loss, count]; None where memory did not suffice."""
+        sums = 0
+        pieces = np.array_split(rows, min(self.pieces, len(rows)))
+        try:
+            for number, piece in enumerate(pieces):
+                with self.team.quietly(self.loss, number + 1 == len(pieces)):
+                    total, count = self.judged(piece)
+                    (total * weight).backward()
+                sums = sums + torch.stack([total.detach().float(), torch.as_tensor(count, device=self.device).float()]) * weight
+        except (RuntimeError, MemoryError) as error:
+            if not memory.exhausted(error):
+                raise
+            return None
+        return list(sums)
+
+    def judged(self, rows: np.ndarray, loss=None) -> tuple[Tensor, Tensor | int]:
+        batch = make_batch(self.train, rows, self.longest).to(self.device)
+        with torch.autocast(self.device.split(":")[0], torch.bfloat16, enabled=self.bf16):
+            return (loss or self.loss)(batch)
+
+    def suit(self, lengths: np.ndarray, tokens: int) -> int:
+        """Cuts batches as memory asks for, by the longest row; returns into how many pieces."""
+        row = int(lengths.argmax())
+        with own_random((self.seed, 0, self.team.rank), self.device):
+            needed = memory.kept_for_backward(self.network, lambda: self.judged(np.array([row]), self.network.loss))
+        weights = sum(p.numel() for p in self.network.parameters()) * (memory.bytes_each("adamw") - 4)
+        rows = max(1, tokens // int(lengths[row]))
+        self.pieces = memory.pieces_of(2 * needed, rows, weights, self.device, int(lengths[row]))
+        return self.pieces
+
+    def gather(self) -> None:
+        """The weights into `network`, where they are learned in parts."""
+        if self.learning is not self.network:
+            for name, value in self.learning.state_dict().items():
+                self.network.state_dict()[name].copy_(whole(value))
+
+    def state(self) -> dict[str, Tensor]:
+        """Weights and moments as they are now, named; of parallel processes, the part that this one holds."""
+        named = {f"network.{name}": value for name, value in self.learning.state_dict().items()}
+        named |= {f"optimizer.{name}": value for name, value in self.optimizer.state().items()}
+        return {name: value.detach().clone() for name, value in named.items()}
+
+    @torch.no_grad()
+    def load(self, state: dict[str, Tensor]) -> None:
+        for name, value in self.learning.state_dict().items():
+            value.copy_(divided(state[f"network.{name}"].reshape(value.shape), value))
+        self.optimizer.load({name.removeprefix("optimizer."): value for name, value in state.items() if name.startswith("opt")})
+        self.optimizer.forget()
+
+
+@contextmanager
+def own_random(key: tuple[int, ...], device: str):
+    """Inside, torch's random numbers follow from `key`; outside, nobody notices."""
+    seed = int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0] >> 1)
+    outer, gpu = torch.get_rng_state(), device.startswith("cuda")
+    outer_gpu = torch.cuda.get_rng_state(device) if gpu else None
+    torch.default_generator.manual_seed(seed)
+    if gpu:
+        with torch.cuda.device(device):
+            torch.cuda.manual_seed(seed)
+    try:
+        yield
+    finally:
+        torch.set_rng_state(outer)
+        if gpu:
+            torch.cuda.set_rng_state(outer_gpu, device)
+
+
+@contextmanager
+def repeatable(wanted: bool):
+    """Inside, a GPU adds in one order only: slower, and the same to the last bit."""
+    if not wanted:
+        yield
+        return
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when the GPU is first used
+    before = torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before)

@@ -1,0 +1,145 @@
+"""More than one process: torchrun starts them, torch.distributed joins them, DDP or FSDP shares the work.
+
+Every process reads the same data and knows the same batches; of each batch it takes its share of the rows. Gradients are
+summed over all of them and divided by the count of the whole batch, so that the result is that of one process.
+
+    ddp    every process holds all weights (Li et al. 2020)
+    fsdp   every process holds a part of weights, gradients and moments (Zhao et al. 2023)
+"""
+
+from __future__ import annotations
+
+import atexit
+import copy
+import os
+from contextlib import contextmanager, nullcontext
+from datetime import timedelta
+
+import numpy as np
+import torch
+from torch import Tensor, distributed, nn
+
+from wenmai.errors import Mistake
+
+PATIENCE = timedelta(hours=2)  # that one process waits for another, which may be scoring or writing
+
+
+class Team:
+    """The processes that train together, as one of them sees it; alone, a team of one."""
+
+    def __init__(self, rank: int = 0, size: int = 1):
+        self.rank, self.size = rank, size
+
+    def share(self, rows: np.ndarray) -> np.ndarray:
+        """The rows of a batch that are this process's; where there are too few, one that `weigh` lets count nothing."""
+        own = rows[self.rank :: self.size]
+        return own if len(own) else rows[:1]
+
+    def weigh(self, rows: np.ndarray) -> float:
+        return 1.0 if self.rank < len(rows) else 0.0
+
+    def sum(self, values: Tensor) -> Tensor:
+        if self.size > 1:
+            distributed.all_reduce(values)
+        return values
+
+    def first(self, value):
+        """What the first process says, everywhere."""
+        if self.size == 1:
+            return value
+        said = [value]
+        distributed.broadcast_object_list(said, 0)
+        return said[0]
+
+    def any(self, flag: bool) -> bool:
+        """Whether it is so in one of them."""
+        if self.size == 1:
+            return bool(flag)
+        said: list = [None] * self.size
+        distributed.all_gather_object(said, bool(flag))
+        return any(said)
+
+    def parallel(self, network: nn.Module, how: str) -> tuple[nn.Module, nn.Module]:
+        """(what is called with a batch for its loss, the network whose weights that moves)"""
+        if self.size == 1:
+            return Loss(network), network
+        if how == "ddp":
+            place = next(network.parameters()).device
+            devices = [place] if place.type == "cuda" else None
+            return nn.parallel.DistributedDataParallel(Loss(network), devices), network
+        from torch.distributed.fsdp import fully_shard
+
+        network = copy.deepcopy(network)
+        for part in (network.input, *getattr(network.body, "blocks", ()), network.body):
+            fully_shard(part)
+        loss = Loss(network)  # its parts are gathered when forward is called, which a head does not know
+        fully_shard(loss)
+        return loss, network
+
+    def quietly(self, module: nn.Module, last: bool):
+        """Inside, gradients are added up here and not yet sent, unless it is the last piece of a batch."""
+        if self.size > 1 and not last and hasattr(module, "no_sync"):
+            return module.no_sync()
+        return nullcontext()
+
+
+class Loss(nn.Module):
+    def __init__(self, network: nn.Module):
+        super().__init__()
+        self.network = network
+
+    def forward(self, batch) -> tuple[Tensor, Tensor | int]:
+        return self.network.loss(batch)
+
+
+def team() -> Team:
+    """The processes that torchrun started, joined on first use."""
+    size = int(os.environ.get("WORLD_SIZE", 1))
+    if size == 1:
+        return Team()
+    if not distributed.is_initialized():
+        distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo", timeout=PATIENCE)
+        atexit.register(leave)
+    return Team(distributed.get_rank(), size)
+
+
+def leave() -> None:
+    if distributed.is_initialized():
+        distributed.destroy_process_group()
+
+
+def own_device() -> str:
+    """The GPU of this process, where there are several."""
+    local = int(os.environ.get("LOCAL_RANK", 0))
+    if local >= torch.cuda.device_count():
+        raise Mistake(f"found {torch.cuda.device_count()} GPU for process {local + 1} of this machine, expected one for each; "
+                      "start fewer with --nproc-per-node, or use --device cpu.")  # fmt: skip
+    torch.cuda.set_device(local)
+    return f"cuda:{local}"
+
+
+@contextmanager
+def companions():
+    """Inside, the end of another process is no riddle."""
+    try:
+        yield
+    except (RuntimeError, ConnectionError) as error:
+        lost = isinstance(error, (distributed.DistError, ConnectionError)) or "gloo" in str(error).lower()
+        if not (lost and distributed.is_initialized()):
+            raise
+        raise Mistake("another process of this training has ended, so this one ends too; torchrun --max-restarts 3 would start "
+                      "them again from the last checkpoint.") from None  # fmt: skip
+
+
+def whole(value: Tensor) -> Tensor:
+    """A tensor of which every process may hold a part; all of them have to ask at once."""
+    return value.full_tensor() if hasattr(value, "full_tensor") else value
+
+
+def divided(value: Tensor, like: Tensor) -> Tensor:
+    """The part of a whole tensor that this process holds of `like`."""
+    if not hasattr(like, "full_tensor") or hasattr(value, "full_tensor"):
+        return value
+    from torch.distributed.tensor import distribute_tensor
+
+    return distribute_tensor(value.to(like.device), like.device_mesh, like.placements)

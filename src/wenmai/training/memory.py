@@ -1,0 +1,114 @@
+"""Memory: what there is, what a training will need, and what to do when a batch does not fit.
+
+    weights      each is held, with its gradient and the optimizer's moments; twice more, as the best and the last good state
+    one batch    what the forward pass keeps for the backward pass, measured on the longest row, and as much again
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from wenmai.errors import Mistake
+
+MOMENTS = {"lazy-adamw": 2, "adamw": 2, "sgd": 1}  # of every weight
+USED = 0.9  # of the free memory, at the most
+
+
+def free(device: str) -> int | None:
+    """Bytes that may still be used there; None where the system does not say."""
+    if device.startswith("cuda"):
+        unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return torch.cuda.mem_get_info(device)[0] + unused
+    found = [system(), container()]
+    return min((size for size in found if size is not None), default=None)
+
+
+def system() -> int | None:
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        pass
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def container(place: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """What a control group still allows."""
+    try:
+        most, used = (int((place / name).read_text()) for name in ("memory.max", "memory.current"))
+        kept = next(int(line.split()[1]) for line in (place / "memory.stat").read_text().splitlines()
+                    if line.startswith("inactive_file"))  # fmt: skip
+        return most - used + kept
+    except (OSError, ValueError, StopIteration):
+        return None
+
+
+def check_weights(count: int, optimizer: str, device: str) -> None:
+    """Whether so many weights can be trained here; asked before the first of them is made."""
+    there, needed = free(device), count * bytes_each(optimizer)
+    if there is not None and needed > USED * there:
+        raise Mistake(f"these options make {count:,} weights, which take {size(needed)} to train (each {bytes_each(optimizer)} "
+                      f"bytes with gradient, moments and the states that are kept), and {size(there)} are free on {device}; "
+                      "choose smaller ones, such as hidden, embed or layers.")  # fmt: skip
+
+
+def check_table(features: int, columns: int) -> None:
+    """The same for the table of a linear rung, which holds a weight and a sum or a copy of it."""
+    there, needed = free("cpu"), features * columns * 8
+    if there is not None and needed > USED * there:
+        raise Mistake(f"{features:,} features of {columns:,} outputs take {size(needed)}, and {size(there)} are free on cpu; "
+                      "keep fewer features with --set min_documents=…, or fewer classes.")  # fmt: skip
+
+
+def bytes_each(optimizer: str) -> int:
+    moments = MOMENTS[optimizer]
+    return 4 * (2 + moments + 1 + 1 + moments)  # weight, gradient, moments; the best; the last good one with its moments
+
+
+def pieces_of(row: int, rows: int, weights: int, device: str, tokens: int) -> int:
+    """Into how many pieces a batch of so many rows is cut, where a row takes `row` bytes and the weights the rest."""
+    there = free(device)
+    if there is None:
+        return 1
+    room = USED * there - weights
+    if row > room:
+        left = size(max(0, int(room)))
+        raise Mistake(f"the longest row ({tokens:,} tokens) takes {size(row)} to learn from, and {left} are left on {device} "
+                      "beside the weights; cut rows with --set longest=…, or choose a smaller model.")  # fmt: skip
+    pieces = 1
+    while row * -(-rows // pieces) > room:
+        pieces *= 2
+    return pieces
+
+
+def kept_for_backward(network: nn.Module, loss) -> int:
+    """Bytes that calling `loss` keeps until its backward pass, weights apart."""
+    weights = {p.untyped_storage().data_ptr() for p in network.parameters()}
+    found: dict[int, int] = {}
+
+    def count(value: Tensor) -> Tensor:
+        if value.layout == torch.strided and (place := value.untyped_storage().data_ptr()) not in weights:
+            found[place] = value.untyped_storage().nbytes()
+        return value
+
+    with torch.autograd.graph.saved_tensors_hooks(count, lambda value: value):
+        kept = loss()  # noqa: F841 (what it holds must stay, or its memory would be counted once for several)
+    return sum(found.values())
+
+
+def exhausted(error: BaseException) -> bool:
+    """Whether this is what torch and NumPy say when memory is at its end."""
+    if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
+        return True
+    return isinstance(error, RuntimeError) and ("can't allocate memory" in str(error) or "not enough memory" in str(error))
+
+
+def size(count: int) -> str:
+    return f"{count / 1e9:,.1f} GB" if count >= 1e8 else f"{count / 1e6:,.1f} MB"

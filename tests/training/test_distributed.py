@@ -1,0 +1,63 @@
+"""Two processes train what one trains. Every row × task goes through both, under torchrun, on gloo."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+HERE = Path(__file__).parent
+
+
+def torchrun(*arguments, restarts: int = 0, cwd=None, processes: int = 2) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(processes), "--master-port", "0",
+               "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:0", "--max-restarts", str(restarts)]  # fmt: skip
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": f"{HERE.parent}:{os.environ.get('PYTHONPATH', '')}"}
+    return subprocess.run([*command, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, env=environment)
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """(outputs of one process, outputs of two), by case; the cases are those of `two_processes.py`."""
+    folder = tmp_path_factory.mktemp("both")
+    alone = subprocess.Popen([sys.executable, HERE / "two_processes.py", folder / "alone.npz"], stderr=subprocess.PIPE, text=True,
+                             env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(HERE.parent)})  # fmt: skip
+    together = torchrun(HERE / "two_processes.py", folder / "together.npz")
+    _, said = alone.communicate()
+    assert alone.returncode == 0, said
+    assert together.returncode == 0, together.stderr
+    return np.load(folder / "alone.npz"), np.load(folder / "together.npz")
+
+
+def test_two_processes_learn_what_one_learns(both):
+    alone, together = both
+    assert set(alone) == set(together) and len(set(alone)) > 60
+    for case in alone:
+        np.testing.assert_allclose(together[case], alone[case], atol=1e-5, rtol=1e-5, err_msg=case)
+
+
+DATA = "text,label\n" + "".join(f"{'good' if n % 2 else 'bad'} film number {n},{'pos' if n % 2 else 'neg'}\n" for n in range(400))
+TRAIN = "train gru films.csv --set steps=60 --set hidden=16 --set embed=8 --set batch_tokens=128 --json --out"
+
+
+def test_a_killed_worker_is_started_again_and_goes_on(tmp_path):
+    (tmp_path / "films.csv").write_text(DATA)
+    whole = torchrun(HERE / "killed_worker.py", "never", *TRAIN.split(), "whole", cwd=tmp_path)
+    assert whole.returncode == 0, whole.stderr
+    killed = torchrun(HERE / "killed_worker.py", "once", *TRAIN.split(), "run", cwd=tmp_path, restarts=1)
+    assert killed.returncode == 0, killed.stderr
+    assert "going on after" in killed.stderr and "going on after 0" not in killed.stderr
+    one, other = ((tmp_path / run / "weights.safetensors").read_bytes() for run in ("run", "whole"))
+    assert one == other
+    scores = [json.loads(process.stdout.splitlines()[-1])["scores"] for process in (killed, whole)]
+    assert scores[0] == scores[1] and len(killed.stdout.splitlines()) == 1
+    assert not (tmp_path / "run" / "training").exists()
+
+
+def test_a_rung_without_the_loop_says_that_it_takes_one_process(tmp_path):
+    (tmp_path / "films.csv").write_text(DATA)
+    ran = torchrun("-m", "wenmai", "train", "softmax", "films.csv", cwd=tmp_path)
+    assert ran.returncode and "wenmai: softmax learns in one process; start it without torchrun." in ran.stderr

@@ -1,0 +1,232 @@
+"""What goes wrong in the middle of training is put right, or said: a loss that is no number, a batch that does not fit."""
+
+import numpy as np
+import pytest
+import torch
+
+from wenmai.errors import Mistake
+from wenmai.estimator import Classifier, Regressor
+from wenmai.models.network import Network
+from wenmai.training import loop, memory, run_folder
+from wenmai.training.progress import Diverged, Snapshot
+
+TEXTS = [f"{'good' if n % 2 else 'bad'} film number {n}" for n in range(60)]
+LABELS = ["pos" if n % 2 else "neg" for n in range(60)]
+SMALL = {"hidden": 8, "embed": 8, "steps": 24, "evaluations": 4, "dropout": 0.0, "batch_tokens": 64, "precision": "float32"}
+
+
+def weights(estimator) -> dict[str, np.ndarray]:
+    return {name: value.numpy() for name, value in estimator.model_.state_dict().items()}
+
+
+def no_number(monkeypatch, *calls: int, value: float = float("nan")) -> None:
+    """The loss is none at these calls, counted from 1, of training alone."""
+    whole, seen = Network.loss, [0]
+
+    def loss(self, batch):
+        total, count = whole(self, batch)
+        seen[0] += torch.is_grad_enabled() and len(batch.inputs) > 1
+        return (total * value if seen[0] in calls else total), count
+
+    monkeypatch.setattr(Network, "loss", loss)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_loss_that_is_no_number_sends_training_back_once(monkeypatch, value):
+    no_number(monkeypatch, 15, value=value)
+    model = Classifier("gru", **SMALL)
+    seen = list(model.training(TEXTS, LABELS, where=lambda row: f"films.csv, line {row + 2}"))
+    (told,) = [progress for progress in seen if progress.warning]
+    assert told.warning.startswith("step 15: the loss is not a finite number (films.csv, line ")
+    assert "other rows of its batch); training went back to step 12, with 0.1 times the learning rate." in told.warning
+    assert told.warning in model.notes_ and told.step == 12
+    steps = [progress.step for progress in model.progress_]
+    assert steps == [6, 12, 18, 24] and all(np.isfinite(progress.loss) for progress in model.progress_)
+    after = {progress.step: progress.rate for progress in model.progress_}
+    assert after[18] < 0.2 * after[12]  # also by its own path, but not so much
+    assert all(np.isfinite(value).all() for value in weights(model).values())
+
+
+def test_a_second_time_it_stops_with_advice(monkeypatch):
+    no_number(monkeypatch, 15, 20)
+    with pytest.raises(Diverged, match=r"step 17: the loss is no longer .* start anew with --set learning_rate=0.0001 and --set cl"):
+        Classifier("gru", **SMALL).fit(TEXTS, LABELS)
+
+
+def test_a_gradient_that_is_no_number_is_seen_at_its_step(monkeypatch):
+    class Sharp(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * float("inf")
+
+    whole, seen = Network.loss, [0]
+
+    def loss(self, batch):
+        total, count = whole(self, batch)
+        seen[0] += len(batch.inputs) > 1
+        return (Sharp.apply(total) if seen[0] == 8 else total), count
+
+    monkeypatch.setattr(Network, "loss", loss)
+    told = [progress.warning for progress in Classifier("mlp", **SMALL).training(TEXTS, LABELS) if progress.warning]
+    assert len(told) == 1 and told[0].startswith("step 8: ") and "went back to step 6" in told[0]
+
+
+@pytest.mark.parametrize("place", [3, 13, 14, 15, 16, 20])
+def test_stopped_before_and_after_going_back(monkeypatch, place):
+    """The last good state is kept too: it is gone back to, whether training was stopped in between or not."""
+    monkeypatch.setattr(loop, "TOLD", -1.0)
+    bad = 15
+
+    def train(resume=None, until=None, skipped=0):
+        with monkeypatch.context() as patch:
+            no_number(patch, bad - skipped)
+            model = Classifier("gru", **SMALL)
+            for number, progress in enumerate(model.training(TEXTS, LABELS, resume=resume)):
+                if number == until:
+                    return progress.snapshot(), progress.step
+            return model
+
+    whole = train()
+    snapshot, step = train(until=place)
+    again = train(Snapshot(snapshot.arrays, snapshot.facts), skipped=step if place < bad else bad)
+    assert all((weights(again)[name] == value).all() for name, value in weights(whole).items())
+
+
+def test_a_rate_that_is_too_high_does_not_end_the_search(monkeypatch):
+    whole = loop.train
+
+    def train(*arguments, learning_rate=4e-3, **more):
+        if learning_rate > 5e-3:
+            raise Diverged("no number")
+        yield from whole(*arguments, learning_rate=learning_rate, **more)
+
+    monkeypatch.setattr(loop, "train", train)
+    model = Classifier("mlp", search=True, hidden=8, embed=8, steps=30, batch_tokens=64)
+    monkeypatch.setattr(Classifier, "_owners", lambda self, own=Classifier._owners: own(self) | {"training": whole})
+    model.fit(TEXTS, LABELS)
+    assert len(model.rates_tried_) == 2 and all(tried["learning_rate"] < 5e-3 for tried in model.rates_tried_)
+
+
+def test_linear_rungs_go_back_too():
+    x, y = np.random.default_rng(0).normal(size=(200, 3)), np.arange(200.0)
+    with pytest.raises(Diverged, match=r"pass 1 over the rows \(row \d+ came first\): .* --set learning_rate=1e\+"):
+        Regressor("linear", solver="gradient", learning_rate=1e38).fit(x, y)
+    model = Regressor("linear", solver="gradient", learning_rate=1e19, epochs=5)
+    told = [progress.warning for progress in model.training(x, y) if progress.warning]
+    assert not told or "went back to its beginning" in told[0]
+
+
+# Memory
+
+
+def narrow(monkeypatch, rows: int) -> None:
+    """A memory that takes so many rows and no more."""
+    whole = Network.loss
+
+    def loss(self, batch):
+        if len(batch.inputs) > rows:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return whole(self, batch)
+
+    monkeypatch.setattr(Network, "loss", loss)
+
+
+def test_a_batch_that_does_not_fit_is_halved_and_said(monkeypatch):
+    whole = Classifier("gru", **SMALL).fit(TEXTS, LABELS)
+    narrow(monkeypatch, 6)
+    model = Classifier("gru", **SMALL)
+    told = [progress.warning for progress in model.training(TEXTS, LABELS) if progress.warning]
+    assert told == ["a batch does not fit into the memory of cpu: from step 1 on each is read in 4 pieces, which add up to the same."]
+    for name, value in weights(whole).items():
+        np.testing.assert_allclose(weights(model)[name], value, atol=1e-5)
+
+
+def test_a_row_that_does_not_fit_is_said(monkeypatch):
+    narrow(monkeypatch, 0)
+    monkeypatch.setattr(loop.Descent, "suit", lambda *_: 1)
+    with pytest.raises(Mistake, match=r"step 1: a batch of \d+ rows of up to \d tokens does not fit .* --set batch_tokens=…"):
+        Classifier("gru", **SMALL).fit(TEXTS, LABELS)
+
+
+def test_what_numpy_and_torch_say_when_memory_is_at_its_end():
+    assert memory.exhausted(MemoryError()) and memory.exhausted(torch.OutOfMemoryError())
+    with pytest.raises(RuntimeError) as caught:
+        torch.empty(1 << 60)
+    assert memory.exhausted(caught.value)
+    assert not memory.exhausted(RuntimeError("shapes differ")) and not memory.exhausted(ValueError())
+
+
+def test_answers_in_pieces_where_memory_is_short(monkeypatch):
+    model = Classifier("gru", **SMALL).fit(TEXTS, LABELS)
+    expected = model.predict_proba(TEXTS)
+    whole = Network.forward
+
+    def forward(self, batch, trace=None):
+        if len(batch.inputs) > 3:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return whole(self, batch, trace)
+
+    monkeypatch.setattr(Network, "forward", forward)
+    np.testing.assert_allclose(model.predict_proba(TEXTS), expected, atol=1e-6)
+
+
+def test_batches_are_cut_beforehand_by_what_is_free(monkeypatch):
+    model = Classifier("transformer", steps=4, batch_tokens=512, precision="float32")
+    list(model.training(TEXTS, LABELS))
+    needed = model.model_.parameters_count() * memory.bytes_each("adamw")
+    monkeypatch.setattr(memory, "free", lambda device: int((needed + 2e6) / memory.USED))
+    told = [progress.warning for progress in Classifier("transformer", steps=4, batch_tokens=4096).training(TEXTS, LABELS)]
+    assert "from the beginning each is read in " in told[0]
+    monkeypatch.setattr(memory, "free", lambda device: int((needed + 1e4) / memory.USED))
+    with pytest.raises(Mistake, match=r"the longest row \(4 tokens\) takes .* MB to learn from, and .* MB are left on cpu"):
+        Classifier("transformer", steps=4).fit(TEXTS, LABELS)
+
+
+def test_sizes_that_cannot_fit_are_refused_with_the_numbers():
+    with pytest.raises(Mistake, match=r"these options make 119,\d+,\d+,\d+ weights, which take 3,8\d\d.\d GB to train"):
+        Classifier("lstm", hidden=173_000).fit(TEXTS, LABELS)
+    with pytest.raises(Mistake, match=r"4,000,000 features of 1,000,000 outputs take 32,000.0 GB, and .* are free on cpu"):
+        memory.check_table(4_000_000, 1_000_000)
+
+
+def test_what_a_container_allows(tmp_path):
+    assert memory.container(tmp_path) is None
+    (tmp_path / "memory.max").write_text("max\n")
+    (tmp_path / "memory.current").write_text("300\n")
+    (tmp_path / "memory.stat").write_text("anon 100\ninactive_file 50\n")
+    assert memory.container(tmp_path) is None
+    (tmp_path / "memory.max").write_text("1000\n")
+    assert memory.container(tmp_path) == 750
+
+
+def test_no_table_of_all_outputs(monkeypatch, tmp_path):
+    """Answers and scores come out the same when outputs are held a few rows at a time."""
+    import wenmai.estimator
+
+    model = Classifier("softmax", epochs=2).fit(TEXTS, LABELS)
+    expected = model.predict(TEXTS), model.evaluate(TEXTS, LABELS), model.answers(TEXTS)
+    held = []
+    whole = Classifier.outputs
+    monkeypatch.setattr(wenmai.estimator, "TABLE", 64)
+    monkeypatch.setattr(Classifier, "outputs", lambda self, examples: held.append(len(examples)) or whole(self, examples))
+    np.testing.assert_array_equal(model.predict(TEXTS), expected[0])
+    assert model.evaluate(TEXTS, LABELS) == expected[1] and model.answers(TEXTS) == expected[2]
+    assert max(held) == 8
+    run_folder.save(model, tmp_path / "run", {})
+
+
+def test_deterministic_is_entered_for_every_step(monkeypatch):
+    seen = []
+    whole = Network.loss
+
+    def loss(self, batch):
+        seen.append(torch.are_deterministic_algorithms_enabled())
+        return whole(self, batch)
+
+    monkeypatch.setattr(Network, "loss", loss)
+    Classifier("mlp", deterministic=True, **SMALL).fit(TEXTS, LABELS)
+    assert sum(seen) == SMALL["steps"] and not torch.are_deterministic_algorithms_enabled()

@@ -1,0 +1,26 @@
+"""Trains every case and writes what each of them answers; started alone or by torchrun (test_distributed.py)."""
+
+import sys
+
+import numpy as np
+from test_contract import NETWORKS, made
+
+from wenmai.data.sequences import Sequences
+from wenmai.estimator import ESTIMATORS
+from wenmai.training.distributed import team
+
+SMALL = {"hidden": 8, "embed": 8, "width": 8, "heads": 2, "filters": 4, "stages": 1, "patch": 2, "dropout": 0.0, "steps": 6,
+         "evaluations": 2, "precision": "float32", "device": "cpu"}  # fmt: skip
+found = {}
+for rung, task, kind in NETWORKS:
+    for parallel, optimizer in (("ddp", "lazy-adamw"), ("fsdp", "adamw")):
+        options = {name: value for name, value in SMALL.items() if name in ESTIMATORS[task](rung).get_params()}
+        data = made(kind, rows=37, task=task)
+        model = ESTIMATORS[task](rung, parallel=parallel, optimizer=optimizer, **options).fit(*data)
+        if team().rank == 0:
+            outputs = model.outputs(model._examples(data[0]))
+            name = f"{rung} {task} {kind} {parallel}"
+            found[f"{name} outputs"] = outputs.flat if isinstance(outputs, Sequences) else outputs
+            found[f"{name} losses"] = np.array([progress.loss for progress in model.progress_])
+if team().rank == 0:
+    np.savez(sys.argv[1], **found)
