@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from wenmai.chinese import language, told
 from wenmai.errors import Mistake, Stopped
 
 app = typer.Typer(
@@ -222,19 +223,15 @@ def settings_from(pairs: list[str]) -> dict[str, str]:
     return {key.strip(): value.strip() for key, _, value in (pair.partition("=") for pair in pairs)}
 
 
-def language() -> str:
-    """zh where the user's locale is Chinese, else en."""
-    told = next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), "")
-    return "zh" if told.lower().startswith("zh") else "en"
-
-
 def say(sentence: str) -> None:
-    print(sentence, file=sys.stderr)
+    print(told(sentence), file=sys.stderr)
 
 
 def say_scores(scores: dict) -> None:
+    from wenmai.evaluation.overview import scored
+
     for part, found in scores.items():
-        say(f"{part}: " + ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in found.items()))
+        say(scored(part, found, language()))
 
 
 def finish(result, as_json: bool, quiet: bool = False) -> None:
@@ -282,5 +279,5 @@ def main() -> None:
 
 
 def complain(sentence: str) -> int:
-    print(f"wenmai: {sentence}", file=sys.stderr)
+    print(f"wenmai: {told(sentence)}", file=sys.stderr)
     return 2
