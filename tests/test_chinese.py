@@ -13,14 +13,15 @@ import test_mistakes as mistakes
 from test_mistakes import folder, here  # noqa: F401 (fixtures)
 
 from wenmai import chinese
-from wenmai.chinese import PHRASES, PLACE, SENTENCES, THEIRS, in_chinese
+from wenmai.chinese import NOTES, PHRASES, PLACE, PREFIXED, SENTENCES, THEIRS, in_chinese
 from wenmai.errors import Mistake, Stopped
 from wenmai.training.folders import Damaged
 
 SOURCE = Path(chinese.__file__).parent
 # Whose arguments are told: function → which of them.
 TELLS = {"Mistake": 0, "Damaged": 0, "Stopped": 0, "say": 0, "complain": 0, "unknown": 0, "Format": 1, "Table": 2, "draw": 1}
-NOTES = ("note", "notes", "said")  # variables and keywords that hold sentences
+HOLD = ("note", "notes")  # variables and keywords that hold sentences
+READERS = ("files", "readers", "delimited", "objects", "conll", "idx", "images")  # whose notes have a file's name before them
 # functions that return sentences
 RETURNS = ("notes", "look", "learn", "detect", "says_no_task", "decoded")
 
@@ -30,7 +31,7 @@ def template(english: str) -> str:
 
 
 SAME = ("scikit-learn",)  # names, which are the same in Chinese
-ENTRIES = {template(english): english for english in SENTENCES}
+ENTRIES = {template(english): english for english in PREFIXED | SENTENCES | NOTES}
 
 
 # The sentences in the code
@@ -44,7 +45,7 @@ def strings(node, scope) -> list[tuple[str, list[ast.expr]]]:
         case ast.JoinedStr(values=values):
             text = "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in values)
             return [(text, [part.value for part in values if isinstance(part, ast.FormattedValue)])]
-        case ast.BinOp(op=ast.Add(), left=left, right=right) if not isinstance(left, ast.List) and not isinstance(right, ast.List):
+        case ast.BinOp(op=ast.Add(), left=left, right=right) if not {type(left), type(right)} & {ast.List}:
             before, after = strings(left, scope) or [("{}", [left])], strings(right, scope) or [("{}", [right])]
             return [(a + b, p + q) for a, p in before for b, q in after if (a + b).strip("{}")]
         case ast.BinOp(op=ast.Add(), left=left, right=right):
@@ -80,7 +81,8 @@ def said_in(path: Path) -> list[tuple]:
     """(where, kind, template, what stands in its places, function) of every sentence that a file tells."""
     found = []
 
-    def keep(node, value, scope, kind="sentence"):
+    def keep(node, value, scope, kind=""):
+        kind = kind or ("note" if path.stem in READERS else "sentence")
         where = f"{path.relative_to(SOURCE)}, line {node.lineno}"
         found.extend((where, kind, text, places, scope) for text, places in strings(value, scope) if text)
 
@@ -88,14 +90,15 @@ def said_in(path: Path) -> list[tuple]:
         match node:
             case ast.FunctionDef():
                 scope = node
-            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=arguments) if len(arguments) > TELLS.get(name, 99):
-                if name != "say" or len(arguments) == 1:  # that of overview.py has a table of its own
-                    keep(node, arguments[TELLS[name]], scope, "kind" if name == "unknown" else "sentence")
-            case ast.Call(func=ast.Attribute(attr="append", value=ast.Name(id=name)), args=[value]) if name in NOTES:
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=given) if len(given) > TELLS.get(name, 99):
+                if name != "say" or len(given) == 1:  # that of overview.py has a table of its own
+                    kind = {"unknown": "kind", "Format": "note", "Table": "note"}.get(name, "sentence")
+                    keep(node, given[TELLS[name]], scope, kind)
+            case ast.Call(func=ast.Attribute(attr="append", value=ast.Name(id=name)), args=[value]) if name in HOLD:
                 keep(node, value, scope)
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in NOTES and not isinstance(value, ast.Dict):
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in HOLD and not isinstance(value, ast.Dict):
                 keep(node, value, scope)
-            case ast.AugAssign(target=ast.Name(id=name), value=value) if name in NOTES:
+            case ast.AugAssign(target=ast.Name(id=name), value=value) if name in HOLD:
                 keep(node, value, scope)
             case ast.Return(value=value) if scope and scope.name in RETURNS and not isinstance(value, ast.Tuple):
                 keep(node, value, scope)
@@ -122,15 +125,16 @@ def has_words(text: str) -> bool:
 
 def missing(where, kind, text, places, scope) -> str:
     """What to add, and where, that this sentence has its Chinese."""
-    if kind != "sentence":
+    if kind == "kind":
         return "" if text in PHRASES[kind] else f'{where} tells "{text}": add it and its Chinese to PHRASES["{kind}"]'
-    if text not in ENTRIES:
-        return f'{where} tells "{text}": add it, with names in its places, and its Chinese to SENTENCES' if has_words(text) else ""
+    if text not in ENTRIES or (kind == "note" and ENTRIES[text] not in NOTES):
+        table = "NOTES" if kind == "note" else "SENTENCES"
+        return f'{where} tells "{text}": add it, with names in its places, and its Chinese to {table}' if has_words(text) else ""
     for name, place in zip(PLACE.findall(ENTRIES[text]), places):
         known = {template(phrase) for phrase in PHRASES.get(name.rstrip("12"), {})}
         for piece, _ in strings(place, scope):
             if piece not in known and piece not in SAME and has_words(piece):
-                return f'{where}: "{piece}" stands in the place {{{name}}} of "{text}": add it and its Chinese to PHRASES["{name}"]'
+                return f'{where}: "{piece}" stands in {{{name}}} of "{text}": add it and its Chinese to PHRASES["{name}"]'
     return ""
 
 
@@ -144,40 +148,39 @@ def test_sentences_are_found():
     assert len(SAID) > 180 and {"cli.py", "training/loop.py", "data/delimited.py"} <= {said[0].split(",")[0] for said in SAID}
 
 
-TABLES = {"SENTENCES": SENTENCES, **{f'{name}["{kind}"]': table for name, tables in (("PHRASES", PHRASES), ("THEIRS", THEIRS))
-                                     for kind, table in tables.items()}}  # fmt: skip
-ALL = [(name, english, translated) for name, table in TABLES.items() for english, translated in table.items()]
+OURS = [*(PREFIXED | SENTENCES | NOTES).items(), *(entry for table in PHRASES.values() for entry in table.items())]
+ALL = OURS + [entry for table in THEIRS.values() for entry in table.items()]
 
 
 def test_entries_use_their_places():
-    for table, english, translated in ALL:
+    for english, translated in ALL:
         places, used = set(PLACE.findall(english)), set(PLACE.findall(translated))
-        if not table.startswith("THEIRS"):  # where some of what others say is left out
+        if (english, translated) in OURS:  # some of what others say is left out
             assert places == used, f"{english} → {translated}: the places differ"
         assert used <= places, f"{english} → {translated}: the places differ"
         assert not re.search(r"\w\}\{\w", english), f"{english}: two places side by side cannot be told apart"
 
 
 def test_entries_are_punctuated_as_chinese_is():
-    for _, _, translated in ALL:
+    for _, translated in ALL:
         prose = re.sub(r"--columns \S+", "", translated)
-        assert not re.search(r"[\u4e00-\u9fff] ?[,;:!?]|[,;:] ?[\u4e00-\u9fff]", prose), f"{translated}: Chinese has its own ，；："
-        assert not re.search(r"[\u4e00-\u9fff][a-zA-Z0-9]|[a-zA-Z0-9][\u4e00-\u9fff]", prose), f"{translated}: a space is missing"
+        assert not re.search(r"[\u4e00-\u9fff] ?[,;:!?]|[,;:] ?[\u4e00-\u9fff]", prose), f"{translated}: ，；：are meant"
+        assert not re.search(r"[\u4e00-\u9fff][a-zA-Z0-9]|[a-zA-Z0-9][\u4e00-\u9fff]", prose), f"{translated}: a space lacks"
 
 
 def test_no_entry_is_dead():
     """Every one of ours stands in the code, as a whole string."""
-    written = set()
+    written = {text for _, _, text, _, _ in SAID}
     for path in FILES:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             for text, _ in strings(node, None) if isinstance(node, (ast.Constant, ast.JoinedStr, ast.BinOp)) else ():
                 written.add(text)
-    dead = [english for table in (SENTENCES, *PHRASES.values()) for english in table if template(english) not in written]
+    dead = [english for english, _ in OURS if template(english) not in written]
     assert not dead, f"nothing in the code says these; remove them from wenmai/chinese.py: {dead}"
 
 
 def test_tables_are_used():
-    places = {name.rstrip("12") for _, english, _ in ALL for name in PLACE.findall(english)} | {"sentence"}
+    places = {name.rstrip("12") for english, _ in ALL for name in PLACE.findall(english)} | {"sentence"}
     assert set(PHRASES) | set(THEIRS) <= places
 
 
@@ -188,15 +191,17 @@ def test_a_sentence_is_translated_with_what_stands_in_it():
     assert in_chinese("a.csv, line 3: found 'x' in column b, expected a number; correct the line or remove it.") == (
         "a.csv 第 3 行：b 列里是 'x'，应为数；请改正或删去这一行。"
     )
-    assert in_chinese("en.txt: de.txt: The encoding is UTF-8 with a byte order mark.") == "en.txt：de.txt：编码是 带 BOM 的 UTF-8。"
+    assert in_chinese("a.txt: b.txt: The encoding is UTF-8 with a byte order mark.") == "a.txt：b.txt：编码是带 BOM 的 UTF-8。"
     assert in_chinese("something: that nobody says") == "something: that nobody says"
-    assert in_chinese("line, line 1: found the target nan, expected a finite number.") == "line 第 1 行：目标值是 nan，应为有限的数。"
+    told = in_chinese("line, line 1: found the target nan, expected a finite number.")
+    assert told == "line 第 1 行：目标值是 nan，应为有限的数。"
 
 
 def test_what_a_user_wrote_is_left_alone():
     """Whatever it is, be it one of our own words."""
     for name in ("line", "row 3", "none", "a text", "rung", "a, b", "x: y", "{file}", "found 3 columns", ""):
-        told = in_chinese(f'{name} has no column "{name}"; its columns (and positions) are {name}. Use --columns a=b or another of them.')
+        sentence = f'{name} has no column "{name}"; its columns (and positions) are {name}. Use --columns a=b or another of them.'
+        told = in_chinese(sentence)
         assert told == f"{name} 没有名为“{name}”的列；各列（及其位置）是 {name}。请用 --columns a=b，或其中另一列。"
 
 
@@ -213,7 +218,7 @@ def test_mistakes_speak_the_users_language(monkeypatch):
 
 
 def test_nothing_heavy_is_loaded():
-    code = "import sys, wenmai.chinese, wenmai.errors; print([m for m in ('torch', 'numpy', 'rich', 'typer') if m in sys.modules])"
+    code = "import sys, wenmai.chinese, wenmai.errors; print([m for m in ('torch', 'numpy', 'rich') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
 
 
@@ -223,7 +228,7 @@ LEFT = [
     r"wenmai train (?:gru reviews\.csv|--resume \S+)", r"pip install \S+", r"--\w+ \S+",  # commands
     r"wenmai:", r"[\w./-]+\.(?:csv|tsv|jsonl|json|txt|conll|png|gz|parquet|safetensors)",
     r"（[^（）]*Error[^（）]*）",  # an exception of Python, as it says it
-    r"（[^（）]*(?:arquet|safetensors|header)[^（）]*(?:\([^)]*\))?[^（）]*）",  # what pyarrow and safetensors say of a broken file
+    r"（[^（）]*(?:arquet|safetensors|header)[^（）]*）",  # what pyarrow and safetensors say of a file
 ]  # fmt: skip
 
 

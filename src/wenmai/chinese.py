@@ -3,7 +3,8 @@
 A sentence stands in English in the code that says it, and in Chinese in SENTENCES below; tests/test_chinese.py finds one that
 is missing. `{names}` are places: what stands there in English stands there in Chinese as it is, unless the name has a table of
 its own in PHRASES (ours) or THEIRS (the words of Python, the system and the command line's library), where it is looked up in
-turn. A place may be empty; {where1} and {where2} are both looked up under {where}; {choices} are a list of names of ours.
+turn; {sentence} and {note} are looked up among all sentences and in NOTES. A place may be empty; {where1} and {where2} are both
+looked up under {where}; {choices} are a list of names of ours.
 """
 
 import os
@@ -33,8 +34,8 @@ def in_chinese(sentence: str, kind: str = "sentence") -> str:
         if values is None:
             continue
         said = [in_chinese(value, name) for name, value in zip(names, values)]
-        if said == values and not any(map(str.isalpha, "".join(literals))):
-            continue  # "FILE: note" says nothing by itself
+        if said == values and not has_words(literals):
+            continue
         places = dict(zip(names, said))
         return PLACE.sub(lambda place, places=places: places[place[1]], chinese)
     return sentence
@@ -59,12 +60,19 @@ def between(sentence: str, literals: list[str]) -> list[str] | None:
 
 @cache
 def rules(kind: str) -> list[tuple[list[str], list[str], str]]:
-    """(names of the places, what stands around them, Chinese) of every template of this kind, the most words first."""
-    ours = SENTENCES if kind in ("sentence", "note") else PHRASES.get(kind, {})
-    table = ours | THEIRS.get("sentence" if kind == "note" else kind, {})
+    """(names of the places, what stands around them, Chinese) of every template of this kind: first those without a word of their
+    own, which hold only where what stands in them is known; then those with the most words."""
+    ours = {"sentence": PREFIXED | SENTENCES | NOTES, "note": PREFIXED | NOTES}.get(kind) or PHRASES.get(kind, {})
+    table = ours | THEIRS.get(kind, {})
     made = [(PLACE.findall(english), PLACE.sub("\0", english).split("\0"), chinese) for english, chinese in table.items()]
-    return sorted(made, key=lambda rule: -sum(map(len, rule[1])))
+    return sorted(made, key=lambda rule: (has_words(rule[1]), -sum(map(len, rule[1]))))
 
+
+def has_words(literals: list[str]) -> bool:
+    return any(map(str.isalpha, "".join(literals)))
+
+
+PREFIXED = {"{file}: {why}.": "{file}：{why}。", "{file}: {note}": "{file}：{note}"}
 
 SENTENCES = {
     # The command line
@@ -80,8 +88,6 @@ SENTENCES = {
     "--set {pair}: expected key=value, such as --set hidden=64.": "--set {pair}：应写成 key=value，例如 --set hidden=64。",
     "{seconds} s; kept in {run}. Next: wenmai predict {run} …":
         "用时 {seconds} 秒；已存入 {run}。接下来可以：wenmai predict {run} …",
-    "{file}: {why}.": "{file}：{why}。",
-    "{file}: {note}": "{file}：{note}",
     # Names that nothing has
     'unknown {kind} "{word}"; did you mean {nearest}? Known: {choices}.':
         "没有名为“{word}”的{kind}；是不是想写 {nearest}？可用的有：{choices}。",
@@ -154,7 +160,7 @@ SENTENCES = {
     "{file} is damaged or cut off ({packed}: {damage}); copy or compress it again.":
         "{file} 已损坏或不完整（{packed}：{damage}）；请重新复制或压缩。",
     "{file}, line {line}: found bytes that are not {encoding}, which the beginning of the file is; save the whole file as UTF-8.":
-        "{file} 第 {line} 行：有些字节不是 {encoding}，而文件开头是；请把整个文件存为 UTF-8。",
+        "{file} 第 {line} 行：有些字节不是{encoding}，而文件开头是；请把整个文件存为 UTF-8。",
     "{file} looks like a binary file, where text in UTF-8 or GB18030 was expected; give a text file, or save this one as UTF-8.":
         "{file} 像是二进制文件，应为 UTF-8 或 GB18030 的文本；请给一个文本文件，或把它存为 UTF-8。",
     "{file} is empty; expected at least one line of text.": "{file} 是空的；至少应有一行文字。",
@@ -181,7 +187,7 @@ SENTENCES = {
         "{file} 只有表头，没有数据行；表头之下至少应有一行。",
     "{file}, line {line}: found {quoting} in the row that begins here; expected a cell in quotes to be closed before the next "
     'delimiter, and "" for a quote inside it; correct the line.':
-        "{file} 第 {line} 行：从这里开始的一行有{quoting}；带引号的格子应在下一个分隔符之前用引号结束，"
+        "{file} 第 {line} 行：从这里开始的一行，{quoting}；带引号的格子应在下一个分隔符之前用引号结束，"
         "格子里的引号应写成 \"\"；请改正这一行。",
     "{file}, line {line}: found {found} columns, expected {expected} as in the first row; correct the line or remove it.":
         "{file} 第 {line} 行：有 {found} 列，应与第一行一样有 {expected} 列；请改正或删去这一行。",
@@ -367,26 +373,6 @@ SENTENCES = {
     "stopped after {steps} updates and kept; go on with: wenmai train --resume {folder}":
         "已在第 {steps} 步之后停下并存好；要继续：wenmai train --resume {folder}",
     # Notes: what was found in the data
-    "built in": "内置数据",
-    "Compressed with {packed}.": "用 {packed} 压缩。",
-    "The encoding is {encoding}.": "编码是 {encoding}。",
-    "The delimiter is {mark}.": "分隔符是{mark}。",
-    "The first line is a header: {names}.": "第一行是表头：{names}。",
-    "There is no header; the columns are {names}.": "没有表头；各列是 {names}。",
-    "Plain text: one row a line.": "纯文本：每行一条。",
-    "{conll}, no tags.": "{conll}，没有标签。",
-    "{conll}, {width} columns.": "{conll}，共 {width} 列。",
-    "{conll}, {width} columns; tokens are {position1}, tags {position2}.":
-        "{conll}，共 {width} 列；词元在{position1}，标签在{position2}。",
-    "{mark} lines are dropped ({count} at the beginning of the file).": "去掉了 {mark} 行（文件开头部分有 {count} 行）。",
-    "JSON: one {listed}.": "JSON：{listed}。",
-    "SQuAD: one row a question.": "SQuAD：每个问题一行。",
-    "Two aligned files: one row a line.": "两个对齐的文件：每行一条。",
-    "Parquet with {rows} rows.": "Parquet，共 {rows} 行。",
-    "One file a label: {names}.": "每个标签一个文件：{names}。",
-    "{images} idx images of {height}×{width}; labels from {file}.": "{images} 张 {height}×{width} 的 idx 图像；标签取自 {file}。",
-    "Images are {colour}, {height}×{width}, as the first one is; others are scaled to that size.":
-        "图像是{colour}，{height}×{width}，以第一张为准；其余的缩放到这个大小。",
     "{rows} rows repeat the input of another; equal inputs stay on one side of every split":
         "有 {rows} 行的输入与别的行重复；划分时，相同的输入总在同一边",
     "{found} of the {rows} {part} rows dropped: their inputs stand in the training rows too":
@@ -423,6 +409,33 @@ SENTENCES = {
     "stopped: {patience} scores without a new best": "已停止：连续 {patience} 次评分没有新高",
 }  # fmt: skip
 
+# What the readers found in a file, whose name may stand before it.
+NOTES = {
+    "built in": "内置数据",
+    "Compressed with {packed}.": "用 {packed} 压缩。",
+    "The encoding is {encoding}.": "编码是{encoding}。",
+    "The delimiter is {mark}.": "分隔符是{mark}。",
+    "The first line is a header: {names}.": "第一行是表头：{names}。",
+    "There is no header; the columns are {names}.": "没有表头；各列是 {names}。",
+    "Plain text: one row a line.": "纯文本：每行一条。",
+    "CoNLL: one token a line, no tags.": "CoNLL：每行一个词元，没有标签。",
+    "CoNLL: one token a line, {width} columns.": "CoNLL：每行一个词元，共 {width} 列。",
+    "CoNLL: one token a line, {width} columns; tokens are {position1}, tags {position2}.":
+        "CoNLL：每行一个词元，共 {width} 列；词元在{position1}，标签在{position2}。",
+    "CoNLL-U: one word a line, {width} columns.": "CoNLL-U：每行一个词，共 {width} 列。",
+    "CoNLL-U: one word a line, {width} columns; tokens are {position1}, tags {position2}.":
+        "CoNLL-U：每行一个词，共 {width} 列；词元在 {position1}，标签在 {position2}。",
+    "{mark} lines are dropped ({count} at the beginning of the file).": "去掉了 {mark} 行（文件开头部分有 {count} 行）。",
+    "JSON: one {listed}.": "JSON：{listed}。",
+    "SQuAD: one row a question.": "SQuAD：每个问题一行。",
+    "Two aligned files: one row a line.": "两个对齐的文件：每行一条。",
+    "Parquet with {rows} rows.": "Parquet，共 {rows} 行。",
+    "One file a label: {names}.": "每个标签一个文件：{names}。",
+    "{images} idx images of {height}×{width}; labels from {file}.": "{images} 张 {height}×{width} 的 idx 图像；标签取自 {file}。",
+    "Images are {colour}, {height}×{width}, as the first one is; others are scaled to that size.":
+        "图像是{colour}，{height}×{width}，以第一张为准；其余的缩放到这个大小。",
+}  # fmt: skip
+
 # What may stand in the place of that name.
 PHRASES = {
     "file": {"the system": "系统"},
@@ -434,9 +447,9 @@ PHRASES = {
         "at least {least}": "不小于 {least}", "at least {least} and below 1": "不小于 {least}，且小于 1",
     },
     "instead": {"did you mean {names}?": "是不是想写 {names}？", "its folder is empty.": "它所在的文件夹是空的。"},
-    "encoding": {"UTF-8 with a byte order mark": "带 BOM 的 UTF-8"},
+    "encoding": {"UTF-8": " UTF-8", "GB18030": " GB18030", "UTF-8 with a byte order mark": "带 BOM 的 UTF-8"},
     "mark": {"a comma": "逗号", "a semicolon": "分号", "a tab": "制表符"},
-    "quoting": {"a quote that opens and never closes": "没有结束的引号", "broken quoting ({csv})": "用错的引号（{csv}）"},
+    "quoting": {"a quote that opens and never closes": "引号打开后没有关闭", "broken quoting ({csv})": "引号用法不对（{csv}）"},
     "place": {"record": "条记录", "line": "行"},
     "keys": {"no keys": "（无）"},
     "listed": {"list of objects": "一个由对象组成的列表", "object a line": "每行一个对象"},
@@ -472,7 +485,6 @@ PHRASES = {
     },
     "or_else": {", or a text": "，或一段文本"},
     "part": {"valid": "验证数据", "test": "测试数据"},
-    "conll": {"CoNLL-U: one word a line": "CoNLL-U：每行一个词", "CoNLL: one token a line": "CoNLL：每行一个词元"},
     "position": {"column {number}": "第 {number} 列"},
     "cut": {"read character by character": "逐字读入", "cut into Chinese words by jieba": "由 jieba 切成词",
             "cut into {pieces}": "切成{pieces}"},
@@ -551,7 +563,7 @@ THEIRS = {
     },
     "csv": {"{mark} expected after {quote}": "{quote} 之后应为 {mark}", "unexpected end of data": "没有结束"},
     "error": {
-        "{error_name}: Expecting value: line {line} column {column} (char {at})": "不是 JSON，第 {line} 行第 {column} 个字符处",
-        "{error_name}: Extra data: line {line} column {column} (char {at})": "不是 JSON，第 {line} 行第 {column} 个字符处",
+        "JSONDecodeError: {json}: line {line} column {column} (char {at})": "不是 JSON，第 {line} 行第 {column} 个字符处：{json}",
+        "UnicodeDecodeError: {what}": "不是 UTF-8 文本",
     },
 }  # fmt: skip

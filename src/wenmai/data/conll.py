@@ -71,14 +71,13 @@ def sentences(file: TextFile, columns: dict[str, str] | None) -> Format:
 
 
 def _said(file: TextFile, layout: Layout, picked: dict[str, int]) -> list[str]:
-    kind = "CoNLL-U: one word a line" if layout.universal else "CoNLL: one token a line"
-    at = {word: UNIVERSAL[position] if layout.universal else f"column {position}" for word, position in picked.items()}
+    said = f", {layout.width} columns."
+    if {"tokens", "tags"} <= set(picked):
+        at = {word: UNIVERSAL[position] if layout.universal else f"column {position}" for word, position in picked.items()}
+        said = f", {layout.width} columns; tokens are {at['tokens']}, tags {at['tags']}."
+    notes = [("CoNLL-U: one word a line" if layout.universal else "CoNLL: one token a line") + said]
     if layout.width < 2:
-        notes = [f"{kind}, no tags."]
-    elif {"tokens", "tags"} <= set(picked):
-        notes = [f"{kind}, {layout.width} columns; tokens are {at['tokens']}, tags {at['tags']}."]
-    else:
-        notes = [f"{kind}, {layout.width} columns."]
+        notes = ["CoNLL: one token a line, no tags."]
     documents = sum(line.startswith(DOCUMENT) for line in _whole(file))
     if documents:
         notes.append(f"{DOCUMENT} lines are dropped ({documents} at the beginning of the file).")
