@@ -13,7 +13,7 @@ import test_mistakes as mistakes
 from test_mistakes import folder, here  # noqa: F401 (fixtures)
 
 from wenmai import chinese
-from wenmai.chinese import NOTES, PHRASES, PLACE, PREFIXED, SENTENCES, THEIRS, in_chinese
+from wenmai.chinese import HELP, NOTES, PHRASES, PLACE, PREFIXED, SENTENCES, THEIRS, in_chinese
 from wenmai.errors import Mistake, Stopped
 from wenmai.training.folders import Damaged
 
@@ -149,7 +149,7 @@ def test_sentences_are_found():
 
 
 OURS = [*(PREFIXED | SENTENCES | NOTES).items(), *(entry for table in PHRASES.values() for entry in table.items())]
-ALL = OURS + [entry for table in THEIRS.values() for entry in table.items()]
+ALL = OURS + [*HELP.items()] + [entry for table in THEIRS.values() for entry in table.items()]
 
 
 def test_entries_use_their_places():
@@ -180,8 +180,29 @@ def test_no_entry_is_dead():
 
 
 def test_tables_are_used():
-    places = {name.rstrip("12") for english, _ in ALL for name in PLACE.findall(english)} | {"sentence"}
+    places = {name.rstrip("12") for english, _ in ALL for name in PLACE.findall(english)} | {"sentence", "help"}
     assert set(PHRASES) | set(THEIRS) <= places
+
+
+def test_every_help_has_its_chinese():
+    import typer.main
+
+    from wenmai.cli import app
+
+    def helps(command):
+        below = [text for other in getattr(command, "commands", {}).values() for text in helps(other)]
+        return [command.help, *(option.help for option in command.params), *below]
+
+    found = set(filter(None, helps(typer.main.get_command(app)))) - set(THEIRS["help"])
+    assert not found - set(HELP), "to be added to HELP in wenmai/chinese.py, with its Chinese"
+    assert not set(HELP) - found, "to be removed from HELP in wenmai/chinese.py: no help says it"
+
+
+def test_help_is_chinese(wenmai_cli, monkeypatch):
+    assert "Train every rung" in wenmai_cli("--help").out
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    assert "用同一份预算训练每一级；一张排行榜，一份报告，一个建议。" in wenmai_cli("--help").out
+    assert "种子相同，结果就相同。" in wenmai_cli("train", "--help").out
 
 
 # What they give

@@ -62,7 +62,7 @@ def between(sentence: str, literals: list[str]) -> list[str] | None:
 def rules(kind: str) -> list[tuple[list[str], list[str], str]]:
     """(names of the places, what stands around them, Chinese) of every template of this kind: first those without a word of their
     own, which hold only where what stands in them is known; then those with the most words."""
-    ours = {"sentence": PREFIXED | SENTENCES | NOTES, "note": PREFIXED | NOTES}.get(kind) or PHRASES.get(kind, {})
+    ours = {"sentence": PREFIXED | SENTENCES | NOTES, "note": PREFIXED | NOTES, "help": HELP}.get(kind) or PHRASES.get(kind, {})
     table = ours | THEIRS.get(kind, {})
     made = [(PLACE.findall(english), PLACE.sub("\0", english).split("\0"), chinese) for english, chinese in table.items()]
     return sorted(made, key=lambda rule: (has_words(rule[1]), -sum(map(len, rule[1]))))
@@ -494,6 +494,49 @@ PHRASES = {
     "damage": {"the last frame is not complete": "最后一帧不完整"},
 }  # fmt: skip
 
+# What --help says: the commands, then their arguments and options.
+HELP = {
+    "Wenmai (文脉): the ladder of language models. Train every rung on your text, compare, predict.":
+        "文脉：语言模型的梯子。用你的文本训练每一级，比较，预测。",
+    "Compare every rung on built-in data: which language is this name in?": "用内置数据比较每一级：这个名称属于哪种语言？",
+    "Show what was understood of a file; without one, list the built-in sets.":
+        "看看一个文件读懂了什么；不给文件，就列出内置数据。",
+    "List the rungs of the ladder, or the options of one.": "列出梯子的各级，或其中一级的选项。",
+    "Train one rung on your data and keep it as a run folder.": "用你的数据训练一级，存为运行文件夹。",
+    "Score a run on other data.": "用别的数据给训练好的模型评分。",
+    "Answer for inputs given here, or for a file of any size.": "回答这里给出的输入，或任意大小的文件。",
+    "Train every rung under one budget; one leaderboard, one report, one recommendation.":
+        "用同一份预算训练每一级；一张排行榜，一份报告，一个建议。",
+    "A file, a folder, or a built-in set (see `wenmai data`).": "文件、文件夹，或内置数据（见 `wenmai data`）。",
+    "A run folder that `wenmai train` made.": "`wenmai train` 生成的运行文件夹。",
+    "Which column is what: text=0,label=1 (names or positions).": "哪一列是什么：text=0,label=1（列名或位置）。",
+    "The task, where the data does not say it.": "任务，从数据看不出来时用。",
+    "Validation rows: a file, or a share of the rows such as 0.1.": "验证数据：一个文件，或一个比例，例如 0.1。",
+    "Test rows: a file, or a share of the rows such as 0.1.": "测试数据：一个文件，或一个比例，例如 0.1。",
+    "The second of two aligned files: a line of it for every line of DATA.":
+        "两个对齐的文件中的第二个：每一行对着数据的一行。",
+    "Drop valid and test rows whose input stands in the training rows.": "去掉验证和测试数据中训练时见过的输入。",
+    "An option, key=value; `wenmai rungs RUNG` lists them. May be repeated.":
+        "一个选项，key=value；`wenmai rungs 模型` 列出全部。可以给多次。",
+    "The same seed gives the same result.": "种子相同，结果就相同。",
+    "auto, cpu, cuda or cuda:N.": "auto、cpu、cuda 或 cuda:N。",
+    "Where to write.": "写到哪里。",
+    "Print one JSON object as the last line.": "最后一行输出一个 JSON 对象。",
+    "A rung, to see its options.": "一级的名称，看它的选项。",
+    "A rung of the ladder (see `wenmai rungs`).": "梯子上的一级（见 `wenmai rungs`）。",
+    "Train for about so long; without it, for a number of epochs.": "训练大约这么多分钟；不给，就按遍数。",
+    "The run folder; runs/DATA-RUNG without it.": "运行文件夹；不给，就是 runs/数据-模型。",
+    "Go on with the training of this run folder, which was stopped.": "继续这个运行文件夹里中断的训练。",
+    "Texts; pairs two by two; numbers as 1,2,3.": "文本；文本对两段两段地给；数写成 1,2,3。",
+    "A file of inputs: the training columns without the answer.": "一个输入文件：与训练时的列相同，只是没有答案。",
+    "Where the answers go: .jsonl, .csv or .tsv.": "答案写到哪里：.jsonl、.csv 或 .tsv。",
+    "For all rungs together, shared equally.": "所有模型一共多少分钟，平均分配。",
+    "Only these: softmax,cnn,gru.": "只比较这些：softmax,cnn,gru。",
+    "A run to add as a row. May be repeated.": "再加一个训练好的模型。可以给多次。",
+    "Train each rung so many times; the spread is shown.": "每个模型训练几次；会显示差异有多大。",
+    "The report's folder; reports/DATA without it.": "报告的文件夹；不给，就是 reports/数据。",
+}  # fmt: skip
+
 # The words of others.
 THEIRS = {
     "sentence": {  # typer and click, old and new
@@ -526,6 +569,11 @@ THEIRS = {
         "{value} is not a valid integer.": "{value} 不是整数",
         "{value} is not in the range {range}": "{value} 不在 {range} 的范围内",
         "{value} is not in the range {range}.": "{value} 不在 {range} 的范围内",
+    },
+    "help": {
+        "Install completion for the current shell.": "为当前的 shell 安装命令补全。",
+        "Show completion for the current shell, to copy it or customize the installation.":
+            "显示当前 shell 的命令补全脚本，供复制或修改。",
     },
     "answers": {"{first} and {second}": "{first}、{second}"},  # and lists that are joined with a word
     "marks": {"{first} or {second}": "{first} 或 {second}"},

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+import typer.main
 
-from wenmai.chinese import language, told
+from wenmai.chinese import in_chinese, language, told
 from wenmai.errors import Mistake, Stopped
 
 app = typer.Typer(
@@ -45,7 +46,7 @@ def demo(out: Out = Path("reports/languages"), minutes: float = 3.0, seed: Seed 
 
 
 @app.command()
-def data(source: Annotated[str, typer.Argument()] = "", columns: Columns = "", task: Task = "", valid: Test = "",
+def data(source: Annotated[str, typer.Argument()] = "", columns: Columns = "", task: Task = "", valid: Valid = "",
          test: Test = "", target: Target = "", settings: Set = [], as_json: AsJson = False) -> None:  # fmt: skip # noqa: B006
     """Show what was understood of a file; without one, list the built-in sets."""
     from wenmai.data.builtin import BUILTIN
@@ -252,7 +253,7 @@ def main() -> None:
     if arguments[:1] == ["predict"]:  # -1,2 is a row of numbers, no option
         arguments = [f" {argument}" if NEGATIVE.fullmatch(argument) else argument for argument in arguments]
     try:
-        app(arguments, standalone_mode=False)
+        in_users_language(typer.main.get_command(app))(arguments, standalone_mode=False)
         sys.stdout.flush()
     except Mistake as mistake:
         if debug:
@@ -276,6 +277,17 @@ def main() -> None:
         if debug or not hasattr(error, "format_message"):  # anything but click's own words for a wrong argument
             raise
         sys.exit(complain(error.format_message()))
+
+
+def in_users_language(command):
+    """The help of a command, of its options and of the commands below it."""
+    if language() == "zh":
+        for part in (command, *command.params):
+            part.help = in_chinese(part.help or "", "help")
+        command.short_help = command.help  # otherwise cut off after so many words, which Chinese does not part
+        for below in getattr(command, "commands", {}).values():
+            in_users_language(below)
+    return command
 
 
 def complain(sentence: str) -> int:
