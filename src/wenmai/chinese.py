@@ -25,15 +25,15 @@ def told(sentence: str) -> str:
     return in_chinese(sentence) if language() == "zh" else sentence
 
 
-def in_chinese(sentence: str, kind: str = "sentence") -> str:
+def in_chinese(sentence: str, kind: str = "sentence", depth: int = 0) -> str:
     """By the template that says most of it; unchanged where there is none."""
     if kind == "choices":
         return sentence.replace(", ", "、")
-    for names, literals, chinese in rules(kind.rstrip("12")):
+    for names, literals, chinese in rules(kind.rstrip("12")) if depth < 5 else ():
         values = between(sentence, literals)
         if values is None:
             continue
-        said = [in_chinese(value, name) for name, value in zip(names, values)]
+        said = [in_chinese(value, name, depth + 1) for name, value in zip(names, values)]
         if said == values and not has_words(literals):
             continue
         places = dict(zip(names, said))
@@ -62,7 +62,7 @@ def between(sentence: str, literals: list[str]) -> list[str] | None:
 def rules(kind: str) -> list[tuple[list[str], list[str], str]]:
     """(names of the places, what stands around them, Chinese) of every template of this kind: first those without a word of their
     own, which hold only where what stands in them is known; then those with the most words."""
-    ours = {"sentence": PREFIXED | SENTENCES | NOTES, "note": PREFIXED | NOTES, "help": HELP}.get(kind) or PHRASES.get(kind, {})
+    ours = {"sentence": PREFIXED | SENTENCES | NOTES, "note": NOTES, "help": HELP}.get(kind) or PHRASES.get(kind, {})
     table = ours | THEIRS.get(kind, {})
     made = [(PLACE.findall(english), PLACE.sub("\0", english).split("\0"), chinese) for english, chinese in table.items()]
     return sorted(made, key=lambda rule: (has_words(rule[1]), -sum(map(len, rule[1]))))
@@ -72,7 +72,11 @@ def has_words(literals: list[str]) -> bool:
     return any(map(str.isalpha, "".join(literals)))
 
 
-PREFIXED = {"{file}: {why}.": "{file}：{why}。", "{file}: {note}": "{file}：{note}"}
+# With the name of a file before them, or of two.
+PREFIXED = {
+    "{file}: {why}.": "{file}：{why}。", "{file}: {note}": "{file}：{note}",
+    "{file}: {target}: {note}": "{file}：{target}：{note}",
+}  # fmt: skip
 
 SENTENCES = {
     # The command line
