@@ -43,9 +43,9 @@ def in_chinese(sentence: str, kind: str = "sentence", depth: int = 0) -> str:
 
 def between(sentence: str, literals: list[str]) -> list[str] | None:
     """What stands between these pieces, if the sentence is made of them, in their order, and of something between them."""
-    first, *middle, last = literals if len(literals) > 1 else (*literals, "")
     if len(literals) == 1:
-        return [] if sentence == first else None
+        return [] if sentence == literals[0] else None
+    first, *middle, last = literals
     at, end, values = len(first), len(sentence) - len(last), []
     if at > end or not sentence.startswith(first) or not sentence.endswith(last):
         return None
