@@ -8,6 +8,8 @@ import pytest
 
 # Models this small gain nothing from threads, which on a busy machine wait for one another; set before torch is loaded.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Sentences are told in the language of the locale; tests read English ones, unless they say otherwise.
+os.environ["LC_ALL"] = "C.UTF-8"
 
 
 class Ran(NamedTuple):

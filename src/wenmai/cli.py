@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+import typer.main
 
+from wenmai.chinese import in_chinese, language, told
 from wenmai.errors import Mistake, Stopped
 
 app = typer.Typer(
@@ -44,7 +46,7 @@ def demo(out: Out = Path("reports/languages"), minutes: float = 3.0, seed: Seed 
 
 
 @app.command()
-def data(source: Annotated[str, typer.Argument()] = "", columns: Columns = "", task: Task = "", valid: Test = "",
+def data(source: Annotated[str, typer.Argument()] = "", columns: Columns = "", task: Task = "", valid: Valid = "",
          test: Test = "", target: Target = "", settings: Set = [], as_json: AsJson = False) -> None:  # fmt: skip # noqa: B006
     """Show what was understood of a file; without one, list the built-in sets."""
     from wenmai.data.builtin import BUILTIN
@@ -225,19 +227,15 @@ def settings_from(pairs: list[str]) -> dict[str, str]:
     return {key.strip(): value.strip() for key, _, value in (pair.partition("=") for pair in pairs)}
 
 
-def language() -> str:
-    """zh where the user's locale is Chinese, else en."""
-    told = next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), "")
-    return "zh" if told.lower().startswith("zh") else "en"
-
-
 def say(sentence: str) -> None:
-    print(sentence, file=sys.stderr)
+    print(told(sentence), file=sys.stderr)
 
 
 def say_scores(scores: dict) -> None:
+    from wenmai.evaluation.overview import scored
+
     for part, found in scores.items():
-        say(f"{part}: " + ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in found.items()))
+        say(scored(part, found, language()))
 
 
 def finish(result, as_json: bool, quiet: bool = False) -> None:
@@ -258,7 +256,7 @@ def main() -> None:
     if arguments[:1] == ["predict"]:  # -1,2 is a row of numbers, no option
         arguments = [f" {argument}" if NEGATIVE.fullmatch(argument) else argument for argument in arguments]
     try:
-        app(arguments, standalone_mode=False)
+        in_users_language(typer.main.get_command(app))(arguments, standalone_mode=False)
         sys.stdout.flush()
     except Mistake as mistake:
         if debug:
@@ -284,6 +282,17 @@ def main() -> None:
         sys.exit(complain(error.format_message()))
 
 
+def in_users_language(command):
+    """The help of a command, of its options and of the commands below it."""
+    if language() == "zh":
+        for part in (command, *command.params):
+            part.help = in_chinese(part.help or "", "help")
+        command.short_help = command.help  # otherwise cut off after so many words, which Chinese does not part
+        for below in getattr(command, "commands", {}).values():
+            in_users_language(below)
+    return command
+
+
 def complain(sentence: str) -> int:
-    print(f"wenmai: {sentence}", file=sys.stderr)
+    print(f"wenmai: {told(sentence)}", file=sys.stderr)
     return 2

@@ -1,15 +1,28 @@
 """The one exception that a user sees."""
 
+from wenmai.chinese import told
+
 
 class Mistake(ValueError):
     """Something the user can put right, said in one sentence: where, what was found, what was expected, what to do.
 
-    The command line prints the sentence and exits with status 2; in Python it is an ordinary ValueError.
+    The command line prints the sentence and exits with status 2; in Python it is an ordinary ValueError. It is written in English
+    and told in the user's language (chinese.py).
     """
+
+    def __str__(self) -> str:
+        return told(self.english)
+
+    @property
+    def english(self) -> str:
+        return super().__str__()
 
 
 class Stopped(Exception):
     """Training was asked to stop, and has been kept; the sentence says how to go on."""
+
+    def __str__(self) -> str:
+        return told(super().__str__())
 
 
 def nearest(word: str, known) -> list[str]:

@@ -81,6 +81,6 @@ def in_range(option: inspect.Parameter, value):
         return value
     least = 1 if isinstance(value, int) and option.default not in (0, None) else 0
     if not math.isfinite(value) or value < least or (option.name in SHARES and value >= 1):
-        most = " and below 1" if option.name in SHARES else ""
-        raise Mistake(f"{option.name}={value}: expected at least {least}{most}; the default is {option.default}.")
+        wanted = f"at least {least} and below 1" if option.name in SHARES else f"at least {least}"
+        raise Mistake(f"{option.name}={value}: expected {wanted}; the default is {option.default}.")
     return value

@@ -71,13 +71,13 @@ def sentences(file: TextFile, columns: dict[str, str] | None) -> Format:
 
 
 def _said(file: TextFile, layout: Layout, picked: dict[str, int]) -> list[str]:
-    said = "CoNLL-U: one word a line" if layout.universal else "CoNLL: one token a line"
-    said += f", {layout.width} columns" if layout.width > 1 else ", no tags"
+    said = f", {layout.width} columns."
     if {"tokens", "tags"} <= set(picked):
-        at = [UNIVERSAL[position] if layout.universal else f"column {position}" for position in picked.values()]
-        places = dict(zip(picked, at))
-        said += f"; tokens are {places['tokens']}, tags {places['tags']}"
-    notes = [f"{said}."]
+        at = {word: UNIVERSAL[position] if layout.universal else f"column {position}" for word, position in picked.items()}
+        said = f", {layout.width} columns; tokens are {at['tokens']}, tags {at['tags']}."
+    notes = [("CoNLL-U: one word a line" if layout.universal else "CoNLL: one token a line") + said]
+    if layout.width < 2:
+        notes = ["CoNLL: one token a line, no tags."]
     documents = sum(line.startswith(DOCUMENT) for line in _whole(file))
     if documents:
         notes.append(f"{DOCUMENT} lines are dropped ({documents} at the beginning of the file).")

@@ -17,6 +17,7 @@ import numpy as np
 
 import wenmai
 from wenmai.catalog import RUNGS, rungs_for
+from wenmai.chinese import in_chinese
 from wenmai.data.dataset import Dataset, Part
 from wenmai.data.examples import Examples, taken
 from wenmai.data.sequences import joined
@@ -224,7 +225,7 @@ def latency(estimator: Estimator, test: Part, seconds: float = 1.0) -> dict[str,
 
 
 def failure(name: str, data: Dataset, error: Exception) -> dict:
-    reason = str(error) if isinstance(error, Mistake) else f"{type(error).__name__}: {error}"
+    reason = error.english if isinstance(error, Mistake) else f"{type(error).__name__}: {error}"
     about = RUNGS.get(name)
     return {"rung": name, "task": data.task.name, "failed": reason, "scores": {"test": {}},
             "about": about.about if about else "", "about_zh": about.about_zh if about else ""}  # fmt: skip
@@ -241,18 +242,17 @@ def summary(data: Dataset, rows: list[dict], outputs: dict, minutes: float, seed
     notes = list(data.notes)
     for row in rows:
         notes += [note for note in row.pop("notes", []) if note not in notes]
-    notes_zh = list(notes)
     rising = ", ".join(row["rung"] for row in rows if still_rising(row.get("curve", []), sign))
     if rising:
         notes.append(f"Still improving when the budget ended, so that more --minutes would raise them: {rising}.")
-        notes_zh.append(f"预算用完时仍在进步，增加 --minutes 还会更好：{rising}。")
     classes = next((row["confusion"]["classes"] for row in rows if row.get("confusion")), None)
     return {
         "wenmai": wenmai.__version__, "data": data.name, "task": data.task.name, "metric": metric,
         "higher_is_better": data.task.higher_is_better, "minutes": minutes, "seed": seed, "seeds": seeds, "device": device,
         "machine": f"{processor()}, {os.cpu_count()} cores", "created": datetime.now().isoformat(timespec="seconds"),
         "rows": {"train": len(data.train), "valid": len(data.valid), "test": len(data.test)}, "classes": classes,
-        "notes": notes, "notes_zh": notes_zh, "rungs": rows, "recommendation": recommend(rows, outputs, metric, sign),
+        "notes": notes, "notes_zh": [in_chinese(note) for note in notes], "rungs": rows,
+        "recommendation": recommend(rows, outputs, metric, sign),
     }  # fmt: skip
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from wenmai.chinese import in_chinese
 from wenmai.evaluation.pictures import (
     clean,
     compact,
@@ -112,7 +113,7 @@ def leaderboard(report: dict, lang: str = "en", width: int = 120):
         kept = {_metric(report["metric"]), *(WORDS[key] for key in ("spread", "bytes", "seconds", "speed", "p50"))}
         told = [column for column in told if column.words in kept]
     failures = [rung for rung in report["rungs"] if rung.get("failed")]
-    reasons = [f"✗ {clean(rung['rung'], 24)}: {clean(rung['failed'])}" for rung in failures]
+    reasons = [f"✗ {clean(rung['rung'], 24)}: {clean(why_failed(rung, lang))}" for rung in failures]
     caption = Text("\n".join(reasons), "red", overflow="fold")
     table = Table(box=None, header_style="dim", pad_edge=False, caption=caption, caption_justify="left")
     table.add_column("", justify="right", no_wrap=True)
@@ -157,6 +158,11 @@ def measured(report: dict) -> dict[str, list[str]]:
             f"由 {made} 生成。",
         ],
     }
+
+
+def why_failed(rung: dict, lang: str) -> str:
+    """Why a rung failed."""
+    return in_chinese(rung["failed"]) if lang == "zh" else rung["failed"]
 
 
 def notes(report, lang):

@@ -15,10 +15,12 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
+from wenmai.chinese import in_chinese
 from wenmai.data import readers, schemes
 from wenmai.data.dataset import Dataset
 from wenmai.data.languages import languages_in
 from wenmai.data.sequences import Sequences
+from wenmai.evaluation.pictures import metric_name
 from wenmai.evaluation.terminal import console
 from wenmai.options import accepted
 from wenmai.tasks.columns import shown as as_shown
@@ -46,6 +48,17 @@ def say(lang: str, text: str, *values, **named) -> str:
 
 def listed(lang: str, items) -> str:
     return ("，" if lang == "zh" else ", ").join(items)
+
+
+def noted(notes: list[str], lang: str) -> list[str]:
+    return [in_chinese(note) for note in notes] if lang == "zh" else notes
+
+
+def scored(part: str, scores: dict[str, float], lang: str) -> str:
+    """'valid: accuracy 0.6047, macro f1 0.5220'"""
+    names = {name: metric_name(name, lang) if lang == "zh" else name.replace("_", " ") for name in scores}
+    told = listed(lang, (f"{names[name]} {value:.4f}" for name, value in scores.items()))
+    return f"{say(lang, part)}{'：' if lang == 'zh' else ': '}{told}"
 
 
 @dataclass
@@ -128,7 +141,7 @@ def data_set(data: Dataset, lang: str) -> Overview:
     if spoken:
         shares = [f"{code or say(lang, 'unknown')} {share:.1%}" for code, share in spoken.items() if share >= 0.005]
         lines.append(say(lang, "languages: {}", some(shares, lang, 6)))
-    lines += data.notes
+    lines += noted(data.notes, lang)
     lines += [f"  {row['input'][:100]!r} → {answer(inputs[at], row['target'])}" for at, row in enumerate(first)]
     return Overview(known, [table for table in tables if table.row_count], lines)
 
@@ -147,7 +160,7 @@ def table(data: readers.Table, sentence: str, lang: str) -> Overview:
     for name, values in list(first.items())[:MOST]:
         fill(shown, name, *values)
     lines = [say(lang, "{source}: {rows} rows", source=data.source, rows=f"{rows:,}")]
-    lines += [say(lang, "columns: {}", some(data.names, lang)), *data.notes, sentence]
+    lines += [say(lang, "columns: {}", some(data.names, lang)), *noted([*data.notes, sentence], lang)]
     return Overview(known, [shown], lines)
 
 

@@ -4,7 +4,7 @@ import base64
 import hashlib
 from html import escape
 
-from wenmai.evaluation.leaderboard import LANGS, TASKS, WORDS, columns, measured, notes, recommended, worst_keys
+from wenmai.evaluation.leaderboard import LANGS, TASKS, WORDS, columns, measured, notes, recommended, why_failed, worst_keys
 from wenmai.evaluation.pictures import (
     COSTS,
     clean,
@@ -58,6 +58,10 @@ def _words(key) -> str:
     return _both(*map(escape, WORDS[key]))
 
 
+def _why(rung, limit=200) -> str:
+    return _both(*(_h(why_failed(rung, lang), limit) for lang in LANGS))
+
+
 def _section(key, body, help=False):
     lead = f"<p>{_words(f'{key}_help')}</p>" if help else ""
     return f"<section><h2>{_words(key)}</h2>{lead}{body}</section>"
@@ -92,7 +96,7 @@ def _board(report, chosen):
         link = f'<a href="#rung-{i}">{_h(rung["rung"], 48)}</a>'
         first = f'<tr class="{kind}"><td data-v="{i}">{"✗" if failed else i + 1}</td><th scope="row">{link}{mark}</th>'
         if failed:
-            return f'{first}<td colspan="{len(told) + 1}" class="why">{_words("failed")}: {_h(failed)}</td></tr>'
+            return f'{first}<td colspan="{len(told) + 1}" class="why">{_words("failed")}: {_why(rung)}</td></tr>'
         cells = [f'<td data-v="{"" if c.value(rung) is None else c.value(rung)}">{c.show(rung)}</td>' for c in told]
         return f'{first}{cells[0]}<td class="whiskers">{whiskers(rung)}</td>{"".join(cells[1:])}</tr>'
 
@@ -125,7 +129,7 @@ def _details(report, rung, i, is_open):
     about = _both(_h(rung.get("about") or "", 400), _h(rung.get("about_zh") or rung.get("about") or "", 400))
     parts = [f"<p>{about}</p>"]
     if rung.get("failed"):
-        parts.append(f'<p class="why">{_words("failed")}: {_h(rung["failed"], 1000)}</p>')
+        parts.append(f'<p class="why">{_words("failed")}: {_why(rung, 1000)}</p>')
     options = dict(rung.get("options") or {})
     if finite(rung.get("learning_rate")) is not None:
         options |= {"learning_rate": f"{rung['learning_rate']:g}"}

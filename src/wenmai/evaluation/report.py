@@ -5,7 +5,7 @@ import re
 from html import escape
 from pathlib import Path
 
-from wenmai.evaluation.leaderboard import LANGS, TASKS, columns, measured, notes, recommended, word, worst_keys
+from wenmai.evaluation.leaderboard import LANGS, TASKS, columns, measured, notes, recommended, why_failed, word, worst_keys
 from wenmai.evaluation.page import page
 from wenmai.evaluation.pictures import (
     as_file,
@@ -66,7 +66,7 @@ def _markdown(report, drawn, lang):
     for rank, rung in enumerate(report["rungs"], 1):
         name = f"**{_md(rung['rung'], 48)}** ✓" if rung is chosen else _md(rung["rung"], 48)
         if rung.get("failed"):
-            board.append([name, "✗", f"{word('failed', lang)}: {_md(rung['failed'])}", *[""] * (len(told) - 1)])
+            board.append([name, "✗", f"{word('failed', lang)}: {_md(why_failed(rung, lang))}", *[""] * (len(told) - 1)])
         else:
             board.append([name, str(rank), *(column.show(rung) for column in told)])
     parts = [

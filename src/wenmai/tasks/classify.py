@@ -53,7 +53,7 @@ class Classify:
         self.classes, which = numbered(targets)
         self.counts = counts = np.bincount(which.ravel(), minlength=len(self.classes))
         if len(self.classes) < 2:
-            only = self.classes[0] if len(self.classes) else "none"
+            only = self.classes[0] if len(self.classes) else "–"
             raise Mistake(f"found one class only ({only}) in {len(targets)} rows; to classify, at least two are needed.")
         if counts.min() * 10 < counts.max():
             rare, often = self.classes[counts.argmin()], self.classes[counts.argmax()]

@@ -115,8 +115,10 @@ class Regress:
         ends = int(values.min(1).argmin()), int(values.max(1).argmax())
         rows = np.searchsorted(targets.offsets, ends, "right") - 1 if self.per_step else ends
         self.ends = tuple((float(value), where(int(row))) for value, row in zip((values.min(), values.max()), rows))
-        told = f"targets from {values.min():g} to {values.max():g}" + (", one a step" if self.per_step else "")
-        return [told + (f"; {self.horizon} steps are forecast from {self.history}" if self.horizon else "")]
+        least, most = f"{values.min():g}", f"{values.max():g}"
+        if self.horizon:
+            return [f"targets from {least} to {most}; {self.horizon} steps are forecast from {self.history}"]
+        return [f"targets from {least} to {most}, one a step" if self.per_step else f"targets from {least} to {most}"]
 
     def encode(self, targets, where=lambda row: f"row {row + 1}"):
         values = flat_table(targets, where)

@@ -1,0 +1,621 @@
+"""What a user is told, in Chinese where the user's locale is Chinese.
+
+A sentence stands in English in the code that says it, and in Chinese in SENTENCES below; tests/test_chinese.py finds one that
+is missing. `{names}` are places: what stands there in English stands there in Chinese as it is, unless the name has a table of
+its own in PHRASES (ours) or THEIRS (the words of Python, the system and the command line's library), where it is looked up in
+turn; {sentence} and {note} are looked up among all sentences and in NOTES. A place may be empty; {where1} and {where2} are both
+looked up under {where}; {choices} are a list of names of ours.
+"""
+
+import os
+import re
+from functools import cache
+
+PLACE = re.compile(r"\{(\w+)\}")
+
+
+def language() -> str:
+    """zh where the user's locale is Chinese, else en."""
+    told = next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), "")
+    return "zh" if told.lower().startswith("zh") else "en"
+
+
+def told(sentence: str) -> str:
+    """The sentence in the user's language."""
+    return in_chinese(sentence) if language() == "zh" else sentence
+
+
+def in_chinese(sentence: str, kind: str = "sentence", depth: int = 0) -> str:
+    """By the template that says most of it; unchanged where there is none."""
+    if kind == "choices":
+        return sentence.replace(", ", "、")
+    for names, literals, chinese in rules(kind.rstrip("12")) if depth < 5 else ():
+        values = between(sentence, literals)
+        if values is None:
+            continue
+        said = [in_chinese(value, name, depth + 1) for name, value in zip(names, values)]
+        if said == values and not has_words(literals):
+            continue
+        places = dict(zip(names, said))
+        return PLACE.sub(lambda place, places=places: places[place[1]], chinese)
+    return sentence
+
+
+def between(sentence: str, literals: list[str]) -> list[str] | None:
+    """What stands between these pieces, if the sentence is made of them, in their order, and of something between them."""
+    if len(literals) == 1:
+        return [] if sentence == literals[0] else None
+    first, *middle, last = literals
+    at, end, values = len(first), len(sentence) - len(last), []
+    if at > end or not sentence.startswith(first) or not sentence.endswith(last):
+        return None
+    for literal in middle:
+        found = sentence.find(literal, at, end)
+        if found < 0:
+            return None
+        values.append(sentence[at:found])
+        at = found + len(literal)
+    return [*values, sentence[at:end]]
+
+
+@cache
+def rules(kind: str) -> list[tuple[list[str], list[str], str]]:
+    """(names of the places, what stands around them, Chinese) of every template of this kind: first those without a word of their
+    own, which hold only where what stands in them is known; then those with the most words."""
+    ours = {"sentence": PREFIXED | SENTENCES | NOTES, "note": NOTES, "help": HELP}.get(kind) or PHRASES.get(kind, {})
+    table = ours | THEIRS.get(kind, {})
+    made = [(PLACE.findall(english), PLACE.sub("\0", english).split("\0"), chinese) for english, chinese in table.items()]
+    return sorted(made, key=lambda rule: (has_words(rule[1]), -sum(map(len, rule[1]))))
+
+
+def has_words(literals: list[str]) -> bool:
+    return any(map(str.isalpha, "".join(literals)))
+
+
+# With the name of a file before them, or of two.
+PREFIXED = {
+    "{file}: {why}.": "{file}：{why}。", "{file}: {note}": "{file}：{note}",
+    "{file}: {target}: {note}": "{file}：{target}：{note}",
+}  # fmt: skip
+
+SENTENCES = {
+    # The command line
+    "train needs a rung and data, as in wenmai train gru reviews.csv; `wenmai rungs` lists the rungs.":
+        "train 需要一个模型和一份数据，例如 wenmai train gru reviews.csv；`wenmai rungs` 列出所有模型。",
+    "--resume {folder} goes on as it was begun: leave out rung, data and --out.":
+        "--resume {folder} 按原来的设置继续训练：不要再给模型、数据或 --out。",
+    "give either inputs or --file FILE: there is both.": "输入和 --file FILE 只能给一样：现在两样都有。",
+    "give either inputs or --file FILE: there is nothing to answer for.":
+        "请给出输入，或用 --file FILE 给一个文件：现在没有可预测的内容。",
+    "--out goes with --file; inputs given here are answered here.":
+        "--out 要与 --file 一起用；直接在命令行给出的输入，答案就显示在这里。",
+    "--set {pair}: expected key=value, such as --set hidden=64.": "--set {pair}：应写成 key=value，例如 --set hidden=64。",
+    "{seconds} s; kept in {run}. Next: wenmai predict {run} …":
+        "用时 {seconds} 秒；已存入 {run}。接下来可以：wenmai predict {run} …",
+    # Names that nothing has
+    'unknown {kind} "{word}"; did you mean {nearest}? Known: {choices}.':
+        "没有名为“{word}”的{kind}；是不是想写 {nearest}？可用的有：{choices}。",
+    "{sentence} Or give the path of a file.": "{sentence}也可以给出一个文件的路径。",
+    "the rung {rung} does not do {task}; these do: {choices}.": "模型 {rung} 不能做 {task} 任务；能做的有：{choices}。",
+    # Options
+    "{option}={value} is not one of {choices}.": "{option}={value} 不在可选的值之中：{choices}。",
+    "{option}={value}: expected {wanted}, found {type}; the default is {default}.":
+        "{option}={value}：应{wanted}，现在是 {type}；默认是 {default}。",
+    "{option}={value}: expected {wanted}; the default is {default}.": "{option}={value}：应{wanted}；默认是 {default}。",
+    "widths={widths}: expected whole numbers from 1 on with commas between them, as in 2,3,4.":
+        "widths={widths}：应为从 1 起的整数，用逗号隔开，例如 2,3,4。",
+    "L={L}: of classes the curve gives probabilities, so L is 1; leave it out.":
+        "L={L}：分类时曲线给出的是概率，L 只能是 1；请去掉这个选项。",
+    "{where}: found the target {value}, expected one between 0 and L = {L}, which the logistic curve does not leave; give a "
+    "larger L (--set L=…), or use linear.":
+        "{where}：目标值是 {value}，应在 0 与 L = {L} 之间，逻辑曲线不会超出这个范围；请给更大的 L（--set L=…），或改用 linear。",
+    "solver=closed: found {found} features, expected at most {most}; use solver=gradient.":
+        "solver=closed：有 {found} 个特征，最多只能有 {most} 个；请用 solver=gradient。",
+    "width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.":
+        "width={width} 不能由 heads={heads} 平分：应是它的倍数；可以试试 width={fitting}。",
+    "characters={characters} goes with tokens that are tagged; a text is read by --set tokenizer=characters.":
+        "characters={characters} 只用于标注词元；要逐字读文本，请用 --set tokenizer=characters。",
+    "tokenizer={tokenizer}: these rows are cut into tokens already; leave it out.":
+        "tokenizer={tokenizer}：这些行已经切成词元；请去掉这个选项。",
+    "tokenizer=jieba needs the package jieba: pip install 'wenmai[chinese]'.":
+        "tokenizer=jieba 需要 jieba 包：pip install 'wenmai[chinese]'。",
+    "history={history} goes with horizon=N, how many values are forecast; give both, or leave it out.":
+        "history={history} 要与 horizon=N（预测几个值）一起用；请两个都给，或去掉它。",
+    "device={device}: torch finds no GPU here; use --device cpu, or leave it out.":
+        "device={device}：torch 在这台机器上找不到 GPU；请用 --device cpu，或去掉这个选项。",
+    "device={device} is not a device; expected auto, cpu, cuda or cuda:N.":
+        "device={device} 不是一种设备；应为 auto、cpu、cuda 或 cuda:N。",
+    "a share of {share} was asked for; expected a file, or a number from 0 to 0.9.":
+        "要求的比例是 {share}；应为一个文件，或 0 到 0.9 之间的数。",
+    "compare needs a valid and a test part: give files or shares for both.":
+        "compare 需要验证和测试两个部分：请分别给出文件或比例。",
+    # Columns
+    '--columns {columns}: found "{found}", expected word=column, as in text=0,label=1.':
+        "--columns {columns}：“{found}”应写成“名称=列”，例如 text=0,label=1。",
+    "--columns {columns}: {word} is given twice; give it one column.": "--columns {columns}：{word} 给了两次；只能对应一列。",
+    '{file} has no column "{name}"; its columns (and positions) are {names}. Use --columns {word}={column} or another of them.':
+        "{file} 没有名为“{name}”的列；各列（及其位置）是 {names}。请用 --columns {word}={column}，或其中另一列。",
+    "{file} has the columns {names}: data for the task {task}, which no rung here does yet; for one that is done ({choices}), "
+    "name its columns, as in --columns text=NAME,label=NAME.":
+        "{file} 的列是 {names}：这是 {task} 任务的数据，目前还没有模型能做；要做已有的任务（{choices}），"
+        "请指明用哪些列，例如 --columns text=列名,label=列名。",
+    "{file} has the columns {names}, which say no task; to classify, name "
+    "a text and a label: --columns text={first},label={last}; "
+    "to regress, the numbers and a target; to tag, tokens and tags.":
+        "{file} 的列是 {names}，看不出是什么任务；要分类，请指明文本与标签：--columns text={first},label={last}；"
+        "要回归，请指明数值与 target；要标注，请指明 tokens 与 tags。",
+    "{file} has no column label (found: {names}); name it with --columns label=NAME,text=NAME.":
+        "{file} 没有 label 列（现有：{names}）；请用 --columns label=列名,text=列名 指明。",
+    "{file} has no column tags (found: {names}); name it with --columns tokens=NAME,tags=NAME.":
+        "{file} 没有 tags 列（现有：{names}）；请用 --columns tokens=列名,tags=列名 指明。",
+    "{file} has no column target (found: {names}); name it with --columns target=NAME,….":
+        "{file} 没有 target 列（现有：{names}）；请用 --columns target=列名,… 指明。",
+    "{file} has only the column {answers}; expected text, text_a and text_b, tokens, image, inputs, or numbers too.":
+        "{file} 只有这些列：{answers}；还应有 text、text_a 与 text_b、tokens、image、inputs 或数值列。",
+    "{file}: the columns {names} are not numbers of equal length.": "{file}：{names} 各列不是长度相同的数。",
+    # Opening files
+    "{file} cannot be opened ({why}); check the path and its permissions.": "{file} 打不开（{why}）；请检查路径和权限。",
+    "{file} cannot be opened ({why}); check its permissions.": "{file} 打不开（{why}）；请检查权限。",
+    "{file} is not there, nor is its folder {folder}; check the path.":
+        "{file} 不存在，它所在的文件夹 {folder} 也不存在；请检查路径。",
+    "{file} is not there; {instead}": "{file} 不存在；{instead}",
+    "{file} needs the package {package}; run pip install wenmai[formats].":
+        "读 {file} 需要 {package} 包；请运行 pip install wenmai[formats]。",
+    "{file} is damaged or cut off ({packed}: {damage}); copy or compress it again.":
+        "{file} 已损坏或不完整（{packed}：{damage}）；请重新复制或压缩。",
+    "{file}, line {line}: found bytes that are not {encoding}, which the beginning of the file is; save the whole file as UTF-8.":
+        "{file} 第 {line} 行：有些字节不是{encoding}，而文件开头是；请把整个文件存为 UTF-8。",
+    "{file} looks like a binary file, where text in UTF-8 or GB18030 was expected; give a text file, or save this one as UTF-8.":
+        "{file} 像是二进制文件，应为 UTF-8 或 GB18030 的文本；请给一个文本文件，或把它存为 UTF-8。",
+    "{file} is empty; expected at least one line of text.": "{file} 是空的；至少应有一行文字。",
+    "{file} is in two encodings: line {line} is UTF-8 and line {other} is not; expected one; save the whole file as UTF-8.":
+        "{file} 里有两种编码：第 {line} 行是 UTF-8，第 {other} 行不是；应只有一种；请把整个文件存为 UTF-8。",
+    "{file} has no rows; expected at least one below its header.": "{file} 没有数据行；表头之下至少应有一行。",
+    "{file} is empty: found no rows, expected at least one.": "{file} 是空的：一行也没有，至少应有一行。",
+    "{file} cannot be read as Parquet ({error}); write it again.": "{file} 不能作为 Parquet 读取（{error}）；请重新写出。",
+    "{file} is a folder; expected two text files with as many lines; give a file.":
+        "{file} 是文件夹；应为两个行数相同的文本文件；请给一个文件。",
+    "{file} has {lines} lines and {other} has {others}; expected as many, each line beside its translation; add or remove lines.":
+        "{file} 有 {lines} 行，{other} 有 {others} 行；两者应一样多，每行对着它的译文；请增删几行。",
+    "{folder} is a folder that cannot be opened ({why}); check its permissions.":
+        "{folder} 是文件夹，但打不开（{why}）；请检查权限。",
+    "{folder} holds several sets of images; give one of {names}.": "{folder} 里有好几组图像；请给出其中一个：{names}。",
+    "{folder} is a folder with {inside}; expected one .txt file a label (at least two), or idx images. Give one file instead.":
+        "{folder} 是文件夹，内容：{inside}；应是每个标签一个 .txt 文件（至少两个），或 idx 图像。也可以改为给一个文件。",
+    '{file} is the second file for the label "{label}" in {folder}, expected one; remove one of them.':
+        "{file} 是 {folder} 中标签“{label}”的第二个文件，只应有一个；请去掉其中一个。",
+    "{folder}: {why}, while data was put there that is too large for memory; make room, or set TMPDIR to another folder.":
+        "{folder}：{why}；内存装不下的数据要暂存在这里；请腾出空间，或把 TMPDIR 设为别的文件夹。",
+    # What is in a file
+    "{file} holds a header and no rows; expected at least one row below it.":
+        "{file} 只有表头，没有数据行；表头之下至少应有一行。",
+    "{file}, line {line}: found {quoting} in the row that begins here; expected a cell in quotes to be closed before the next "
+    'delimiter, and "" for a quote inside it; correct the line.':
+        "{file} 第 {line} 行：从这里开始的一行，{quoting}；带引号的格子应在下一个分隔符之前用引号结束，"
+        "格子里的引号应写成 \"\"；请改正这一行。",
+    "{file}, line {line}: found {found} columns, expected {expected} as in the first row; correct the line or remove it.":
+        "{file} 第 {line} 行：有 {found} 列，应与第一行一样有 {expected} 列；请改正或删去这一行。",
+    "{file}, line {line}: found {found} columns, expected {expected} as in the lines at the beginning, or a blank line between "
+    "sentences; correct the line.":
+        "{file} 第 {line} 行：有 {found} 列，应与开头各行一样有 {expected} 列，句子之间则空一行；请改正这一行。",
+    "{file} is empty: found no tokens, expected one a line.": "{file} 是空的：没有词元，应每行一个。",
+    '{file}, {place} {number}: found a JSON {type}, expected an object such as {"text": "…", "label": "…"}; rewrite the file so.':
+        '{file} 第 {number} {place}：是 JSON 的 {type}，应为一个对象，例如 {"text": "…", "label": "…"}；请照此改写文件。',
+    "{file} is empty: found a list without objects, expected at least one.": "{file} 是空的：列表里没有对象，至少应有一个。",
+    '{file}, {place} {number}: found {keys}, expected "{key}" too, as in the first row; add it, or leave it out with --columns.':
+        "{file} 第 {number} {place}：键是 {keys}，还应与第一行一样有“{key}”；请补上，或用 --columns 略去它。",
+    "{file}, line {line}: found something that is not JSON ({json}), expected one whole object a line; correct the line.":
+        "{file} 第 {line} 行：不是 JSON（{json}），应每行一个完整的对象；请改正这一行。",
+    "{file}, line {line}: found something that is not JSON ({json}); expected one list of objects, or one object a line; "
+    "correct it.":
+        "{file} 第 {line} 行：不是 JSON（{json}）；应为一个由对象组成的列表，或每行一个对象；请改正。",
+    "{file} is empty: found no questions in its paragraphs, expected at least one.":
+        "{file} 是空的：各段里没有问题，至少应有一个。",
+    "{file}, {at}: found {squad}, expected {called} there, as in SQuAD; correct it.":
+        "{file}，{at}：{squad}，按 SQuAD 的格式，这里应为{called}；请改正。",
+    # Images
+    "{file}: found no labels beside the images, expected {name} (or .gz); put it there.":
+        "{file}：图像旁边没有标签文件，应有 {name}（或 .gz）；请放在那里。",
+    "{file}: found {images} images and {labels} labels in {other}, expected as many.":
+        "{file}：有 {images} 张图像，而 {other} 里有 {labels} 个标签，两者应一样多。",
+    "{file} is cut off: it announces {images} images and holds fewer; copy it again.":
+        "{file} 不完整：开头说有 {images} 张图像，实际不够；请重新复制。",
+    "{file}: found no idx header for {dimensions} dimensions of bytes; check that it is whole.":
+        "{file}：没有 {dimensions} 维字节数据的 idx 文件头；请检查文件是否完整。",
+    "{where}: found no image, expected the path of a PNG or JPG file; add it or remove the line.":
+        "{where}：没有图像，应为一个 PNG 或 JPG 文件的路径；请补上，或删去这一行。",
+    "{where}: the image {path}: found {picture}, expected a whole PNG or JPG file; {picture_do}, or remove the line.":
+        "{where}：图像 {path}：{picture}，应为完整的 PNG 或 JPG 文件；请{picture_do}，或删去这一行。",
+    # Labels, tags, numbers
+    "{file}, line {line}: the label is empty; give every row a label or drop the row.":
+        "{file} 第 {line} 行：标签是空的；请给每行一个标签，或去掉这一行。",
+    "found one class only ({class}) in {rows} rows; to classify, at least two are needed.":
+        "{rows} 行里只有一个类别（{class}）；要分类，至少需要两个。",
+    "{where}: the label {label} is not among the trained ones: {names}.":
+        "{where}：标签 {label} 不在训练时见过的标签之中：{names}。",
+    "{where}: found {value} in column tokens, expected a list of texts such as [\"a\", \"b\"].":
+        '{where}：tokens 列里是 {value}，应为文本的列表，例如 ["a", "b"]。',
+    '{where}: found {value} in column tags, expected a list of texts such as ["O", "B-PER"].':
+        '{where}：tags 列里是 {value}，应为文本的列表，例如 ["O", "B-PER"]。',
+    "{where}: found {tags} tags for {tokens} tokens, expected one for each.":
+        "{where}：{tokens} 个词元有 {tags} 个标签，应每个词元一个。",
+    'row {row}: found {value}, expected a list of tags such as ["O", "B-PER"].':
+        '第 {row} 行：是 {value}，应为标签的列表，例如 ["O", "B-PER"]。',
+    "row {row}: found {tags} tags for {tokens} tokens, expected one for each.":
+        "第 {row} 行：{tokens} 个词元有 {tags} 个标签，应每个词元一个。",
+    "{where}: found {found} {targets} for a text that is cut into {expected} tokens, expected one for each; give the tokens "
+    "instead of the text.":
+        "{where}：文本切成了 {expected} 个词元，却有 {found} {targets}，应每个词元一个；请直接给词元，不要给文本。",
+    "found no tokens in {rows} rows; to tag, some are needed, each with its tag.":
+        "{rows} 行里没有词元；要标注，需要一些带标签的词元。",
+    "found one tag only ({tag}) in {rows} rows; to tag, at least two are needed.":
+        "{rows} 行里只有一种标签（{tag}）；要标注，至少需要两种。",
+    "{where}: the tag {tag} is not among the trained ones: {names}.": "{where}：标签 {tag} 不在训练时见过的标签之中：{names}。",
+    "{tag} does not keep to {scheme} (it would be {wanted}){others}": "{tag}不合 {scheme} 方案（应为 {wanted}）{others}",
+    "{tag} fits no scheme{no_scheme}; correct the tags, or say --set scheme={scheme} to read them as they are, or scheme=plain "
+    "where they mark no spans.":
+        "{tag}不合任何标注方案{no_scheme}；请改正标签，或用 --set scheme={scheme} 照原样读，"
+        "若标签不表示片段，则用 scheme=plain。",
+    "{file}, line {line}: found {value} in column {name}, expected a number; {number_do}.":
+        "{file} 第 {line} 行：{name} 列里是 {value}，应为数；请{number_do}。",
+    "{file}, line {line}: found {value} in column {name}, expected a finite number; correct the line or remove it.":
+        "{file} 第 {line} 行：{name} 列里是 {value}，应为有限的数；请改正或删去这一行。",
+    "{file}, line {line}: found {value} in {name}, expected a list of numbers such as [3, 5].":
+        "{file} 第 {line} 行：{name} 里是 {value}，应为数的列表，例如 [3, 5]。",
+    "{file}, line {line}: found {value} at step {step} of {name}, expected a finite number.":
+        "{file} 第 {line} 行：{name} 的第 {step} 步是 {value}，应为有限的数。",
+    "{file}, line {line}: found {numbers1} a step in {name}, expected {numbers2} as before.":
+        "{file} 第 {line} 行：{name} 每步有{numbers1}，应与前面一样是{numbers2}。",
+    "{file}, line {line}: found {found} {targets} for {steps} inputs, expected one for every step, or one number for the row.":
+        "{file} 第 {line} 行：{steps} 步输入有 {found} {targets}，应每步一个，或整行一个数。",
+    "found {per1}, expected {per2} as in training.": "现在是{per1}，应与训练时一样是{per2}。",
+    "row {row}: found {targets} targets for {steps} steps, expected one for each.":
+        "第 {row} 行：{steps} 步有 {targets} 个目标值，应每步一个。",
+    "found {rows} rows in time, expected at least {history}, from which the forecast is made.":
+        "时间序列有 {rows} 行，至少应有 {history} 行，预测要以它们为依据。",
+    "found {rows} rows in time to train, validate or test on, expected at least history + horizon = {history} + {horizon}; give "
+    "more rows, or a smaller history or horizon.":
+        "用于训练、验证或测试的时间序列有 {rows} 行，至少应有 history + horizon = {history} + {horizon} 行；"
+        "请给更多的行，或减小 history 或 horizon。",
+    "found rows without a step, expected at least one number to learn from.": "各行都没有内容，至少应有一个数可学。",
+    "found {found} targets a row, expected {expected} as in training.":
+        "每行有 {found} 个目标值，应与训练时一样是 {expected} 个。",
+    "{where}: found the target {value}, expected a number.": "{where}：目标值是 {value}，应为数。",
+    "{where}: found the target {value}, expected a finite number.": "{where}：目标值是 {value}，应为有限的数。",
+    "{where}: found {found} targets, expected {expected} as in the first row.":
+        "{where}：有 {found} 个目标值，应与第一行一样是 {expected} 个。",
+    # Inputs
+    "input {row}: expected a text, found {type} {value}.": "输入 {row}：应为文本，现在是 {type} {value}。",
+    "input {row}: expected a list of tokens{or_else}, found {value}.": "输入 {row}：应为词元的列表{or_else}，现在是 {value}。",
+    "this model reads pairs: expected two texts for every input (columns text_a and text_b).":
+        "这个模型读的是文本对：每个输入应有两段文本（text_a 与 text_b 两列）。",
+    "expected rows of {width} numbers, found {value}.": "每行应为 {width} 个数，现在是 {value}。",
+    "expected rows of {width} numbers, found an array of shape {shape}.": "每行应为 {width} 个数，现在是形状为 {shape} 的数组。",
+    "row {row}, column {column}: found {value}, expected a finite number.":
+        "第 {row} 行第 {column} 列：是 {value}，应为有限的数。",
+    "expected images of shape {shape}, found {found}.": "图像的形状应为 {shape}，现在是 {found}。",
+    "the numeric sequences are all empty; expected at least one number.": "数值序列全是空的；至少应有一个数。",
+    "expected frames of {width} numbers, found frames of {found}.": "每步应为 {width} 个数，现在是 {found} 个。",
+    "row {row}, step {step}: found {value}, expected a finite number.": "第 {row} 行第 {step} 步：是 {value}，应为有限的数。",
+    "expected sequences of numbers, {width} a step, found {value}.": "应为数值序列，每步 {width} 个数，现在是 {value}。",
+    "found {inputs} inputs and {targets_count} targets; expected one target for every input.":
+        "有 {inputs} 个输入、{targets_count} 个目标值；应每个输入一个。",
+    "there are no rows; expected at least one input with its target.": "一行也没有；至少应有一个输入和它的目标值。",
+    "this run reads pairs: found {texts} texts, expected two for every answer.":
+        "这个模型读的是文本对：有 {texts} 段文本，每个答案应有两段。",
+    "this run reads images: give them with --file.": "这个模型读的是图像：请用 --file 给出。",
+    "this run forecasts a series: give the rows so far with --file.": "这个模型预测时间序列：请用 --file 给出迄今的各行。",
+    "this run reads {width} numbers for every answer, as in 5.1,3.5,1.4,0.2.":
+        "这个模型每个答案读 {width} 个数，例如 5.1,3.5,1.4,0.2。",
+    "{file}: every input of the {part} rows stands in the training rows too; give other rows.":
+        "{file}：{part}的每个输入都在训练数据里出现过；请换别的数据。",
+    "the {rung} answers without probabilities here; to classify or tag, softmax has them.":
+        "{rung} 在这里不给出概率；分类或标注时，softmax 有概率。",
+    "this {estimator} has not been trained; call fit first, or wenmai.load a run.":
+        "这个 {estimator} 还没有训练；请先调用 fit，或用 wenmai.load 载入一个运行文件夹。",
+    # Vectors and built-in sets
+    "{file}, line {line}: expected a word and its numbers, found {value}.":
+        "{file} 第 {line} 行：应为一个词和它的各个数，现在是 {value}。",
+    "{file}, line {line}: found {found} numbers, expected {expected}.":
+        "{file} 第 {line} 行：有 {found} 个数，应为 {expected} 个。",
+    "{file} holds no vectors; expected lines of a word and its numbers.": "{file} 里没有词向量；每行应为一个词和它的各个数。",
+    "{name} is neither a file of vectors nor an installed package that carries one.":
+        "{name} 既不是词向量文件，也不是带有词向量的已安装的包。",
+    "{file} has no list of words beside it; expected a .txt with a word a line, or a .parquet.":
+        "{file} 旁边没有词表；应有一个每行一词的 .txt，或一个 .parquet。",
+    "running-sum:{option} asks for rows of {value} numbers; expected a whole number from 1 to {most}, as in running-sum:40.":
+        "running-sum:{option} 要求每行 {value} 个数；应为 1 到 {most} 的整数，例如 running-sum:40。",
+    "{data} is read from {file}, which is not there; run pip install 'wenmai[datasets]' again.":
+        "{data} 要从 {file} 读取，而它不存在；请重新运行 pip install 'wenmai[datasets]'。",
+    "{data} needs the package {package}; run pip install 'wenmai[datasets]'.":
+        "{data} 需要 {package} 包；请运行 pip install 'wenmai[datasets]'。",
+    # Where to write
+    "--out {file}: expected a name that ends in .jsonl, .csv, .tsv or (for tags) .conll.":
+        "--out {file}：文件名应以 .jsonl、.csv、.tsv 结尾，标注也可以用 .conll。",
+    "--out {file}: a .conll file holds tokens and tags; for these answers, use .jsonl.":
+        "--out {file}：.conll 文件里是词元和标签；这些答案请用 .jsonl。",
+    "{folder} is a file, where a run folder is to be written; choose another --out.":
+        "{folder} 是一个文件，而这里要写入运行文件夹；请换一个 --out。",
+    "{folder} holds something that is not a run; choose another --out.":
+        "{folder} 里有别的东西，不是运行文件夹；请换一个 --out。",
+    "{folder} is being written by another process; wait for it, or choose another --out.":
+        "另一个进程正在写 {folder}；请等它结束，或换一个 --out。",
+    "{folder} cannot be written ({why}); make room or choose another place.":
+        "{folder} 不能写入（{why}）；请腾出空间，或换一个位置。",
+    # Runs
+    "{folder} is not a run folder (it has no run.json); wenmai train makes one.":
+        "{folder} 不是运行文件夹（里面没有 run.json）；wenmai train 会生成一个。",
+    "{file}: format {found}, expected {expected}; use the wenmai that made it.":
+        "{file}：格式为 {found}，应为 {expected}；请用当初生成它的那个版本的 wenmai。",
+    "{file} is missing: the run folder is damaged; train it again.": "缺少 {file}：运行文件夹已损坏；请重新训练。",
+    "{file} is not as it was written ({error}): the run folder is damaged; train it again.":
+        "{file} 与写入时不同（{error}）：运行文件夹已损坏；请重新训练。",
+    "{file} does not fit run.json ({error}); train it again.": "{file} 与 run.json 不相符（{error}）；请重新训练。",
+    "{file} is missing: the folder is damaged; train it again.": "缺少 {file}：文件夹已损坏；请重新训练。",
+    "{file} is not as it was written: the folder is damaged; train it again.": "{file} 与写入时不同：文件夹已损坏；请重新训练。",
+    "{file}: found {found} bytes, expected {expected}: the file is damaged; train it again.":
+        "{file}：有 {found} 字节，应为 {expected}：文件已损坏；请重新训练。",
+    "{file} is not as it was written (its checksum differs): the file is damaged; train it again.":
+        "{file} 与写入时不同（校验和不符）：文件已损坏；请重新训练。",
+    # Training that was stopped
+    "{folder} holds a training that was not finished: go on with wenmai "
+    "train --resume {folder}, or remove that folder, or choose "
+    "another --out.":
+        "{folder} 里有一次没有做完的训练：请用 wenmai train --resume {folder} 继续，或删去那个文件夹，或换一个 --out。",
+    "{folder} holds a training that was not finished; go on with wenmai train --resume {folder}.":
+        "{folder} 里有一次没有做完的训练；请用 wenmai train --resume {folder} 继续。",
+    "{folder} is not there; --resume takes the run folder of a training that was stopped.":
+        "{folder} 不存在；--resume 要的是一次中断的训练的运行文件夹。",
+    "{folder} holds no training that was stopped; start one with wenmai train RUNG DATA.":
+        "{folder} 里没有中断的训练；请用 wenmai train 模型 数据 开始一次。",
+    "{data} is not the data that {folder} was trained on: its rows have "
+    "changed; put the old data back, or start anew with wenmai "
+    "train.":
+        "{data} 不是 {folder} 训练时用的数据：内容已经变了；请换回原来的数据，或用 wenmai train 重新开始。",
+    "{sentence} The checkpoint before it is used.": "{sentence}改用前一个检查点。",
+    "going on after {done} updates or passes": "从第 {done} 步（或遍）之后继续",
+    "stopped after {steps} updates and kept; go on with: wenmai train --resume {folder}":
+        "已在第 {steps} 步之后停下并存好；要继续：wenmai train --resume {folder}",
+    # Notes: what was found in the data
+    "{rows} rows repeat the input of another; equal inputs stay on one side of every split":
+        "有 {rows} 行的输入与别的行重复；划分时，相同的输入总在同一边",
+    "{found} of the {rows} {part} rows dropped: their inputs stand in the training rows too":
+        "去掉了{part} {rows} 行中的 {found} 行：它们的输入也在训练数据里",
+    "{found} of the {rows} {part} inputs stand in the training rows too: the score flatters; --unseen drops them":
+        "{part}的 {rows} 个输入中有 {found} 个也在训练数据里：得分会偏高；加 --unseen 可去掉它们",
+    "a series in time: the last rows are held out, none of them is learned from": "时间序列：留出最后的若干行，训练时不用",
+    "the classes are uneven: {often} has {most} rows, {rare} {least}; look at macro F1 beside accuracy, and try --set "
+    "balance=true":
+        "各类别多少不均：{often} 有 {most} 行，{rare} 只有 {least} 行；准确率之外请看宏平均 F1，并试试 --set balance=true",
+    "tags mark spans in {scheme}": "标签按 {scheme} 方案表示片段",
+    "tags mark no spans": "标签不表示片段",
+    "texts are {cut}: {tokens} tokens known": "文本{cut}：词表有 {tokens} 个词元",
+    "tokens are {unit} as given: {tokens} known": "词元就是数据中的{unit}：词表有 {tokens} 个",
+    "{tokens} tokens have vectors from {file}": "其中 {tokens} 个词元的词向量取自 {file}",
+    "{width} numbers a row, each brought to mean 0 and deviation 1": "每行 {width} 个数，各列化为均值 0、标准差 1",
+    "images of {shape}": "{shape} 的图像",
+    "sequences of {long} steps, {width} numbers each, brought to mean 0 and deviation 1":
+        "数值序列，长 {long} 步，每步 {width} 个数，化为均值 0、标准差 1",
+    "targets from {least} to {most}": "目标值从 {least} 到 {most}",
+    "targets from {least} to {most}, one a step": "目标值从 {least} 到 {most}，每步一个",
+    "targets from {least} to {most}; {horizon} steps are forecast from {history}":
+        "目标值从 {least} 到 {most}；由 {history} 步预测之后 {horizon} 步",
+    "Still improving when the budget ended, so that more --minutes would raise them: {choices}.":
+        "预算用完时仍在进步，增加 --minutes 还会更好：{choices}。",
+    # Notes: what training is doing
+    "planned": "已定好步数",
+    "training": "训练中",
+    "compiling": "编译中",
+    "measuring": "测量中",
+    "failed": "失败",
+    "{share} of the rows": "用 {share} 的数据训练",
+    "trying a learning rate of {rate}": "试学习率 {rate}",
+    "stopped: {patience} scores without a new best": "已停止：连续 {patience} 次评分没有新高",
+}  # fmt: skip
+
+# What the readers found in a file, whose name may stand before it.
+NOTES = {
+    "built in": "内置数据",
+    "Compressed with {packed}.": "用 {packed} 压缩。",
+    "The encoding is {encoding}.": "编码是{encoding}。",
+    "The delimiter is {mark}.": "分隔符是{mark}。",
+    "The first line is a header: {names}.": "第一行是表头：{names}。",
+    "There is no header; the columns are {names}.": "没有表头；各列是 {names}。",
+    "Plain text: one row a line.": "纯文本：每行一条。",
+    "CoNLL: one token a line, no tags.": "CoNLL：每行一个词元，没有标签。",
+    "CoNLL: one token a line, {width} columns.": "CoNLL：每行一个词元，共 {width} 列。",
+    "CoNLL: one token a line, {width} columns; tokens are {position1}, tags {position2}.":
+        "CoNLL：每行一个词元，共 {width} 列；词元在{position1}，标签在{position2}。",
+    "CoNLL-U: one word a line, {width} columns.": "CoNLL-U：每行一个词，共 {width} 列。",
+    "CoNLL-U: one word a line, {width} columns; tokens are {position1}, tags {position2}.":
+        "CoNLL-U：每行一个词，共 {width} 列；词元在 {position1}，标签在 {position2}。",
+    "{mark} lines are dropped ({count} at the beginning of the file).": "去掉了 {mark} 行（文件开头部分有 {count} 行）。",
+    "JSON: one {listed}.": "JSON：{listed}。",
+    "SQuAD: one row a question.": "SQuAD：每个问题一行。",
+    "Two aligned files: one row a line.": "两个对齐的文件：每行一条。",
+    "Parquet with {rows} rows.": "Parquet，共 {rows} 行。",
+    "One file a label: {names}.": "每个标签一个文件：{names}。",
+    "{images} idx images of {height}×{width}; labels from {file}.": "{images} 张 {height}×{width} 的 idx 图像；标签取自 {file}。",
+    "Images are {colour}, {height}×{width}, as the first one is; others are scaled to that size.":
+        "图像是{colour}，{height}×{width}，以第一张为准；其余的缩放到这个大小。",
+}  # fmt: skip
+
+# What may stand in the place of that name.
+PHRASES = {
+    "file": {"the system": "系统"},
+    "where": {"{file}, line {line}": "{file} 第 {line} 行", "row {row}": "第 {row} 行"},
+    "tag": {"{where}: the tag {name} of token {token}": "{where}：第 {token} 个词元的标签 {name} "},
+    "kind": {"rung": "模型", "task": "任务", "option": "选项", "data set": "数据", "language": "语言", "tokenizer": "切词方式"},
+    "wanted": {
+        "a whole number": "为整数", "a number": "为数", "true or false": "为 true 或 false", "a text": "为文本",
+        "at least {least}": "不小于 {least}", "at least {least} and below 1": "不小于 {least}，且小于 1",
+    },
+    "instead": {"did you mean {names}?": "是不是想写 {names}？", "its folder is empty.": "它所在的文件夹是空的。"},
+    "encoding": {"UTF-8": " UTF-8", "GB18030": " GB18030", "UTF-8 with a byte order mark": "带 BOM 的 UTF-8"},
+    "mark": {"a comma": "逗号", "a semicolon": "分号", "a tab": "制表符"},
+    "quoting": {"a quote that opens and never closes": "引号打开后没有关闭", "broken quoting ({csv})": "引号用法不对（{csv}）"},
+    "place": {"record": "条记录", "line": "行"},
+    "keys": {"no keys": "（无）"},
+    "listed": {"list of objects": "一个由对象组成的列表", "object a line": "每行一个对象"},
+    "squad": {'no "{key}"': "没有“{key}”", 'a {type} as "{key}"': "“{key}”是 {type}"},
+    "called": {"a list": "列表", "a text": "文本", "a number": "数"},
+    "json": {"expecting {marks}": "此处应有 {marks}", "something after its end": "结束之后还有内容"},
+    "answers": {"nothing": "（无）"},
+    "inside": {"no files": "（空）"},
+    "colour": {"grey": "灰度图", "coloured": "彩色图"},
+    "picture": {
+        "more pixels than are safe to decode": "像素太多，解码不安全", "no such file": "没有这个文件",
+        "something else": "是别的格式",
+        "something that cannot be decoded ({why})": "不能解码（{why}）",
+    },
+    "picture_do": {
+        "make it smaller": "缩小它", "check the path, which is taken from {folder}": "检查路径（从 {folder} 算起）",
+        "save it as PNG or JPG": "存为 PNG 或 JPG", "copy or save it again": "重新复制或保存",
+    },
+    "number_do": {
+        "correct the line or remove it": "改正或删去这一行",
+        "correct it, choose columns with --columns, or, if it is the text, say --columns text={name},label=NAME":
+            "改正它，或用 --columns 选择列；如果它就是文本，请写 --columns text={name},label=列名",
+    },
+    "numbers": {"{count} numbers": " {count} 个数", "one number": "一个数"},
+    "targets": {"tags": "个标签", "target": "个目标值", "targets": "个目标值"},
+    "per": {"one target a step": "每步一个目标值", "one a row": "每行一个",
+            "one target a row": "每行一个目标值", "one a step": "每步一个"},
+    "others": {", nor does 1 other": "，另有 1 个也不合", ", nor do {count} others": "，另有 {count} 个也不合"},
+    "no_scheme": {
+        "; the nearest is {scheme}, in which it would be {wanted}": "；最接近的是 {scheme}，按它应为 {wanted}",
+        ", where tags are O or a letter and a kind, such as B-PER; the nearest is {scheme}":
+            "，标签应为 O，或一个字母加类型，例如 B-PER；最接近的是 {scheme}",
+    },
+    "or_else": {", or a text": "，或一段文本"},
+    "part": {"valid": "验证数据", "test": "测试数据"},
+    "position": {"column {number}": "第 {number} 列"},
+    "cut": {"read character by character": "逐字读入", "cut into Chinese words by jieba": "由 jieba 切成词",
+            "cut into {pieces}": "切成{pieces}"},
+    "pieces": {"words": "词", "bpe": " BPE 子词", "wordpiece": " WordPiece 子词", "unigram": " Unigram 子词"},
+    "unit": {"characters": "单字", "words": "词"},
+    "long": {"{least} to {most}": "{least} 到 {most}"},
+    "damage": {"the last frame is not complete": "最后一帧不完整"},
+}  # fmt: skip
+
+# What --help says: the commands, then their arguments and options.
+HELP = {
+    "Wenmai (文脉): the ladder of language models. Train every rung on your text, compare, predict.":
+        "文脉：语言模型的梯子。用你的文本训练每一级，比较，预测。",
+    "Compare every rung on built-in data: which language is this name in?": "用内置数据比较每一级：这个名称属于哪种语言？",
+    "Show what was understood of a file; without one, list the built-in sets.":
+        "看看一个文件读懂了什么；不给文件，就列出内置数据。",
+    "List the rungs of the ladder, or the options of one.": "列出梯子的各级，或其中一级的选项。",
+    "Train one rung on your data and keep it as a run folder.": "用你的数据训练一级，存为运行文件夹。",
+    "Score a run on other data.": "用别的数据给训练好的模型评分。",
+    "Answer for inputs given here, or for a file of any size.": "回答这里给出的输入，或任意大小的文件。",
+    "Train every rung under one budget; one leaderboard, one report, one recommendation.":
+        "用同一份预算训练每一级；一张排行榜，一份报告，一个建议。",
+    "A file, a folder, or a built-in set (see `wenmai data`).": "文件、文件夹，或内置数据（见 `wenmai data`）。",
+    "A run folder that `wenmai train` made.": "`wenmai train` 生成的运行文件夹。",
+    "Which column is what: text=0,label=1 (names or positions).": "哪一列是什么：text=0,label=1（列名或位置）。",
+    "The task, where the data does not say it.": "任务，从数据看不出来时用。",
+    "Validation rows: a file, or a share of the rows such as 0.1.": "验证数据：一个文件，或一个比例，例如 0.1。",
+    "Test rows: a file, or a share of the rows such as 0.1.": "测试数据：一个文件，或一个比例，例如 0.1。",
+    "The second of two aligned files: a line of it for every line of DATA.":
+        "两个对齐的文件中的第二个：每一行对着数据的一行。",
+    "Drop valid and test rows whose input stands in the training rows.": "去掉验证和测试数据中训练时见过的输入。",
+    "An option, key=value; `wenmai rungs RUNG` lists them. May be repeated.":
+        "一个选项，key=value；`wenmai rungs 模型` 列出全部。可以给多次。",
+    "The same seed gives the same result.": "种子相同，结果就相同。",
+    "auto, cpu, cuda or cuda:N.": "auto、cpu、cuda 或 cuda:N。",
+    "Where to write.": "写到哪里。",
+    "Print one JSON object as the last line.": "最后一行输出一个 JSON 对象。",
+    "A rung, to see its options.": "一级的名称，看它的选项。",
+    "A rung of the ladder (see `wenmai rungs`).": "梯子上的一级（见 `wenmai rungs`）。",
+    "Train for about so long; without it, for a number of epochs.": "训练大约这么多分钟；不给，就按遍数。",
+    "The run folder; runs/DATA-RUNG without it.": "运行文件夹；不给，就是 runs/数据-模型。",
+    "Go on with the training of this run folder, which was stopped.": "继续这个运行文件夹里中断的训练。",
+    "Texts; pairs two by two; numbers as 1,2,3.": "文本；文本对两段两段地给；数写成 1,2,3。",
+    "A file of inputs: the training columns without the answer.": "一个输入文件：与训练时的列相同，只是没有答案。",
+    "Where the answers go: .jsonl, .csv or .tsv.": "答案写到哪里：.jsonl、.csv 或 .tsv。",
+    "For all rungs together, shared equally.": "所有模型一共多少分钟，平均分配。",
+    "Only these: softmax,cnn,gru.": "只比较这些：softmax,cnn,gru。",
+    "A run to add as a row. May be repeated.": "再加一个训练好的模型。可以给多次。",
+    "Train each rung so many times; the spread is shown.": "每个模型训练几次；会显示差异有多大。",
+    "The report's folder; reports/DATA without it.": "报告的文件夹；不给，就是 reports/数据。",
+}  # fmt: skip
+
+# The words of others.
+THEIRS = {
+    "sentence": {  # typer and click, old and new
+        "No such command {name}.": "没有 {name} 这个命令。",
+        "No such command {name}. Did you mean {nearest}?": "没有 {name} 这个命令。是不是想写 {nearest}？",
+        "No such option: {name}": "没有 {name} 这个选项。",
+        "No such option: {name} (Possible options: {choices})": "没有 {name} 这个选项。相近的有：{choices}。",
+        "No such option: {name} Did you mean {nearest}?": "没有 {name} 这个选项。是不是想写 {nearest}？",
+        "No such option {name}.": "没有 {name} 这个选项。",
+        "No such option {name}. Did you mean {nearest}?": "没有 {name} 这个选项。是不是想写 {nearest}？",
+        "Invalid value for {name}: {invalid}": "{name} 的值不对：{invalid}。",
+        "Invalid value for {name}: {invalid}.": "{name} 的值不对：{invalid}。",
+        "Missing argument {name}.": "缺少参数 {name}。",
+        "Missing option {name}.": "缺少选项 {name}。",
+        "Missing command.": "缺少命令。",
+        "Got unexpected extra argument(s) ({names})": "多出了参数（{names}）。",
+        "Got unexpected extra argument ({names})": "多出了参数（{names}）。",
+        "Got unexpected extra arguments ({names})": "多出了参数（{names}）。",
+        "Option {name} does not take a value.": "选项 {name} 后面不跟值。",
+        "Option {name} requires an argument.": "选项 {name} 后面要跟一个值。",
+    },
+    "invalid": {
+        "Input should be a valid number, unable to parse string as a number": "应为数",
+        "Input should be a valid integer, unable to parse string as an integer": "应为整数",
+        "Input should be a valid integer, got a number with a fractional part": "应为整数",
+        "Input should be greater than or equal to {least}": "应不小于 {least}",
+        "{value} is not a valid float": "{value} 不是数",
+        "{value} is not a valid float.": "{value} 不是数",
+        "{value} is not a valid integer": "{value} 不是整数",
+        "{value} is not a valid integer.": "{value} 不是整数",
+        "{value} is not in the range {range}": "{value} 不在 {range} 的范围内",
+        "{value} is not in the range {range}.": "{value} 不在 {range} 的范围内",
+    },
+    "help": {
+        "Install completion for the current shell.": "为当前的 shell 安装命令补全。",
+        "Show completion for the current shell, to copy it or customize the installation.":
+            "显示当前 shell 的命令补全脚本，供复制或修改。",
+    },
+    "answers": {"{first} and {second}": "{first}、{second}"},  # and lists that are joined with a word
+    "marks": {"{first} or {second}": "{first} 或 {second}"},
+    "why": {  # the system
+        "Permission denied": "没有权限", "Operation not permitted": "不允许这样做", "Is a directory": "是一个文件夹",
+        "Not a directory": "路径中有一段不是文件夹", "No such file or directory": "没有这个文件或文件夹",
+        "File exists": "已有同名的文件",
+        "No space left on device": "磁盘已满", "Disk quota exceeded": "超出了磁盘配额",
+        "Read-only file system": "文件系统是只读的",
+        "File name too long": "文件名太长", "Too many open files": "打开的文件太多", "Input/output error": "读写出错",
+        "Directory not empty": "文件夹不是空的", "File too large": "文件太大", "Cannot allocate memory": "内存不足",
+        "Invalid argument": "参数无效", "Too many levels of symbolic links": "符号链接层数太多",
+        "Bad file descriptor": "文件已关闭",
+        "cannot identify image file {file}": "认不出是什么图像", "image file is truncated": "图像文件不完整",
+        "image file is truncated ({count} bytes not processed)": "图像文件不完整", "Truncated File Read": "图像文件不完整",
+        "unrecognized data stream contents when reading image file": "图像数据不对",
+        "broken data stream when reading image file": "图像数据不对",
+    },
+    "damage": {  # gzip, zlib, lzma
+        "Compressed file ended before the end-of-stream marker was reached": "没有到结尾就断了",
+        "CRC check failed {sums}": "校验和不符", "Incorrect length of data produced": "解压后的长度不符",
+        "Error {code} while decompressing data: {what}": "解压出错，代码 {code}", "Corrupt input data": "数据损坏",
+        "Not a gzipped file ({bytes})": "不是 gzip 文件", "Unknown compression method": "未知的压缩方法",
+    },
+    "json": {
+        "{json1}, column {column}": "第 {column} 个字符处：{json1}", "Expecting value": "此处应有一个值",
+        "Expecting {mark} delimiter": "此处应有 {mark}", "Extra data": "结束之后还有内容",
+        "Expecting property name enclosed in double quotes": "键名应有双引号",
+        "Illegal trailing comma before end of {what}": "末尾多了逗号",
+        "Unterminated string starting at": "字符串没有结束", "Invalid control character at": "有不该有的控制字符",
+        "Invalid \\escape": "转义不对", "Invalid \\uXXXX escape": "\\u 转义不对",
+        "maximum recursion depth exceeded {where}": "嵌套太深",
+        "Exceeds the limit ({digits} digits) for integer string conversion": "整数太长",
+        "Exceeds the limit ({digits} digits) for integer string conversion: value has {found} digits": "整数太长",
+    },
+    "csv": {"{mark} expected after {quote}": "{quote} 之后应为 {mark}", "unexpected end of data": "没有结束"},
+    "error": {
+        "JSONDecodeError: {json}: line {line} column {column} (char {at})": "不是 JSON，第 {line} 行第 {column} 个字符处：{json}",
+        "UnicodeDecodeError: {what}": "不是 UTF-8 文本",
+    },
+}  # fmt: skip
