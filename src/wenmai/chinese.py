@@ -374,6 +374,42 @@ SENTENCES = {
         "{data} 不是 {folder} 训练时用的数据：内容已经变了；请换回原来的数据，或用 wenmai train 重新开始。",
     "{sentence} The checkpoint before it is used.": "{sentence}改用前一个检查点。",
     "going on after {done} updates or passes": "从第 {done} 步（或遍）之后继续",
+    "step {step}: the loss is not a finite number ({batch}); training went back to step {back}, with {times} times the learning rate.":
+        "第 {step} 步：损失不再是有限的数（{batch}）；训练退回到第 {back} 步，学习率乘以 {times}。",
+    "step {step}: the loss is no longer a finite number ({batch}), also after the learning rate was lowered; look at these rows, "
+    "or start anew with --set learning_rate={rate} and --set clip=1.":
+        "第 {step} 步：降低学习率之后，损失仍不是有限的数（{batch}）；请检查这些行，或用 --set learning_rate={rate} 与 --set clip=1 重新开始。",
+    "pass {number} over the rows ({where} came first): the loss is not a finite number; training went back to its beginning, "
+    "with 0.1 times the learning rate.":
+        "第 {number} 遍（从 {where} 开始）：损失不再是有限的数；训练退回到开头，学习率乘以 0.1。",
+    "pass {number} over the rows ({where} came first): the loss is no longer a finite number, also after the learning rate was "
+    "lowered; start anew with --set learning_rate={rate}.":
+        "第 {number} 遍（从 {where} 开始）：降低学习率之后，损失仍不是有限的数；请用 --set learning_rate={rate} 重新开始。",
+    "a batch does not fit into the memory of {device}: {since} each is read in {pieces} pieces, which add up to the same.":
+        "{device} 的内存放不下一批数据：{since}，每批分成 {pieces} 份来读，加起来结果相同。",
+    "step {step}: a batch of {count} rows of up to {tokens} tokens does not fit into the memory of {device}; make it smaller with "
+    "--set batch_tokens=… or longest=…, or choose a smaller model.":
+        "第 {step} 步：{device} 的内存放不下一批 {count} 行、每行至多 {tokens} 个词元的数据；请用 --set batch_tokens=… 或 longest=… "
+        "缩小，或换一个更小的模型。",
+    "one row does not fit into the memory of {device}; use a machine with more.":
+        "{device} 的内存连一行也放不下；请换一台内存更大的机器。",
+    "these options make {count} weights, which take {needed} to train (each {bytes} bytes with gradient, moments and the states "
+    "that are kept), and {free} are free on {device}; choose smaller ones, such as hidden, embed or layers.":
+        "这些选项会产生 {count} 个权重，训练需要 {needed}（每个连同梯度、矩和保留的状态占 {bytes} 字节），而 {device} 上只剩 {free}；"
+        "请把 hidden、embed 或 layers 等选小一些。",
+    "{features} features of {columns} outputs take {needed}, and {free} are free on cpu; keep fewer features with "
+    "--set min_documents=…, or fewer classes.":
+        "{features} 个特征乘 {columns} 个输出需要 {needed}，而内存只剩 {free}；请用 --set min_documents=… 少留一些特征，或减少类别。",
+    "the longest row ({tokens} tokens) takes {needed} to learn from, and {left} are left on {device} beside the weights; cut rows "
+    "with --set longest=…, or choose a smaller model.":
+        "最长的一行（{tokens} 个词元）学习时需要 {needed}，而 {device} 上除去权重只剩 {left}；请用 --set longest=… 截短，或换一个更小的模型。",
+    "{rung} learns in one process; start it without torchrun.": "{rung} 只在一个进程里学习；请不要用 torchrun 启动它。",
+    "found {count} GPU for process {number} of this machine, expected one for each; start fewer with --nproc-per-node, or use "
+    "--device cpu.":
+        "本机第 {number} 个进程没有自己的 GPU（共有 {count} 个）；请用 --nproc-per-node 少启动几个，或用 --device cpu。",
+    "another process of this training has ended, so this one ends too; torchrun --max-restarts 3 would start them again from the "
+    "last checkpoint.":
+        "同一训练的另一个进程已经结束，所以这个也随之结束；torchrun --max-restarts 3 会让它们从最近的检查点重新开始。",
     "stopped after {steps} updates and kept; go on with: wenmai train --resume {folder}":
         "已在第 {steps} 步之后停下并存好；要继续：wenmai train --resume {folder}",
     # Notes: what was found in the data
@@ -444,6 +480,9 @@ NOTES = {
 PHRASES = {
     "file": {"the system": "系统"},
     "where": {"{file}, line {line}": "{file} 第 {line} 行", "row {row}": "第 {row} 行"},
+    "batch": {"{where}, and {count} other rows of its batch": "{where}，以及同一批的另外 {count} 行",
+              "{file}, line {line}": "{file} 第 {line} 行", "row {row}": "第 {row} 行"},
+    "since": {"from step {step} on": "从第 {step} 步起", "from the beginning": "从一开始"},
     "tag": {"{where}: the tag {name} of token {token}": "{where}：第 {token} 个词元的标签 {name} "},
     "kind": {"rung": "模型", "task": "任务", "option": "选项", "data set": "数据", "language": "语言", "tokenizer": "切词方式"},
     "wanted": {
@@ -523,6 +562,7 @@ HELP = {
     "An option, key=value; `wenmai rungs RUNG` lists them. May be repeated.":
         "一个选项，key=value；`wenmai rungs 模型` 列出全部。可以给多次。",
     "The same seed gives the same result.": "种子相同，结果就相同。",
+    "On a GPU too, the same seed gives the same.": "在 GPU 上，相同的种子也给出相同的结果。",
     "auto, cpu, cuda or cuda:N.": "auto、cpu、cuda 或 cuda:N。",
     "Where to write.": "写到哪里。",
     "Print one JSON object as the last line.": "最后一行输出一个 JSON 对象。",
