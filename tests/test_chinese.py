@@ -19,7 +19,8 @@ from wenmai.training.folders import Damaged
 
 SOURCE = Path(chinese.__file__).parent
 # Whose arguments are told: function → which of them.
-TELLS = {"Mistake": 0, "Damaged": 0, "Diverged": 0, "Stopped": 0, "say": 0, "complain": 0, "unknown": 0, "Format": 1, "Table": 2, "draw": 1}
+TELLS = dict.fromkeys(("Mistake", "Damaged", "Diverged", "Stopped", "say", "complain", "unknown"), 0)
+TELLS |= {"Format": 1, "Table": 2, "draw": 1}
 HOLD = ("note", "notes", "warning")  # variables and keywords that hold sentences
 READERS = ("files", "readers", "delimited", "objects", "conll", "idx", "images")  # whose notes have a file's name before them
 # functions that return sentences

@@ -374,11 +374,13 @@ SENTENCES = {
         "{data} 不是 {folder} 训练时用的数据：内容已经变了；请换回原来的数据，或用 wenmai train 重新开始。",
     "{sentence} The checkpoint before it is used.": "{sentence}改用前一个检查点。",
     "going on after {done} updates or passes": "从第 {done} 步（或遍）之后继续",
-    "step {step}: the loss is not a finite number ({batch}); training went back to step {back}, with {times} times the learning rate.":
+    "step {step}: the loss is not a finite number ({batch}); training went back to step {back}, with {times} times the "
+    "learning rate.":
         "第 {step} 步：损失不再是有限的数（{batch}）；训练退回到第 {back} 步，学习率乘以 {times}。",
     "step {step}: the loss is no longer a finite number ({batch}), also after the learning rate was lowered; look at these rows, "
     "or start anew with --set learning_rate={rate} and --set clip=1.":
-        "第 {step} 步：降低学习率之后，损失仍不是有限的数（{batch}）；请检查这些行，或用 --set learning_rate={rate} 与 --set clip=1 重新开始。",
+        "第 {step} 步：降低学习率之后，损失仍不是有限的数（{batch}）；请检查这些行，或用 --set learning_rate={rate} 与 "
+        "--set clip=1 重新开始。",
     "pass {number} over the rows ({where} came first): the loss is not a finite number; training went back to its beginning, "
     "with 0.1 times the learning rate.":
         "第 {number} 遍（从 {where} 开始）：损失不再是有限的数；训练退回到开头，学习率乘以 0.1。",
@@ -387,22 +389,28 @@ SENTENCES = {
         "第 {number} 遍（从 {where} 开始）：降低学习率之后，损失仍不是有限的数；请用 --set learning_rate={rate} 重新开始。",
     "a batch does not fit into the memory of {device}: {since} each is read in {pieces} pieces, which add up to the same.":
         "{device} 的内存放不下一批数据：{since}，每批分成 {pieces} 份来读，加起来结果相同。",
-    "step {step}: a batch of {count} rows of up to {tokens} tokens does not fit into the memory of {device}; make it smaller with "
+    "step {step}: a batch of {count} rows of up to {tokens} tokens does not fit into the memory of {device}; make it "
+    "smaller with "
     "--set batch_tokens=… or longest=…, or choose a smaller model.":
-        "第 {step} 步：{device} 的内存放不下一批 {count} 行、每行至多 {tokens} 个词元的数据；请用 --set batch_tokens=… 或 longest=… "
+        "第 {step} 步：{device} 的内存放不下一批 {count} 行、每行至多 {tokens} 个词元的数据；请用 --set batch_tokens=… "
+        "或 longest=… "
         "缩小，或换一个更小的模型。",
     "one row does not fit into the memory of {device}; use a machine with more.":
         "{device} 的内存连一行也放不下；请换一台内存更大的机器。",
     "these options make {count} weights, which take {needed} to train (each {bytes} bytes with gradient, moments and the states "
     "that are kept), and {free} are free on {device}; choose smaller ones, such as hidden, embed or layers.":
-        "这些选项会产生 {count} 个权重，训练需要 {needed}（每个连同梯度、矩和保留的状态占 {bytes} 字节），而 {device} 上只剩 {free}；"
+        "这些选项会产生 {count} 个权重，训练需要 {needed}（每个连同梯度、矩和保留的状态占 {bytes} 字节），而 {device} "
+        "上只剩 {free}；"
         "请把 hidden、embed 或 layers 等选小一些。",
     "{features} features of {columns} outputs take {needed}, and {free} are free on cpu; keep fewer features with "
     "--set min_documents=…, or fewer classes.":
-        "{features} 个特征乘 {columns} 个输出需要 {needed}，而内存只剩 {free}；请用 --set min_documents=… 少留一些特征，或减少类别。",
-    "the longest row ({tokens} tokens) takes {needed} to learn from, and {left} are left on {device} beside the weights; cut rows "
+        "{features} 个特征乘 {columns} 个输出需要 {needed}，而内存只剩 {free}；请用 --set min_documents=… 少留一些特征，"
+        "或减少类别。",
+    "the longest row ({tokens} tokens) takes {needed} to learn from, and {left} are left on {device} beside the weights; "
+    "cut rows "
     "with --set longest=…, or choose a smaller model.":
-        "最长的一行（{tokens} 个词元）学习时需要 {needed}，而 {device} 上除去权重只剩 {left}；请用 --set longest=… 截短，或换一个更小的模型。",
+        "最长的一行（{tokens} 个词元）学习时需要 {needed}，而 {device} 上除去权重只剩 {left}；请用 --set longest=… 截短，"
+        "或换一个更小的模型。",
     "{rung} learns in one process; start it without torchrun.": "{rung} 只在一个进程里学习；请不要用 torchrun 启动它。",
     "found {count} GPU for process {number} of this machine, expected one for each; start fewer with --nproc-per-node, or use "
     "--device cpu.":

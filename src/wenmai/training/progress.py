@@ -16,8 +16,8 @@ class Diverged(Mistake):
 
 def shown_rows(rows: np.ndarray, where: Callable[[int], str]) -> str:
     """'films.csv, line 7, and 3 other rows of its batch'"""
-    others = f", and {len(rows) - 1} other rows of its batch" if len(rows) > 1 else ""
-    return where(int(rows[0])) + others
+    first = where(int(rows[0]))
+    return f"{first}, and {len(rows) - 1} other rows of its batch" if len(rows) > 1 else first
 
 
 @dataclass
