@@ -112,6 +112,12 @@ def test_a_disk_that_is_full_leaves_what_was_there(tmp_path, monkeypatch):
     assert not list(kept.folder.glob(".*"))
 
 
+def test_killed_before_there_was_anything_to_go_on_with(tmp_path, wenmai_cli, place):
+    (tmp_path / "run" / "training" / ".start.part.x").mkdir(parents=True)
+    ran = wenmai_cli(*TRAIN.format(rung="mlp", data=place[0] / "films.csv", out=tmp_path / "run").split())
+    assert ran.status == 0 and (tmp_path / "run" / "run.json").exists() and not (tmp_path / "run" / "training").exists()
+
+
 def test_one_writer_at_a_time(tmp_path):
     with folders.only_one(tmp_path / "run"):
         with pytest.raises(Mistake, match="is being written by another process"), folders.only_one(tmp_path / "run"):

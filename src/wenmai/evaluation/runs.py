@@ -32,7 +32,7 @@ def begin(arguments: dict, out: Path | None, draw: Callable, say: Callable) -> d
             kept = Checkpoints(folder, together)
             if together.rank == 0:
                 run_folder.check_place(folder)
-                if (folder / "training").exists():
+                if kept.begun():
                     raise Mistake(f"{folder} holds a training that was not finished: go on with wenmai train --resume {folder}, "
                                   "or remove that folder, or choose another --out.")  # fmt: skip
                 kept.begin(absolute(arguments) | {"fingerprint": opened.fingerprint()})

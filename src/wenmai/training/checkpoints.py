@@ -38,6 +38,10 @@ class Checkpoints:
         self.arguments = arguments
         self.remove()
 
+    def begun(self) -> bool:
+        """Whether there is a training to go on with; one that was killed before it stood there whole is none."""
+        return (self.folder / "start").is_dir()
+
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -46,7 +50,7 @@ class Checkpoints:
         if progress.snapshot is None:
             return
         writes = self.team.rank == 0
-        if writes and not (self.folder / "start").exists():
+        if writes and not self.begun():
             folders.write(self.folder / "start", lambda part: self._start(part, estimator))
         now = time.monotonic()
         due = self.last is None or now - self.last > max(OFTEN, SHARE * self.cost)
@@ -77,7 +81,7 @@ class Checkpoints:
         from safetensors import SafetensorError
         from safetensors.numpy import load_file
 
-        if not (self.folder / "start").is_dir():
+        if not self.begun():
             raise Mistake(f"{self.folder.parent} holds no training that was stopped; start one with wenmai train RUNG DATA.")
         folders.check(self.folder / "start")
         with understood(self.folder / "start" / "arguments.json") as path:

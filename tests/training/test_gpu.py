@@ -1,0 +1,52 @@
+"""On a GPU: with `deterministic` a stopped training ends as one that was not, and what does not fit is halved."""
+
+import pytest
+import torch
+from test_contract import NETWORKS, made, same, small, weights
+
+from wenmai.estimator import Classifier
+from wenmai.training import loop
+from wenmai.training.progress import Snapshot
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+
+
+@pytest.mark.parametrize(("rung", "task", "kind"), NETWORKS, ids=str)
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+def test_a_stopped_training_ends_as_one_that_was_not(rung, task, kind, precision, monkeypatch):
+    monkeypatch.setattr(loop, "TOLD", -1.0)
+    data, more = made(kind, rows=60, task=task), {"deterministic": True, "precision": precision, "steps": 8, "device": "cuda"}
+    whole = small(rung, task, **more).fit(*data)
+    for place in (1, 4, 7):
+        first = small(rung, task, **more)
+        for number, progress in enumerate(first.training(*data)):
+            if number == place:
+                snapshot = progress.snapshot()
+                break
+        again = small(rung, task, **more)
+        for _ in again.training(*data, resume=Snapshot(snapshot.arrays, snapshot.facts, first.inputs_.to_json())):
+            pass
+        assert same(weights(again), weights(whole)), place
+        assert [p.to_json() | {"seconds": 0} for p in again.progress_] == [p.to_json() | {"seconds": 0} for p in whole.progress_]
+
+
+def test_a_batch_that_does_not_fit_is_halved(monkeypatch):
+    """The real thing: a GPU that lends a little of its memory only, and no estimate beforehand."""
+    monkeypatch.setattr(loop.Descent, "suit", lambda *_: 1)
+    texts = [f"{'good' if n % 2 else 'bad'} {'film ' * 200}" for n in range(600)]
+    labels = ["pos" if n % 2 else "neg" for n in range(600)]
+    torch.cuda.empty_cache()
+    total = torch.cuda.get_device_properties(0).total_memory
+    torch.cuda.set_per_process_memory_fraction((torch.cuda.memory_reserved() + 600e6) / total)
+    try:
+        model = Classifier("transformer", width=256, steps=4, batch_tokens=100_000, precision="float32", device="cuda")
+        told = [progress.warning for progress in model.training(texts, labels) if progress.warning]
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
+        torch.cuda.empty_cache()
+    assert told and "does not fit into the memory of cuda: from step " in told[-1] and model.progress_
+
+
+def test_an_estimate_comes_before_the_batch():
+    with pytest.raises(ValueError, match=r"these options make .* weights, which take .* GB to train .* are free on cuda"):
+        Classifier("lstm", hidden=173_000, device="cuda").fit(["a b", "b a"] * 20, ["x", "y"] * 20)
