@@ -38,8 +38,8 @@ def cost_of_checkpoints(data: str, rung: str, options: dict, minutes: float) -> 
     Checkpoints.keep = timed
     try:
         with tempfile.TemporaryDirectory() as folder:
-            arguments = {"rung": rung, "source": data, "valid": "0.1", "test": None, "task": None, "columns": None, "unseen": False,
-                         "minutes": minutes, "seed": 0, "device": "auto", "settings": options}  # fmt: skip
+            arguments = {"rung": rung, "source": data, "valid": "0.1", "test": None, "task": None, "columns": None,
+                         "unseen": False, "minutes": minutes, "seed": 0, "device": "auto", "settings": options}  # fmt: skip
             result = runs.begin(arguments, Path(folder) / "run", lambda *_: None, lambda _: None)
     finally:
         Checkpoints.keep = keep
@@ -61,8 +61,8 @@ def cost_of_determinism(opened, rung: str, options: dict, turns: int) -> None:
         order = (False, True) if turn % 2 == 0 else (True, False)
         took = {which: seconds(which) for which in order}
         ratios.append(took[True] / took[False])
-    middle = statistics.median(ratios)
-    print(f"{rung:12} {middle:.2f}× the time ({min(ratios):.2f}–{max(ratios):.2f}), {STEPS} steps in {took[True]:.2f} s", flush=True)
+    between = f"{statistics.median(ratios):.2f}× the time ({min(ratios):.2f}–{max(ratios):.2f})"
+    print(f"{rung:12} {between}, {STEPS} steps in {took[True]:.2f} s", flush=True)
 
 
 if __name__ == "__main__":
