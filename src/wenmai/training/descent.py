@@ -27,7 +27,8 @@ class Descent:
                  parallel: str, deterministic: bool, optimizer: tuple):  # fmt: skip
         self.network, self.train, self.longest, self.device, self.seed, self.bf16 = network, train, longest, device, seed, bf16
         self.team, self.deterministic, self.pieces = team, deterministic, 1
-        name_gradients(network, optimizer[0] == "lazy-adamw" and not (parallel == "fsdp" and team.size > 1))
+        whole = team.size > 1 and (parallel == "fsdp" or device != "cpu")  # these pass on no gradient of named rows
+        name_gradients(network, optimizer[0] == "lazy-adamw" and not whole)
         self.loss, self.learning = team.parallel(network, parallel)
         self.optimizer = Optimizer(self.learning, *optimizer)
 

@@ -98,7 +98,7 @@ def team() -> Team:
     if size == 1:
         return Team()
     if not distributed.is_initialized():
-        distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo", timeout=PATIENCE)
+        distributed.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo", timeout=PATIENCE)
         atexit.register(leave)
     return Team(distributed.get_rank(), size)
 
