@@ -18,6 +18,7 @@ from datetime import timedelta
 import numpy as np
 import torch
 from torch import Tensor, distributed, nn
+from torch.distributed.rendezvous import rendezvous
 
 from wenmai.errors import Mistake
 
@@ -98,7 +99,11 @@ def team() -> Team:
     if size == 1:
         return Team()
     if not distributed.is_initialized():
-        distributed.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo", timeout=PATIENCE)
+        backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+        store, rank, size = next(rendezvous("env://"))
+        # torchrun keeps its store when it starts processes again; the addresses of those before are still in it
+        store = distributed.PrefixStore(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"), store)
+        distributed.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=PATIENCE)
         atexit.register(leave)
     return Team(distributed.get_rank(), size)
 
