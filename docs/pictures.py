@@ -459,6 +459,41 @@ def forecast(zh):
     return figure
 
 
+def stopped(zh):
+    """One training undisturbed, and one that was killed three times and gone on with from the last checkpoint before."""
+    data = languages()
+    rows = data.train.take(np.arange(1500))
+    kills, kept = (34, 61, 85), (25, 50, 75)
+
+    def losses(resume=None, until=None, keep=None):
+        """(steps, losses, the snapshot at `keep`) from `resume` until killed."""
+        model, found, snapshot = Classifier("gru", hidden=64, steps=110, evaluations=110, patience=999, device="cpu"), [], None
+        for progress in model.training(*rows.pair, data.valid.take(np.arange(200)).pair, resume=resume):
+            if progress.step:
+                found.append((progress.step, progress.loss))
+            if progress.step == keep:
+                snapshot = progress.snapshot()
+            if progress.step == until:
+                break
+        return *zip(*found), snapshot
+
+    figure, axes = plot(6.8, 3.4)
+    steps, values, _ = losses()
+    axes.plot(steps, values, color="#cccccc", lw=6, label="无人打扰" if zh else "undisturbed")
+    snapshot = None
+    for piece, (kill, keep) in enumerate(zip((*kills, None), (*kept, None))):
+        steps, values, snapshot = losses(snapshot, kill, keep)
+        named = ("第一段" if zh else "begun") if not piece else (f"第 {piece} 次继续" if zh else f"gone on with, {piece}")
+        axes.plot(steps, values, color=(BLUE, RED, GREEN, "black")[piece], lw=1.3, label=named)
+        if kill:
+            axes.axvline(kill, color=GREY, lw=0.8, ls=":")
+            axes.plot(keep, values[list(steps).index(keep)], "o", color=GREY, ms=4)
+    axes.set(xlabel="步（虚线：被杀；圆点：检查点）" if zh else "step (dotted: killed; dot: checkpoint)")
+    axes.set_ylabel("损失" if zh else "loss")
+    axes.legend(loc="upper right")
+    return figure
+
+
 def plot(width: float, height: float):
     figure = Figure(figsize=(width, height))
     return figure, figure.add_subplot()
@@ -471,7 +506,7 @@ def write(figure: Figure, path: Path) -> None:
 
 
 PICTURES = (features, perceptron, logistic, weights, rings, filters, gates, fading, attention, positions, rate, bootstrap,
-            tags, transitions, curve, sums, forecast)  # fmt: skip
+            tags, transitions, curve, sums, forecast, stopped)  # fmt: skip
 
 
 def main(wanted: list[str]) -> None:
