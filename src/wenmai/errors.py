@@ -4,12 +4,26 @@
 class Mistake(ValueError):
     """Something the user can put right, said in one sentence: where, what was found, what was expected, what to do.
 
-    The command line prints the sentence and exits with status 2; in Python it is an ordinary ValueError.
+    The command line prints the sentence and exits with status 2; in Python it is an ordinary ValueError. What a file holds
+    may stand in it, so that line ends and control characters, which a terminal would obey, are written as escapes.
     """
+
+    def __init__(self, sentence: object):
+        super().__init__(harmless(str(sentence)))
 
 
 class Stopped(Exception):
     """Training was asked to stop, and has been kept; the sentence says how to go on."""
+
+
+def harmless(text: str) -> str:
+    """Without control characters, line ends of any kind and half characters."""
+    if text.isprintable():
+        return text
+    import unicodedata
+
+    unfit = ("Cc", "Cs", "Zl", "Zp")
+    return "".join(c.encode("unicode_escape").decode() if unicodedata.category(c) in unfit else c for c in text)
 
 
 def nearest(word: str, known) -> list[str]:

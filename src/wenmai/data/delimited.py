@@ -12,7 +12,7 @@ from typing import TextIO
 import numpy as np
 
 from wenmai.data.columns import Format, has_header, short, tidy, uncollected
-from wenmai.data.files import TextFile
+from wenmai.data.files import LONGEST, TextFile
 from wenmai.errors import Mistake
 
 GAP = "\0"  # stands where a piece in quotes was taken out; text_file lets no such character through at the beginning
@@ -50,7 +50,7 @@ def lines_of(file: TextFile, size: int) -> Iterator[list[str]]:
 
 
 def _table(file: TextFile, columns: dict[str, str] | None, mark: str, quotes: bool) -> Format:
-    csv.field_size_limit(2**31 - 1)
+    csv.field_size_limit(LONGEST)
     first, *below = _beginning(file, mark, quotes)
     header = has_header(first, below, columns)
     if header and not below:
@@ -217,7 +217,8 @@ def _rows(lines: list[str], text: TextIO, mark: str, width: int, number: int, so
         rows = [row for row in rows if row]
     _of_width(rows, where, width, source)
     if broken:
-        found = "a quote that opens and never closes" if "end of data" in broken else f"broken quoting ({broken})"
+        unclosed = "end of data" in broken or "field limit" in broken
+        found = "a quote that opens and never closes" if unclosed else f"broken quoting ({broken})"
         raise Mistake(
             f"{source}, line {after}: found {found} in the row that begins here; expected a cell in quotes "
             'to be closed before the next delimiter, and "" for a quote inside it; correct the line.'

@@ -12,7 +12,7 @@ from typing import TextIO
 import numpy as np
 
 from wenmai.data.columns import Format, uncollected
-from wenmai.data.files import TextFile
+from wenmai.data.files import LONGEST, TextFile
 from wenmai.errors import Mistake
 
 BLOCK = 1 << 16  # characters read at a time
@@ -91,7 +91,7 @@ def _said(error: Exception) -> str:
 
 
 def _elements(file: TextFile) -> Iterator[object]:
-    with file.open() as text:
+    with file.open(lines=False) as text:
         document = _Document(text, file.source)
         yield from document.elements()
         document.end()
@@ -154,6 +154,8 @@ class _Document:
     def more(self) -> bool:
         """Takes another block, at least as long as what is left, so that long values are not tried too often."""
         left = self.buffer[self.at :]
+        if len(left) > LONGEST:
+            raise self.broken(f"a value of more than {LONGEST:,} characters", self.at)
         block = self.text.read(max(BLOCK, len(left)))
         if block:
             self.line += self.buffer.count("\n", 0, self.at)
@@ -184,7 +186,7 @@ def _squad(file: TextFile) -> Format:
 
 
 def _articles(file: TextFile) -> Iterator[object]:
-    with file.open() as text:
+    with file.open(lines=False) as text:
         document = _Document(text, file.source)
         document.mark("{")
         while True:
