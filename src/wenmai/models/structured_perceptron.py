@@ -17,7 +17,7 @@ from numba import njit
 from wenmai.data.examples import Examples
 from wenmai.data.sequences import Sequences
 from wenmai.layers.crf import NEVER, viterbi
-from wenmai.models.linear import Passes, Scores, epochs_in
+from wenmai.models.linear import Passes, Scores, epochs_in, fitting
 from wenmai.training.progress import Progress, Snapshot
 
 STATE = ("weights", "offsets", "sums", "sums_offsets", "between", "sums_between")
@@ -78,7 +78,7 @@ class StructuredPerceptron:
 
     def load(self, state: dict[str, np.ndarray]) -> None:
         self.z.load(state)
-        self.between = state["between"]
+        self.between = fitting(state, "between", np.float32, self.between.shape)
 
     def parameters_count(self) -> int:
         return self.z.parameters_count() + self.between.size

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from wenmai.data import saved as take
 from wenmai.data.examples import numbered
 from wenmai.data.readers import Chunk
 from wenmai.errors import Mistake
 from wenmai.layers.heads import OneOf
-from wenmai.tasks.columns import inputs_in, shown
+from wenmai.tasks.columns import inputs_in, shown, texts_in
 
 
 class Classify:
@@ -34,7 +35,7 @@ class Classify:
         if "label" not in chunk.columns:
             names = ", ".join(chunk.columns)
             raise Mistake(f"{source} has no column label (found: {names}); name it with --columns label=NAME,text=NAME.")
-        labels = [str(value).strip() for value in chunk.columns["label"]]
+        labels = [text.strip() for text in texts_in(chunk, "label", source)]
         if "" in labels:
             row = labels.index("")
             raise Mistake(f"{source}, line {chunk.lines[row]}: the label is empty; give every row a label or drop the row.")
@@ -137,8 +138,14 @@ class Classify:
 
     @classmethod
     def from_json(cls, saved: dict) -> Classify:
-        task = cls(balance=saved["balance"])
-        task.classes, task.counts = np.array(saved["classes"]), np.array(saved["counts"])
+        task, classes = cls(balance=take.flag(saved, "balance")), take.items(saved, "classes")
+        if len(classes) < 2 or len({type(name) for name in classes}) != 1:
+            raise take.Unfit('"classes" are not two or more of one kind')
+        if not isinstance(classes[0], (str, bool)) and not all(map(take.is_number, classes)):
+            raise take.Unfit('"classes" are neither texts nor numbers')
+        task.classes, task.counts = np.array(classes), np.array(take.wholes(saved, "counts", 1), np.int64)
+        if not np.array_equal(np.unique(task.classes), task.classes) or len(task.counts) != len(classes):
+            raise take.Unfit('"classes" are not in order, or "counts" does not fit them')
         return task
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from wenmai.data.columns import short
 from wenmai.data.readers import Chunk
 from wenmai.data.sequences import Sequences
 from wenmai.data.tokenizers import joined
 from wenmai.errors import Mistake
 
+PLAIN = {str, int, float, bool}
 ANSWERS = ("label", "tags", "target", "targets")  # columns that hold an answer
 
 
@@ -18,9 +20,9 @@ def inputs_in(chunk: Chunk, source: str):
     if "tokens" in columns:
         return [as_tokens(value, f"{source}, line {line}") for value, line in zip(columns["tokens"], chunk.lines)]
     if "text" in columns:
-        return [str(value) for value in columns["text"]]
+        return texts_in(chunk, "text", source)
     if "text_a" in columns and "text_b" in columns:
-        return [(str(a), str(b)) for a, b in zip(columns["text_a"], columns["text_b"])]
+        return list(zip(texts_in(chunk, "text_a", source), texts_in(chunk, "text_b", source)))
     if "image" in columns:
         return np.asarray(columns["image"])
     if "inputs" in columns:
@@ -32,6 +34,18 @@ def inputs_in(chunk: Chunk, source: str):
             f"{source} has only the column {found}; expected text, text_a and text_b, tokens, image, inputs, or numbers too."
         )
     return numbers(columns, names, chunk.lines, source)
+
+
+def texts_in(chunk: Chunk, name: str, source: str) -> list[str]:
+    """A column of texts; numbers are taken as they are written, but nothing at all and lists are no texts."""
+    values = chunk.columns[name]
+    kinds = set(map(type, values))
+    if not kinds <= PLAIN:
+        for value, line in zip(values, chunk.lines):
+            if value is None or isinstance(value, (list, dict, tuple, bytes)):
+                found = "nothing" if value is None else repr(short(str(value), 40))
+                raise Mistake(f"{source}, line {line}: found {found} in column {name}, expected a text; correct it or remove the row.")
+    return values if kinds == {str} and isinstance(values, list) else [str(value) for value in values]
 
 
 def as_tokens(value, where: str) -> list[str]:
@@ -46,7 +60,7 @@ def numbers(columns: dict, names: list[str], lines, source: str) -> np.ndarray:
         table = np.array([np.asarray(columns[name], np.float64) for name in names]).T
         if table.ndim == 2 and np.isfinite(table).all():
             return table
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     for name in names:
         for row, value in enumerate(columns[name]):
@@ -60,7 +74,7 @@ def numbers(columns: dict, names: list[str], lines, source: str) -> np.ndarray:
                 )
             if not np.isfinite(number):
                 raise Mistake(
-                    f"{source}, line {lines[row]}: found {value} in column {name}, expected a finite number; "
+                    f"{source}, line {lines[row]}: found {short(str(value))} in column {name}, expected a finite number; "
                     "correct the line or remove it."
                 )
     raise Mistake(f"{source}: the columns {', '.join(names)} are not numbers of equal length.")
@@ -69,6 +83,8 @@ def numbers(columns: dict, names: list[str], lines, source: str) -> np.ndarray:
 def as_number(value) -> float | None:
     try:
         return float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        return float("inf")
     except (TypeError, ValueError):
         return None
 
@@ -79,7 +95,7 @@ def number_sequences(values, lines, source: str, name: str) -> Sequences:
     for value, line in zip(values, lines):
         try:
             row = np.asarray(value, np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             row = None
         if row is None or row.ndim not in (1, 2):
             found = str(value)[:40]

@@ -7,10 +7,11 @@ Tags are learned in BIOES, whatever scheme they are written in (Ratinov & Roth 2
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
+from wenmai.data import saved as take
 from wenmai.data import schemes
 from wenmai.data.readers import Chunk
 from wenmai.data.schemes import Spans
@@ -235,9 +236,21 @@ class Tag:
 
     @classmethod
     def from_json(cls, saved: dict) -> Tag:
-        task = cls(crf=saved["crf"], scheme=saved["scheme"], write=saved["write"])
-        task.classes, task.kinds, task.metric = np.array(saved["classes"]), saved["kinds"], saved["metric"]
-        task._marks = [tuple(mark) for mark in saved["marks"]]
+        known = get_args(Scheme)
+        task = cls(crf=take.flag(saved, "crf"), scheme=take.one_of(saved, "scheme", known[1:]), write=take.one_of(saved, "write", known))
+        task.classes, task.kinds = np.array(take.texts(saved, "classes")), take.texts(saved, "kinds")
+        task.metric = take.one_of(saved, "metric", ("token_accuracy" if task.scheme == "plain" else "span_f1",))
+        marks = take.items(saved, "marks")
+        for mark in marks:
+            if not isinstance(mark, list) or list(map(take.is_whole, mark)) != [True] * 2:
+                raise take.unfit("marks", mark, "pairs of a letter and a kind")
+            if mark[0] > schemes.S or mark[1] >= len(task.kinds):
+                raise take.Unfit(f'"marks" names the letter {mark[0]} and the kind {mark[1]}, one of which is not there')
+        task._marks = [tuple(mark) for mark in marks]
+        if len(set(task.classes.tolist())) < max(2, len(task.classes)):
+            raise take.Unfit('"classes" are not two or more different ones')
+        if task.scheme != "plain" and (len(marks) != len(task.classes) or task._marks[0] != (schemes.O, 0)):
+            raise take.Unfit('"marks" does not fit "classes"')
         return task
 
 
