@@ -30,8 +30,10 @@ import sys
 import tempfile
 import time
 import traceback
+import unicodedata
 import zlib
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -39,7 +41,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 SECONDS = 1.0  # of processor time that an input may take
-MEMORY = 768 << 20  # bytes that a worker may hold beyond what it holds when it is warm: address space, and so memory too
+MEMORY = 512 << 20  # bytes that a worker may hold beyond what it holds when it is warm: address space, and so memory too
 STUCK = 30.0  # seconds on the clock after which a worker that does not move is ended
 LONGEST = 2000  # characters of a sentence
 INTERNAL = re.compile(r"Traceback|<[\w.]+ object at 0x|<class '|<function |\bdtype\(|\barray\(\[|\btensor\(|np\.\w+\(")
@@ -308,26 +310,31 @@ def checkpoint_folder(name: str) -> list[Seed]:
 
 def bombs() -> list[Seed]:
     """Small files that unpack to hundreds of megabytes of one line, one cell, one value, or of nothing."""
-    size = 160 << 20
     inside = {
-        ".csv": [b"text,label\n" + b"a" * size, b'text,label\n"' + b"a\n" * (size // 16)],
-        ".tsv": [b"text\tlabel\n" + b"\t" * size],
-        ".txt": [b"a" * size],
-        ".jsonl": [b'{"text": "' + b"a" * size, b"[" * size],
-        ".json": [b'[{"text": "' + b"a" * size],
-        ".conll": [b"a B-X\n\n" + b"a" * size],
+        ".csv": [(b"text,label\n", b"a"), (b'text,label\n"', b"a\n")],
+        ".tsv": [(b"text\tlabel\n", b"\t")],
+        ".txt": [(b"", b"a")],
+        ".jsonl": [(b'{"text": "', b"a"), (b"", b"[")],
+        ".json": [(b'[{"text": "', b"a"), (b"[", b" ")],
+        ".conll": [(b"a B-X\n\n", b"a")],
     }
     seeds = []
     for ending, contents in inside.items():
-        for content in contents:
+        for start, more in contents:
             for packed in (".gz", ".zst"):
                 name = f"given{ending}{packed}"
-                seeds.append(Seed({name: PACK[packed](content)}, {name: "bytes"}, name, refused=True))
-    header = struct.pack(">IIII", 0x803, 2**31, 2**15, 2**15)
-    files = {"train-images-idx3-ubyte.gz": PACK[".gz"](header + bytes(size)),
-             "train-labels-idx1-ubyte.gz": PACK[".gz"](struct.pack(">II", 0x801, 2**31) + bytes(size))}  # fmt: skip
+                seeds.append(Seed({name: blown_up(start, more, packed)}, {name: "bytes"}, name, refused=True))
+    images, labels = struct.pack(">IIII", 0x803, 2**31, 2**15, 2**15), struct.pack(">II", 0x801, 2**31)
+    files = {"train-images-idx3-ubyte.gz": blown_up(images, b"\0", ".gz"), "train-labels-idx1-ubyte.gz": blown_up(labels, b"\0", ".gz")}
     seeds.append(Seed(files, dict.fromkeys(files, "bytes"), refused=True))
     return seeds
+
+
+def blown_up(start: bytes, more: bytes, packed: str, pieces: int = 1024) -> bytes:
+    """The start and a gigabyte more, packed without ever being held."""
+    compressor = zlib.compressobj(1, wbits=31) if packed == ".gz" else _zstandard().ZstdCompressor(level=1).compressobj()
+    piece = more * ((1 << 20) // len(more))
+    return b"".join([compressor.compress(start), *(compressor.compress(piece) for _ in range(pieces)), compressor.flush()])
 
 
 # What a user does with them
@@ -399,6 +406,7 @@ class Target:
     seeds: Callable[[], list[Seed]]
     attempt: Callable[[Path, Seed], Callable | None]
     weight: int = 10
+    least: int = 200  # inputs, however few there are in all
     signs: bool = False  # its folders have manifests, which half of the time are made to fit the damage
 
 
@@ -433,9 +441,8 @@ TARGETS = {
        {"softmax": 20, "logistic": 20, "perceptron": 12, "linear": 20, "mlp": 12, "crf": 10, "gru": 10, "cnn": 8}.items()},
     "checkpoint-softmax": Target(partial(checkpoint_folder, "softmax"), open_checkpoint, 15, signs=True),
     "checkpoint-mlp": Target(partial(checkpoint_folder, "mlp"), open_checkpoint, 10, signs=True),
-    "bombs": Target(bombs, read, 1),
+    "bombs": Target(bombs, read, 1, least=100),
 }  # fmt: skip
-LEAST = 200  # inputs of a target, however few there are in all
 
 
 # What goes wrong with files
@@ -488,6 +495,10 @@ def disturb(data: bytes, chance: Chance, other: bytes) -> bytes:
     return bytes(made)
 
 
+def other_value(chance: Chance):
+    return deepcopy(chance.choice(VALUES))  # what is put into the last one must not be in the next
+
+
 def disturb_json(data: bytes, chance: Chance, other: bytes) -> bytes:
     """A value of another kind, a key that is missing, renamed or there twice, a list that is longer, shorter or mixed."""
     root = json.loads(data)
@@ -498,15 +509,15 @@ def disturb_json(data: bytes, chance: Chance, other: bytes) -> bytes:
         holder, key = chance.choice(places)
         match chance.randrange(8):
             case 0 | 1 | 2:
-                holder[key] = chance.choice(VALUES)
+                holder[key] = other_value(chance)
             case 3:
                 del holder[key]
             case 4 if isinstance(holder, dict):
                 holder[chance.choice((key + "x", key.upper(), "", "\ud800", "label", "kind", "data"))] = holder.pop(key)
             case 4 | 5 if isinstance(holder, list):
-                holder.insert(chance.randrange(len(holder) + 1), holder[key])
+                holder.insert(chance.randrange(len(holder) + 1), deepcopy(holder[key]))
             case 5:
-                holder[f"@twice{key}"] = chance.choice(VALUES)
+                holder[f"@twice{key}"] = other_value(chance)
             case 6:
                 there, name = chance.choice(places)
                 if not _inside(there[name], holder) and not _inside(holder[key], there):
@@ -515,7 +526,7 @@ def disturb_json(data: bytes, chance: Chance, other: bytes) -> bytes:
                 if isinstance(holder[key], (int, float)) and not isinstance(holder[key], bool):
                     holder[key] = chance.choice((-1, 0, 2**31, 2**63, 1e308, holder[key] + 1, -holder[key]))
                 else:
-                    holder[key] = chance.choice(VALUES)
+                    holder[key] = other_value(chance)
     text = json.dumps(root, ensure_ascii=chance.random() < 0.5, indent=chance.choice((None, None, 1)))
     text = text.replace("@twice", "").replace('"@digits"', "7" * 6000)
     depth = chance.choice((50, 900, 30_000))
@@ -550,7 +561,7 @@ def disturb_csv(data: bytes, chance: Chance, other: bytes) -> bytes:
     for _ in range(chance.choice((1, 2, 4))):
         at = chance.randrange(len(marks))
         marks[at] = chance.choice((
-            b"", b'"', b'""', b",", b"\n", b"\r", b"\0", b"x" * 20_000, b"," * 200, b'"' * 99, b"\n" * 50, marks[at] * 2,
+            b"", b'"', b'""', b",", b"\n", b"\r", b"\0", b"x" * 20_000, b"," * 200, b"," * 20_000, b'"' * 99, b"\n" * 50, marks[at] * 2,
             chance.choice(NUMBERS), chance.choice(BYTES),
         ))  # fmt: skip
     return b"".join(marks)
@@ -558,7 +569,7 @@ def disturb_csv(data: bytes, chance: Chance, other: bytes) -> bytes:
 
 def disturb_sizes(data: bytes, chance: Chance, other: bytes, places: tuple[int, ...], form: str) -> bytes:
     made = bytearray(data)
-    for at in chance.sample(places, chance.choice((1, 1, 2, len(places)))):
+    for at in chance.sample(places, min(len(places), chance.choice((1, 1, 2, 9)))):
         most = 256 ** struct.calcsize(form) - 1
         if len(made) >= abs(at):
             struct.pack_into(form, made, at % len(made), min(most, chance.choice((*SIZES, chance.randrange(64)))))
@@ -721,7 +732,7 @@ class Failure(AssertionError):
 def check_sentence(sentence: str, names: set[str]) -> None:
     if not sentence.strip() or len(sentence.splitlines()) != 1:
         raise Failure(f"not one line: {sentence[:300]!r}")
-    if not sentence.isprintable():
+    if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in sentence):
         raise Failure(f"what no terminal should be given: {sentence[:300]!r}")
     if len(sentence) > LONGEST:
         raise Failure(f"{len(sentence)} characters long: {sentence[:300]!r}")
@@ -905,9 +916,9 @@ def where(error: BaseException) -> str:
 
 def shares(inputs: int, names: list[str]) -> dict[str, int]:
     """How many inputs each target gets: by weight, and at least some hundred."""
-    least = min(LEAST, inputs // len(names))
-    left, total = inputs - least * len(names), sum(TARGETS[name].weight for name in names)
-    counts = {name: least + left * TARGETS[name].weight // total for name in names}
+    least = {name: min(TARGETS[name].least, inputs // len(names)) for name in names}
+    left, total = inputs - sum(least.values()), sum(TARGETS[name].weight for name in names)
+    counts = {name: least[name] + left * TARGETS[name].weight // total for name in names}
     counts[names[0]] += inputs - sum(counts.values())
     return counts
 

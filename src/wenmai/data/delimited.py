@@ -11,7 +11,7 @@ from typing import TextIO
 
 import numpy as np
 
-from wenmai.data.columns import Format, has_header, short, tidy, uncollected
+from wenmai.data.columns import Format, has_header, listed, tidy, uncollected
 from wenmai.data.files import LONGEST, TextFile
 from wenmai.errors import Mistake
 
@@ -56,7 +56,7 @@ def _table(file: TextFile, columns: dict[str, str] | None, mark: str, quotes: bo
     if header and not below:
         raise Mistake(f"{file.source} holds a header and no rows; expected at least one row below it.")
     names = first if header else [str(position) for position in range(len(first))]
-    shown = ", ".join(map(short, tidy(names)))
+    shown = listed(tidy(names), 100)
     said = f"The first line is a header: {shown}." if header else f"There is no header; the columns are {shown}."
     notes = [*file.notes, f"The delimiter is {MARKS[mark]}.", said]
     return Format(names, notes, _stream(file, mark, len(first), quotes, header))

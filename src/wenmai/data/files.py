@@ -19,7 +19,7 @@ from typing import BinaryIO
 from wenmai.errors import Mistake, nearest
 
 SAMPLE = 1 << 16  # bytes looked at before a file is read
-LONGEST = 1 << 24  # bytes of a line, characters of a cell or of a JSON value: a small packed file may claim to hold any number
+LONGEST = 1 << 23  # bytes of a line, characters of a cell or of a JSON value: a small packed file may claim to hold any number
 WINDOW = 1 << 28  # bytes that unpacking xz may take
 SUFFIXES = (".gz", ".xz", ".zst")
 MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -55,6 +55,19 @@ def extra(module: str, source) -> object:
     except ImportError:
         package = module.split(".")[0]
         raise Mistake(f"{source} needs the package {package}; run pip install wenmai[formats].") from None
+
+
+@contextmanager
+def readable(source) -> Iterator[None]:
+    """Inside, Parquet is read; what is wrong with the file becomes a Mistake."""
+    arrow = extra("pyarrow", source)
+    try:
+        yield
+    except Mistake:
+        raise
+    except (arrow.ArrowException, OSError, ValueError, KeyError, IndexError, OverflowError) as error:
+        what = str(error).splitlines()[0] if str(error).strip() else type(error).__name__
+        raise Mistake(f"{source} cannot be read as Parquet ({what[:200]}); write it again.") from None
 
 
 def compression(path: Path) -> str | None:

@@ -30,21 +30,24 @@ def images(path: Path, source: str) -> Format:
         (named,) = _sizes(marks, 1, beside)
         if named != count:
             raise Mistake(f"{source}: found {count} images and {named} labels in {beside.name}, expected as many.")
-        labels = _read(marks, count, f"{beside} is cut off: it announces {count} labels and holds fewer; copy it again.")
-        _at_end(marks, beside)
+    if height * width > MOST:
+        raise Mistake(f"{source}: found images of {height}×{width}, expected at most {MOST:,} bytes each; check that it is whole.")
 
     def stream(size: int, positions: list[int]) -> Iterator[tuple[list, range]]:
-        with unpacked(path, source) as pixels:
+        with unpacked(path, source) as pixels, unpacked(beside, beside) as marks:
             _sizes(pixels, 3, source)
+            _sizes(marks, 1, beside)
             size = min(size, max(1, MOST // (height * width)))
             for start in range(0, count, size):
                 rows = min(size, count - start)
                 short = f"{source} is cut off: it announces {count} images and holds fewer; copy it again."
                 block = _read(pixels, rows * height * width, short)
                 image = np.frombuffer(block, np.uint8).reshape(rows, height, width)  # (N, H, W)
-                columns = image, [str(label) for label in labels[start : start + rows]]
+                short = f"{beside} is cut off: it announces {count} labels and holds fewer; copy it again."
+                columns = image, list(map(str, _read(marks, rows, short)))
                 yield [columns[position] for position in positions], range(start + 1, start + 1 + rows)
             _at_end(pixels, source)
+            _at_end(marks, beside)
 
     return Format(["image", "label"], [f"{count} idx images of {height}×{width}; labels from {beside.name}."], stream)
 

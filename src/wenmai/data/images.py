@@ -60,7 +60,7 @@ def _opened(folder: Path, path: object, where: str):
     except Exception as error:  # Pillow raises what its decoders happen to: OSError, SyntaxError, struct.error, …
         found = f"something that cannot be decoded ({getattr(error, 'strerror', None) or short(str(error), 60)})"
         do = "copy or save it again"
-    raise Mistake(f"{where}: the image {path}: found {found}, expected a whole PNG or JPG file; {do}, or remove the line.")
+    raise Mistake(f"{where}: the image {short(path, 200)}: found {found}, expected a whole PNG or JPG file; {do}, or remove the line.")
 
 
 def _pixels(image, grey: bool, height: int, width: int) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wenmai.data import saved as take
+from wenmai.data.columns import listed, short
 from wenmai.data.examples import numbered
 from wenmai.data.readers import Chunk
 from wenmai.errors import Mistake
@@ -33,7 +34,7 @@ class Classify:
 
     def targets_of(self, chunk: Chunk, source: str) -> list[str]:
         if "label" not in chunk.columns:
-            names = ", ".join(chunk.columns)
+            names = listed(chunk.columns)
             raise Mistake(f"{source} has no column label (found: {names}); name it with --columns label=NAME,text=NAME.")
         labels = [text.strip() for text in texts_in(chunk, "label", source)]
         if "" in labels:
@@ -54,7 +55,7 @@ class Classify:
         self.classes, which = numbered(targets)
         self.counts = counts = np.bincount(which.ravel(), minlength=len(self.classes))
         if len(self.classes) < 2:
-            only = self.classes[0] if len(self.classes) else "none"
+            only = short(str(self.classes[0])) if len(self.classes) else "none"
             raise Mistake(f"found one class only ({only}) in {len(targets)} rows; to classify, at least two are needed.")
         if counts.min() * 10 < counts.max():
             rare, often = self.classes[counts.argmin()], self.classes[counts.argmax()]
@@ -74,8 +75,9 @@ class Classify:
         strange = classes[at] != distinct
         if strange.any():
             row = int(np.flatnonzero(strange[which])[0])
-            known = ", ".join(map(str, self.classes[:8])) + (", …" if len(self.classes) > 8 else "")
-            raise Mistake(f"{where(row)}: the label {distinct.tolist()[which[row]]!r} is not among the trained ones: {known}.")
+            label, known = distinct.tolist()[which[row]], listed(map(str, self.classes), 8)
+            label = short(label) if isinstance(label, str) else label
+            raise Mistake(f"{where(row)}: the label {label!r} is not among the trained ones: {known}.")
         return order[at][which]
 
     def head(self) -> OneOf:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wenmai.data.columns import short
+from wenmai.data.columns import listed, short
 from wenmai.data.readers import Chunk
 from wenmai.data.sequences import Sequences
 from wenmai.data.tokenizers import joined
@@ -29,7 +29,7 @@ def inputs_in(chunk: Chunk, source: str):
         return number_sequences(columns["inputs"], chunk.lines, source, "inputs")
     names = [name for name in columns if name not in ANSWERS]
     if not names:
-        found = " and ".join(columns) or "nothing"
+        found = " and ".join(map(short, columns)) or "nothing"
         raise Mistake(
             f"{source} has only the column {found}; expected text, text_a and text_b, tokens, image, inputs, or numbers too."
         )
@@ -68,16 +68,16 @@ def numbers(columns: dict, names: list[str], lines, source: str) -> np.ndarray:
             if number is None:
                 do = "correct the line or remove it"
                 if name not in ANSWERS:
-                    do = f"correct it, choose columns with --columns, or, if it is the text, say --columns text={name},label=NAME"
+                    do = f"correct it, choose columns with --columns, or, if it is the text, say --columns text={short(name)},label=NAME"
                 raise Mistake(
-                    f"{source}, line {lines[row]}: found {str(value)[:40]!r} in column {name}, expected a number; {do}."
+                    f"{source}, line {lines[row]}: found {str(value)[:40]!r} in column {short(name)}, expected a number; {do}."
                 )
             if not np.isfinite(number):
                 raise Mistake(
-                    f"{source}, line {lines[row]}: found {short(str(value))} in column {name}, expected a finite number; "
+                    f"{source}, line {lines[row]}: found {short(str(value))} in column {short(name)}, expected a finite number; "
                     "correct the line or remove it."
                 )
-    raise Mistake(f"{source}: the columns {', '.join(names)} are not numbers of equal length.")
+    raise Mistake(f"{source}: the columns {listed(names)} are not numbers of equal length.")
 
 
 def as_number(value) -> float | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from wenmai.data import saved as take
+from wenmai.data.columns import listed
 from wenmai.data.readers import Chunk
 from wenmai.data.sequences import Sequences, offsets_of
 from wenmai.errors import Mistake
@@ -40,7 +41,7 @@ class Regress:
         for name in ("target", "targets"):
             if name in columns:
                 return name
-        raise Mistake(f"{source} has no column target (found: {', '.join(columns)}); name it with --columns target=NAME,….")
+        raise Mistake(f"{source} has no column target (found: {listed(columns)}); name it with --columns target=NAME,….")
 
     def inputs_of(self, chunk: Chunk, source: str):
         if self.horizon:  # what was measured so far is what the forecast is made from, the target first of all

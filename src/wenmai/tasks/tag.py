@@ -13,6 +13,7 @@ import numpy as np
 
 from wenmai.data import saved as take
 from wenmai.data import schemes
+from wenmai.data.columns import listed, short
 from wenmai.data.readers import Chunk
 from wenmai.data.schemes import Spans
 from wenmai.data.sequences import Sequences, offsets_of
@@ -47,7 +48,7 @@ class Tag:
 
     def targets_of(self, chunk: Chunk, source: str) -> list[list[str]]:
         if "tags" not in chunk.columns:
-            names = ", ".join(chunk.columns)
+            names = listed(chunk.columns)
             raise Mistake(f"{source} has no column tags (found: {names}); name it with --columns tokens=NAME,tags=NAME.")
         units = next((chunk.columns[name] for name in ("tokens", "inputs") if name in chunk.columns), None)
         rows = []
@@ -95,7 +96,7 @@ class Tag:
         if not tags:
             raise Mistake(f"found no tokens in {len(targets)} rows; to tag, some are needed, each with its tag.")
         if len(self.classes) < 2:
-            raise Mistake(f"found one tag only ({tags[0]}) in {len(targets)} rows; to tag, at least two are needed.")
+            raise Mistake(f"found one tag only ({short(tags[0])}) in {len(targets)} rows; to tag, at least two are needed.")
         return notes
 
     def encode(self, targets, where=lambda row: f"row {row + 1}") -> Sequences:
@@ -117,7 +118,7 @@ class Tag:
             row = int(np.searchsorted(offsets, unknown[0], "right")) - 1
             tag = targets[row][unknown[0] - offsets[row]]
             known = sorted({str(c).split("-", 1)[-1] for c in self.classes})
-            raise Mistake(f"{where(row)}: the tag {tag!r} is not among the trained ones: {', '.join(known[:12])}.")
+            raise Mistake(f"{where(row)}: the tag {short(tag)!r} is not among the trained ones: {listed(known)}.")
         return Sequences(flat, offsets)
 
     def head(self) -> EachOf:

@@ -138,7 +138,7 @@ def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
     try:
         with safe_open(path, framework="pt") as file:
             there = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
-            kinds = {name: (slice_.get_dtype(), tuple(slice_.get_shape())) for name, slice_ in there.items()}
+            kinds = {name: (slice_.get_dtype(), tuple(slice_.get_shape()) or (1,)) for name, slice_ in there.items()}
         if layers > len(kinds):
             raise take.Unfit(f"found {len(kinds)} arrays for {take.told(layers)} layers")
         with torch.device("meta"):
@@ -146,7 +146,7 @@ def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
         if not isinstance(model, nn.Module):
             model.load(load_arrays(path))
             return model
-        wanted = {name: (KINDS.get(value.dtype), tuple(value.shape)) for name, value in model.state_dict().items()}
+        wanted = {name: (KINDS.get(value.dtype), tuple(value.shape) or (1,)) for name, value in model.state_dict().items()}
         for name in sorted(wanted.keys() | kinds.keys()):
             if wanted.get(name) != kinds.get(name):
                 raise take.Unfit(f"{name}: found {in_words(kinds.get(name))}, expected {in_words(wanted.get(name))}")
@@ -164,4 +164,4 @@ KINDS = {torch.float32: "F32", torch.float64: "F64", torch.int64: "I64"}
 
 
 def in_words(kind: tuple | None) -> str:
-    return f"{kind[0]} of {' × '.join(map(str, kind[1])) or 'one number'}" if kind else "nothing"
+    return f"{kind[0]} of {' × '.join(map(str, kind[1]))}" if kind else "nothing"
