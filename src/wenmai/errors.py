@@ -36,5 +36,6 @@ def nearest(word: str, known) -> list[str]:
 
 def unknown(what: str, word: str, known) -> Mistake:
     """'unknown rung "grru"; did you mean gru? Known: …'"""
+    word = word if len(word) <= 60 else word[:59] + "…"
     ordered = nearest(word, known)
     return Mistake(f'unknown {what} "{word}"; did you mean {ordered[0]}? Known: {", ".join(ordered)}.')

@@ -48,7 +48,8 @@ def fitting(option: inspect.Parameter, value):
         if read is not None:
             return in_range(option, read)
     wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}.get(kinds[0], str(kinds[0]))
-    raise Mistake(f"{option.name}={told(value)}: expected {wanted}, found {type(value).__name__}; the default is {option.default}.")
+    found = type(value).__name__
+    raise Mistake(f"{option.name}={told(value)}: expected {wanted}, found {found}; the default is {option.default}.")
 
 
 def told(value, most: int = 60) -> str:

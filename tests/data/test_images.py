@@ -140,7 +140,8 @@ def test_mistakes(tmp_path, monkeypatch):
         for before in (0, 2):  # the first row is looked at when the table is opened
             path = manifest(tmp_path, "a.jsonl", [("good.png", "x")] * before + [(wrong, "y")])
             sentence = mistake(path)
-            assert sentence.startswith(f"{path}, line {before + 1}:") and wrong.replace("\0", r"\x00") in sentence and found in sentence
+            assert sentence.startswith(f"{path}, line {before + 1}:") and found in sentence
+            assert wrong.replace("\0", r"\x00") in sentence
             assert "PNG or JPG" in sentence and "remove the line" in sentence
     for limit in (1000, 100):  # Pillow warns above its limit and refuses above twice that
         monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", limit)

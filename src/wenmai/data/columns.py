@@ -83,9 +83,10 @@ def position_of(word: str, name: str, names: list[str], source: str) -> int:
         return folded.index(name.lower())
     ordered = nearest(name, names[:200])
     first = names.index(ordered[0]) if " " in ordered[0] or len(ordered[0]) > 30 else ordered[0]
+    shown = listed([f"{short(known)} ({names.index(known)})" for known in ordered])
     raise Mistake(
-        f'{source} has no column "{short(name)}"; its columns (and positions) are '
-        f"{listed(f'{short(known)} ({names.index(known)})' for known in ordered)}. Use --columns {word}={first} or another of them."
+        f'{source} has no column "{short(name)}"; its columns (and positions) are {shown}. '
+        f"Use --columns {word}={first} or another of them."
     )
 
 

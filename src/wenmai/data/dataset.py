@@ -18,7 +18,7 @@ from wenmai.data.readers import Chunk, Table
 from wenmai.data.sequences import Sequences
 from wenmai.data.splits import groups_of, shared, split, split_by_position
 from wenmai.data.stored import StoredTexts
-from wenmai.errors import Mistake, unknown
+from wenmai.errors import Mistake, harmless, unknown
 from wenmai.options import accepted, fitting
 
 
@@ -204,13 +204,13 @@ def says_no_task(table: Table, tasks: dict[str, type]) -> str:
     """A sentence on columns from which no task can be told that a rung does; empty where one can."""
     if any(kind.fits(table.names) for kind in tasks.values()):
         return ""
-    found = listed(table.names)
+    found = harmless(listed(table.names))
     for task, columns in LATER.items():
         if columns <= set(table.names):
             return (f"{table.source} has the columns {found}: data for the task {task}, which no rung here does yet; for one "
                     f"that is done ({', '.join(tasks)}), name its columns, as in --columns text=NAME,label=NAME.")  # fmt: skip
     return (f"{table.source} has the columns {found}, which say no task; to classify, name a text and a label: "
-            f"--columns text={short(table.names[0])},label={short(table.names[-1])}; to regress, "
+            f"--columns text={harmless(short(table.names[0]))},label={harmless(short(table.names[-1]))}; to regress, "
             "the numbers and a target; to tag, tokens and tags.")  # fmt: skip
 
 

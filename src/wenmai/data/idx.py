@@ -31,7 +31,7 @@ def images(path: Path, source: str) -> Format:
         if named != count:
             raise Mistake(f"{source}: found {count} images and {named} labels in {beside.name}, expected as many.")
     if height * width > MOST:
-        raise Mistake(f"{source}: found images of {height}×{width}, expected at most {MOST:,} bytes each; check that it is whole.")
+        raise Mistake(f"{source}: found images of {height}×{width}, expected at most {MOST:,} bytes; check that it is whole.")
 
     def stream(size: int, positions: list[int]) -> Iterator[tuple[list, range]]:
         with unpacked(path, source) as pixels, unpacked(beside, beside) as marks:

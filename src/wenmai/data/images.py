@@ -48,9 +48,14 @@ def _opened(folder: Path, path: object, where: str):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(folder / Path(path).expanduser(), formats=("PNG", "JPEG")) as image:
+            file = folder / Path(path).expanduser()
+            with Image.open(file, formats=("PNG", "JPEG")) as image:
                 image.load()
-                return ImageOps.exif_transpose(image)
+                whole = ImageOps.exif_transpose(image)
+            if image.format == "PNG":  # its checksums are looked at only where somebody asks
+                with Image.open(file, formats=("PNG",)) as image:
+                    image.verify()
+            return whole
     except (Image.DecompressionBombWarning, Image.DecompressionBombError):
         found, do = "more pixels than are safe to decode", "make it smaller"
     except FileNotFoundError:
@@ -60,7 +65,9 @@ def _opened(folder: Path, path: object, where: str):
     except Exception as error:  # Pillow raises what its decoders happen to: OSError, SyntaxError, struct.error, …
         found = f"something that cannot be decoded ({getattr(error, 'strerror', None) or short(str(error), 60)})"
         do = "copy or save it again"
-    raise Mistake(f"{where}: the image {short(path, 200)}: found {found}, expected a whole PNG or JPG file; {do}, or remove the line.")
+    raise Mistake(
+        f"{where}: the image {short(path, 200)}: found {found}, expected a whole PNG or JPG file; {do}, or remove the line."
+    )
 
 
 def _pixels(image, grey: bool, height: int, width: int) -> np.ndarray:

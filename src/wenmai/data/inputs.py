@@ -97,7 +97,8 @@ class Texts:
 
     def to_json(self) -> dict:
         return {"kind": self.kind, "pairs": self.pairs, "unit": self.unit, "longest": self.longest,
-                "embedding": self.embedding, "vectors_width": self.vectors_width, "tokenizer": self.tokenizer.to_json()}  # fmt: skip
+                "embedding": self.embedding, "vectors_width": self.vectors_width,
+                "tokenizer": self.tokenizer.to_json()}  # fmt: skip
 
     @classmethod
     def from_json(cls, saved) -> Texts:

@@ -14,7 +14,7 @@ import numpy as np
 from wenmai.data import conll, delimited, idx, images, objects
 from wenmai.data.columns import Format, parse_columns, pick, short, tidy
 from wenmai.data.files import bare_name, extra, find, readable, text_file
-from wenmai.errors import Mistake
+from wenmai.errors import Mistake, harmless
 
 __all__ = ["Chunk", "Table", "parse_columns", "read"]
 
@@ -66,7 +66,7 @@ def read(source: str | Path, columns: dict[str, str] | None = None, target: str 
     def stream(rows: int) -> Iterator[Chunk]:
         return (Chunk(dict(zip(words, block)), lines) for block, lines in values(rows))
 
-    return Table(source, words, notes, stream)
+    return Table(source, words, list(map(harmless, notes)), stream)
 
 
 def _format(path: Path, source: str, columns: dict[str, str] | None) -> Format:

@@ -29,11 +29,13 @@ def value(saved: object, key: str):
 
 def told(found: object) -> str:
     """A value as JSON calls it; of a long one its beginning."""
-    kind = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}.get(type(found), "a number")
-    shown = {True: "true", False: "false", None: "null"}.get(found) if isinstance(found, (bool, type(None))) else None
-    if isinstance(found, (int, float)) and shown is None:
-        shown = f"{found:.6g}" if abs(found) < 1e300 else "a number out of bounds"
-    return shown or (f'"{short(found, 40)}"' if isinstance(found, str) else kind)
+    if isinstance(found, str):
+        return f'"{short(found, 40)}"'
+    if isinstance(found, (dict, list)):
+        return "an object" if isinstance(found, dict) else "a list"
+    if found is None or isinstance(found, bool):
+        return {None: "null", True: "true", False: "false"}[found]
+    return f"{found:.6g}" if abs(found) < 1e300 else "a number out of bounds"
 
 
 def unfit(key: str, found: object, expected: str) -> Unfit:
@@ -45,7 +47,7 @@ def is_whole(found: object, least: int = 0, most: int = MOST) -> bool:
 
 
 def is_number(found: object) -> bool:
-    return isinstance(found, float) and math.isfinite(found) or is_whole(found, -MOST)
+    return math.isfinite(found) if isinstance(found, float) else is_whole(found, -MOST)
 
 
 def whole(saved: object, key: str, least: int = 0, most: int = MOST) -> int:

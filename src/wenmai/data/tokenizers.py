@@ -295,8 +295,8 @@ def shell(kind: str, lowercase: bool, model, learned: bool = True):
     ones neither."""
     from tokenizers import Tokenizer, decoders, normalizers, pre_tokenizers
 
-    around = {"bpe": (pre_tokenizers.ByteLevel, decoders.ByteLevel), "wordpiece": (pre_tokenizers.BertPreTokenizer, decoders.WordPiece),
-              "unigram": (pre_tokenizers.Metaspace, decoders.Metaspace)}  # fmt: skip
+    around = {"bpe": (pre_tokenizers.ByteLevel, decoders.ByteLevel), "unigram": (pre_tokenizers.Metaspace, decoders.Metaspace),
+              "wordpiece": (pre_tokenizers.BertPreTokenizer, decoders.WordPiece)}  # fmt: skip
     engine = Tokenizer(model)
     engine.pre_tokenizer, engine.decoder = (part() for part in around[kind])
     if lowercase:

@@ -38,15 +38,15 @@ def read(source: str) -> tuple[list[str], np.ndarray]:
                 raise Mistake(f"{path}, line {number}: found {len(rows[-1])} numbers, expected {expected}.")
             if not np.isfinite(rows[-1]).all():
                 found = numbers[int(np.argmin(np.isfinite(rows[-1])))]
-                raise Mistake(f"{path}, line {number}: found {found[:40]!r}, expected finite numbers after the word; correct the line.")
+                raise Mistake(f"{path}, line {number}: found {found[:40]!r}, expected a finite number; correct the line.")
             words.append(word)
     if not words:
         raise Mistake(f"{path} holds no vectors; expected lines of a word and its numbers.")
     found = len(rows), len(rows[0])
     if announced and announced != tuple(map(str, found)):
         raise Mistake(
-            f"{path}, line 1: announces {announced[0][:20]} words of {announced[1][:20]} numbers, and {found[0]} of {found[1]} follow; "
-            "copy the file again, or correct the line."
+            f"{path}, line 1: found {announced[0][:20]} words of {announced[1][:20]} numbers announced, and {found[0]} of "
+            f"{found[1]} below; copy the file again, or correct the line."
         )
     return words, np.stack(rows)
 
@@ -59,8 +59,10 @@ def matrix(path: Path) -> np.ndarray:
         raise Mistake(f"{path} cannot be read as a matrix of NumPy: it is damaged; save it again with numpy.save.") from None
     if not isinstance(table, np.ndarray) or table.ndim != 2 or table.dtype.kind not in "fiu" or not table.size:
         raise Mistake(f"{path} holds no vectors; expected a matrix of numbers, a row for every word.")
-    if not np.isfinite(table).all():
-        row = int(np.argwhere(~np.isfinite(table))[0][0])
+    with np.errstate(over="ignore"):
+        finite = np.isfinite(table.astype(np.float32, copy=False)).all(1)
+    if not finite.all():
+        row = int(np.argmin(finite))
         raise Mistake(f"{path}, row {row + 1}: found a number that is not finite; expected finite ones; save it again.")
     return table
 

@@ -44,7 +44,9 @@ def texts_in(chunk: Chunk, name: str, source: str) -> list[str]:
         for value, line in zip(values, chunk.lines):
             if value is None or isinstance(value, (list, dict, tuple, bytes)):
                 found = "nothing" if value is None else repr(short(str(value), 40))
-                raise Mistake(f"{source}, line {line}: found {found} in column {name}, expected a text; correct it or remove the row.")
+                raise Mistake(
+                    f"{source}, line {line}: found {found} in column {name}, expected a text; correct it or remove the row."
+                )
     return values if kinds == {str} and isinstance(values, list) else [str(value) for value in values]
 
 
@@ -68,7 +70,8 @@ def numbers(columns: dict, names: list[str], lines, source: str) -> np.ndarray:
             if number is None:
                 do = "correct the line or remove it"
                 if name not in ANSWERS:
-                    do = f"correct it, choose columns with --columns, or, if it is the text, say --columns text={short(name)},label=NAME"
+                    do = "correct it, choose columns with --columns, or, if it is the text, say "
+                    do += f"--columns text={short(name)},label=NAME"
                 raise Mistake(
                     f"{source}, line {lines[row]}: found {str(value)[:40]!r} in column {short(name)}, expected a number; {do}."
                 )
@@ -108,8 +111,8 @@ def number_sequences(values, lines, source: str, name: str) -> Sequences:
             if row.shape[1:] != width:
                 found, expected = (f"{shape[0]} numbers" if shape else "one number" for shape in (row.shape[1:], width))
                 raise Mistake(f"{source}, line {line}: found {found} a step in {name}, expected {expected} as before.")
-        rows.append(row if len(row) else np.zeros((0, *(width or ()))))
-    return Sequences.of(rows, np.float64)
+        rows.append(row)
+    return Sequences.of([row if len(row) else np.zeros((0, *(width or ()))) for row in rows], np.float64)
 
 
 def shown(value, most: int = 200) -> str:

@@ -238,7 +238,8 @@ class Tag:
     @classmethod
     def from_json(cls, saved: dict) -> Tag:
         known = get_args(Scheme)
-        task = cls(crf=take.flag(saved, "crf"), scheme=take.one_of(saved, "scheme", known[1:]), write=take.one_of(saved, "write", known))
+        scheme, write = take.one_of(saved, "scheme", known[1:]), take.one_of(saved, "write", known)
+        task = cls(crf=take.flag(saved, "crf"), scheme=scheme, write=write)
         task.classes, task.kinds = np.array(take.texts(saved, "classes")), take.texts(saved, "kinds")
         task.metric = take.one_of(saved, "metric", ("token_accuracy" if task.scheme == "plain" else "span_f1",))
         marks = take.items(saved, "marks")

@@ -93,7 +93,7 @@ class Checkpoints:
                 with understood(folder / "arrays.safetensors") as path:
                     return self.arguments, Snapshot(load_file(path), facts, inputs), notes
             except SafetensorError as damage:
-                notes.append(f"{folder / 'arrays.safetensors'} is not as it was written ({damage}). The checkpoint before it is used.")
+                notes.append(f"{path} is not as it was written ({damage}). The checkpoint before it is used.")
             except (Mistake, OSError) as damage:
                 notes.append(f"{damage} The checkpoint before it is used.")
         return self.arguments, Snapshot({}, {}, inputs), notes
