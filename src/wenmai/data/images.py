@@ -50,8 +50,13 @@ def _opened(folder: Path, path: object, where: str):
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             file = folder / Path(path).expanduser()
             with Image.open(file, formats=("PNG", "JPEG")) as image:
+                # A block of 8 × 8 takes a bit at least; where bytes are missing, the decoder makes up grey ones, without a word.
+                if image.format == "JPEG" and image.width * image.height > 512 * file.stat().st_size:
+                    raise ValueError("fewer bytes than its pixels take")
                 image.load()
                 whole = ImageOps.exif_transpose(image)
+                if whole.mode == "P" and "transparency" in whole.info:
+                    whole = whole.convert("RGBA")
             if image.format == "PNG":  # its checksums are looked at only where somebody asks
                 with Image.open(file, formats=("PNG",)) as image:
                     image.verify()
@@ -76,8 +81,6 @@ def _pixels(image, grey: bool, height: int, width: int) -> np.ndarray:
     if image.mode.startswith("I"):  # 16 bits a pixel, which Pillow would cut off at 255 instead of scaling
         deep = np.asarray(image)
         image = Image.fromarray((deep // 257 if deep.max(initial=0) > 255 or image.mode != "I" else deep).astype(np.uint8))
-    if image.mode == "P" and "transparency" in image.info:
-        image = image.convert("RGBA")
     image = image.convert("L" if grey else "RGB")
     if image.size != (width, height):
         image = image.resize((width, height), Image.Resampling.BILINEAR)

@@ -69,7 +69,6 @@ class Checkpoints:
 
     def resume(self) -> tuple[dict, Snapshot, list[str]]:
         """The arguments of the training, the last whole checkpoint, and a sentence on every damaged one that was passed over."""
-        from safetensors import SafetensorError
         from safetensors.numpy import load_file
 
         if not (self.folder / "start").is_dir():
@@ -92,8 +91,6 @@ class Checkpoints:
                         raise take.Unfit(f"found {take.told(facts)}, expected an object")
                 with understood(folder / "arrays.safetensors") as path:
                     return self.arguments, Snapshot(load_file(path), facts, inputs), notes
-            except SafetensorError as damage:
-                notes.append(f"{path} is not as it was written ({damage}). The checkpoint before it is used.")
             except (Mistake, OSError) as damage:
                 notes.append(f"{damage} The checkpoint before it is used.")
         return self.arguments, Snapshot({}, {}, inputs), notes

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from torch import nn
 
 from wenmai import __version__
@@ -122,7 +123,7 @@ def understood(path: Path):
         raise Mistake(f"{path}: {mistake}") from None
     except FileNotFoundError:
         raise Mistake(f"{path} is missing: the run folder is damaged; train it again.") from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, SafetensorError) as error:
         what = short(str(error) if isinstance(error, take.Unfit) else f"{type(error).__name__}: {error}", 200).splitlines()[0]
         raise Mistake(f"{path} is not as it was written ({what}): the run folder is damaged; train it again.") from None
 
@@ -130,7 +131,7 @@ def understood(path: Path):
 def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
     """The model that `build` makes, with the weights of the run. A network is made without weights first and compared with what
     the file announces, lest a size that was damaged fill the memory; of its layers each has weights of its own."""
-    from safetensors import SafetensorError, safe_open
+    from safetensors import safe_open
     from safetensors.numpy import load_file as load_arrays
     from safetensors.torch import load_file as load_tensors
 
