@@ -11,6 +11,9 @@ from wenmai.errors import Mistake
 
 GREY = ("1", "L", "LA", "La", "I", "I;16", "I;16L", "I;16B", "I;16N")
 MOST = 1 << 26  # bytes of images in one chunk
+# Pixels that a byte can stand for: of JPEG a block of 8 × 8 takes a bit at least; PNG is packed 1032 times at the most, a pixel
+# may be a bit. Where bytes are missing, decoders make up pixels, without a word.
+DENSEST = {"JPEG": 512, "PNG": 8 * 1032}
 Stream = Callable[[int], Iterator[tuple[list, object]]]
 
 
@@ -50,8 +53,7 @@ def _opened(folder: Path, path: object, where: str):
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             file = folder / Path(path).expanduser()
             with Image.open(file, formats=("PNG", "JPEG")) as image:
-                # A block of 8 × 8 takes a bit at least; where bytes are missing, the decoder makes up grey ones, without a word.
-                if image.format == "JPEG" and image.width * image.height > 512 * file.stat().st_size:
+                if image.width * image.height > DENSEST[image.format] * file.stat().st_size:
                     raise ValueError("fewer bytes than its pixels take")
                 image.load()
                 whole = ImageOps.exif_transpose(image)
