@@ -232,9 +232,9 @@ class Work:
     def warm(self) -> None:
         """Whole files are answered; what is loaded or compiled once is so from here on."""
         for at, (seed, place) in enumerate(zip(self.seeds, self.places)):
-            if not seed.refused:
+            if not seed.refused or not at:
                 verdict, self.known[at] = judged(self.target, place, seed)
-                assert verdict == "answered", f"{place} is whole, and yet refused"
+                assert verdict == ("refused" if seed.refused else "answered"), f"{place} is whole, and {verdict}"
 
     def put(self, number: int) -> Damage:
         made = damage(self.name, number, self.seeds)

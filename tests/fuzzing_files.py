@@ -202,11 +202,17 @@ TOKENIZERS = ("characters", "words", "jieba", "bpe", "wordpiece", "unigram")
 
 
 def tokenizer(kind: str) -> list[Seed]:
+    from wenmai.data import tokenizers
     from wenmai.data.inputs import Texts
 
     seeds = []
     for lowercase in (False, True):
         learned = Texts.learn(TEXTS, "random", 64, tokenizer=kind, vocabulary=60 if kind != "bpe" else 290, lowercase=lowercase)
+        if kind == "unigram":  # whose scores are others each time it is learned: the same number has to give the same input
+            saved = learned.tokenizer.to_json()
+            tokens = *tokenizers.SPECIAL, *"▁abdfgilmos文脉好", "film", "▁good"
+            saved["engine"]["model"]["vocab"] = [[token, -1.5 - at / 8] for at, token in enumerate(tokens)]
+            learned = Texts(tokenizers.from_json(saved), False, "words", 64, "random")
         seeds.append(Seed({"inputs.json": json.dumps(learned.to_json(), ensure_ascii=False).encode()}, {"inputs.json": "json"}))
     return seeds
 

@@ -50,7 +50,7 @@ class Part:
         except Mistake as mistake:
             if self.source in str(mistake):
                 raise
-            raise Mistake(f"{self.source}: {mistake}") from None
+            raise Mistake(f"{self.source}: {mistake.args[0]}") from None
 
     @property
     def pair(self) -> tuple:

@@ -35,7 +35,7 @@ def told(found: object) -> str:
         return "an object" if isinstance(found, dict) else "a list"
     if found is None or isinstance(found, bool):
         return {None: "null", True: "true", False: "false"}[found]
-    return f"{found:.6g}" if abs(found) < 1e300 else "a number out of bounds"
+    return f"{found:.6g}" if found != found or abs(found) < 1e300 else "a number out of bounds"
 
 
 def unfit(key: str, found: object, expected: str) -> Unfit:

@@ -54,10 +54,10 @@ def read(source: str) -> tuple[list[str], np.ndarray]:
 def matrix(path: Path) -> np.ndarray:
     """(N, E), read from the disk as it is needed."""
     try:
-        table = np.load(path, mmap_mode="r", allow_pickle=False)
+        table = np.lib.format.open_memmap(path, mode="r")  # which takes no pickles
     except (ValueError, OSError, EOFError, OverflowError, SyntaxError, RecursionError, MemoryError, tokenize.TokenError):
         raise Mistake(f"{path} cannot be read as a matrix of NumPy: it is damaged; save it again with numpy.save.") from None
-    if not isinstance(table, np.ndarray) or table.ndim != 2 or table.dtype.kind not in "fiu" or not table.size:
+    if table.ndim != 2 or table.dtype.kind not in "fiu" or not table.size:
         raise Mistake(f"{path} holds no vectors; expected a matrix of numbers, a row for every word.")
     with np.errstate(over="ignore"):
         finite = np.isfinite(table.astype(np.float32, copy=False)).all(1)

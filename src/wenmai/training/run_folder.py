@@ -120,7 +120,7 @@ def understood(path: Path):
     except Mistake as mistake:
         if str(path.parent) in str(mistake):
             raise
-        raise Mistake(f"{path}: {mistake}") from None
+        raise Mistake(f"{path}: {mistake.args[0]}") from None
     except FileNotFoundError:
         raise Mistake(f"{path} is missing: the run folder is damaged; train it again.") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, SafetensorError) as error:
