@@ -19,7 +19,7 @@ from typing import BinaryIO
 from wenmai.errors import Mistake, nearest
 
 SAMPLE = 1 << 16  # bytes looked at before a file is read
-LONGEST = 1 << 23  # bytes of a line, characters of a cell or of a JSON value: a small packed file may claim to hold any number
+LONGEST = 1 << 23  # bytes of a line of a packed file, characters of a cell in quotes or a JSON value: few bytes can unpack to any
 WINDOW = 1 << 28  # bytes that unpacking xz may take
 SUFFIXES = (".gz", ".xz", ".zst")
 MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -178,9 +178,9 @@ class TextFile:
     @contextmanager
     def open(self, newline: str = "\n", lines: bool = True) -> Iterator[io.TextIOWrapper]:
         """The decoded text; inside the block, bytes that cannot be decoded become a Mistake with their line, and so does a line
-        that does not end (`lines`: where lines are read)."""
+        of a packed file that does not end (`lines`: where lines are read). A plain file is no larger than it is."""
         with unpacked(self.path, self.source) as raw:
-            if lines:
+            if lines and compression(self.path):
                 raw = _Lines(raw, (b"\n",) if newline else (b"\n", b"\r"), self._endless)
             try:
                 yield io.TextIOWrapper(raw, self.encoding, newline=newline)
