@@ -65,6 +65,11 @@ FILES = {
     "word-inputs.jsonl": '{"inputs": [3, 5], "targets": [3, 8]}\n{"inputs": [1, "x"], "targets": [1, 3]}\n',
     "nan-inputs.jsonl": '{"inputs": [3, 5], "target": 8}\n{"inputs": [1, NaN], "target": 3}\n',
     "frames.jsonl": '{"inputs": [[1, 2]], "label": "a"}\n{"inputs": [[1], [2]], "label": "b"}\n',
+    "null.jsonl": '{"text": "a", "label": "x"}\n{"text": "b", "label": null}\n',
+    "null-text.jsonl": '{"text": null, "label": "x"}\n{"text": "b", "label": "y"}\n',
+    "list-text.jsonl": '{"text": "a", "label": "x"}\n{"text": ["b"], "label": "y"}\n',
+    "huge.jsonl": '{"x": 1, "target": 2}\n{"x": ' + "9" * 400 + ', "target": 3}\n',
+    "huge-inputs.jsonl": '{"inputs": [1, ' + "9" * 400 + '], "target": 3}\n',
     "text.png": "not an image\n",
     "pictures.csv": "image,label\ntext.png,a\n",
     "no-pictures.csv": "image,label\nnowhere.png,a\n",
@@ -203,6 +208,12 @@ MISTAKES = [
     ("predict runs/series 1,2,3", ["forecasts a series", "--file"]),
     ("predict runs/series --file en.txt", ["en.txt has no column target"]),
     # images
+    ("train softmax null.jsonl", ["null.jsonl, line 2: found nothing in column label, expected a text"]),
+    ("train softmax null-text.jsonl", ["null-text.jsonl, line 1: found nothing in column text, expected a text"]),
+    ("train softmax list-text.jsonl", ["list-text.jsonl, line 2: found \"['b']\" in column text, expected a text"]),
+    ("train linear huge.jsonl", ["huge.jsonl, line 2: found 999", "expected a finite number"]),
+    ("train linear huge-inputs.jsonl", ["huge-inputs.jsonl, line 1", "expected a list of numbers"]),
+    ("train softmax good.csv --set ngrams=1000000", ["ngrams=1000000", "at most 1000"]),
     ("train softmax pictures.csv", ["pictures.csv, line 2: the image text.png: found something else", "PNG or JPG"]),
     ("train softmax no-pictures.csv", ["no-pictures.csv, line 2: the image nowhere.png: found no such file", "check the path"]),
     ("data nothing.csv", ["nothing.csv is not there"]),
@@ -348,6 +359,18 @@ DAMAGE = [
     ("run.json", change(rung="sofmax"), ['unknown rung "sofmax"']),
     ("run.json", change(options={"nonsense": 1}), ['unknown option "nonsense"']),
     ("run.json", change(task={"name": "conquer"}), ["run.json"]),
+    *[("run.json", change(options=options), ["run.json", *parts]) for options, parts in (
+        ([1], []), ({"ngrams": 10**9}, ["ngrams=1000000000", "at most"]), ({"ngrams": 10**400}, ["many digits"]),
+        ({"x" * 5000: 1}, ["unknown option"]))],
+    *[("run.json", change(task=task), ["run.json"]) for task in (
+        None, [], {"name": "classify", "balance": 1},
+        {"name": "classify", "balance": False, "classes": ["a", "b"], "counts": [1]},
+        {"name": "classify", "balance": False, "classes": ["b", "a"], "counts": [1, 1]},
+        {"name": "classify", "balance": True, "classes": ["a", "b"], "counts": [0, 1]})],
+    *[(name, lambda path: path.write_text("[" * 100_000), [name]) for name in ("run.json", "inputs.json", "progress.jsonl")],
+    *[("inputs.json", change(**{key: value}), ["inputs.json", f'"{key}" is'])
+      for key in ("unit", "longest", "pairs", "embedding", "vectors_width") for value in (-1, [])],
+    ("progress.jsonl", lambda path: path.write_text('{"step": 1}\n'), ["progress.jsonl"]),
     ("inputs.json", change(kind="smells"), ["inputs.json"]),
     ("inputs.json", change(tokenizer=None), ["inputs.json"]),
     ("weights.safetensors", lambda path: shutil.copy(path.parents[1] / "mlp" / path.name, path), ["weights.safetensors"]),
@@ -377,6 +400,71 @@ def test_a_damaged_manifest_is_one_sentence(wenmai_cli, folder, tmp_path, damage
     shutil.copytree(folder / "runs" / "mlp", tmp_path / "mlp")
     damage(tmp_path / "mlp" / folders.MANIFEST)
     assert_said(wenmai_cli("predict", tmp_path / "mlp", "a good film"), ["manifest.json", "damaged"])
+
+
+@pytest.mark.parametrize("bytes_", ["Infinity", "NaN", "1e400", '"x"'])
+def test_a_manifest_whose_sizes_are_none(wenmai_cli, folder, tmp_path, bytes_):
+    shutil.copytree(folder / "runs" / "mlp", tmp_path / "mlp")
+    (tmp_path / "mlp" / folders.MANIFEST).write_text('{"files": {"run.json": {"bytes": ' + bytes_ + ', "blake2b": "0"}}}')
+    assert_said(wenmai_cli("predict", tmp_path / "mlp", "a good film"), ["manifest.json", "damaged"])
+
+
+def test_a_manifest_has_to_name_every_file(wenmai_cli, folder, tmp_path):
+    shutil.copytree(folder / "runs" / "mlp", tmp_path / "mlp")
+    path = tmp_path / "mlp" / folders.MANIFEST
+    files = json.loads(path.read_text())["files"]
+    for name in ("weights.safetensors", "inputs.json"):
+        path.write_text(json.dumps({"files": {other: about for other, about in files.items() if other != name}}))
+        assert_said(wenmai_cli("predict", tmp_path / "mlp", "a good film"), [f"manifest.json does not name {name}"])
+    path.write_text(json.dumps({"files": files | {"x" * 5000: files["run.json"]}}))  # no name that a system takes
+    assert_said(wenmai_cli("predict", tmp_path / "mlp", "a good film"), ["is missing"])
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        ({"hidden": 2**31}, ["weights.safetensors does not fit run.json", "body.layers.0", "2147483648"]),
+        ({"hidden": 5}, ["body.layers.0.bias: found F32 of 4, expected F32 of 5"]),
+        ({"layers": 2**31}, ["weights.safetensors does not fit run.json", "arrays for 2.14748e+09 layers"]),
+        ({"embed": 2**62, "hidden": 2**62}, ["weights.safetensors does not fit run.json"]),
+    ],
+)
+def test_sizes_that_were_damaged_take_no_memory(wenmai_cli, folder, tmp_path, options, parts):
+    shutil.copytree(folder / "runs" / "mlp", tmp_path / "mlp")
+    change(options={"hidden": 4, "embed": 4, **options})(tmp_path / "mlp" / "run.json")
+    signed(tmp_path / "mlp")
+    assert_said(wenmai_cli("predict", tmp_path / "mlp", "a good film"), parts)
+
+
+def other_arrays(path, changes):
+    from safetensors.numpy import load_file, save_file
+
+    arrays = load_file(path)
+    save_file({name: np.ascontiguousarray(changes.get(name, lambda array: array)(array)) for name, array in arrays.items()}, path)
+
+
+@pytest.mark.parametrize(("run", "name", "does"), [
+    ("softmax", "weights", lambda a: a[:-1]),
+    ("softmax", "weights", lambda a: a[:, :1]),
+    ("softmax", "weights", lambda a: a.astype(np.float64)),
+    ("softmax", "offsets", lambda a: a[:1]),
+    ("softmax", "idf", lambda a: a[:-1]),
+    ("softmax", "ngram_columns", lambda a: a + 1),
+    ("softmax", "ngram_columns", lambda a: a * 0 - 1),
+    ("softmax", "ngram_keys", lambda a: a * 0),
+    ("numbers", "weights", lambda a: a[:2]),
+    ("images", "weights", lambda a: a[:2]),
+    ("sums", "weights", lambda a: a[:2]),
+    ("series", "weights", lambda a: a[:2]),
+    ("tags", "between", lambda a: a[:2]),
+    ("tags", "template_columns", lambda a: a[::-1] * 2),
+    ("mlp", "head.output.bias", lambda a: a.astype(np.int32)),
+])  # fmt: skip
+def test_arrays_of_another_size_never_reach_compiled_code(wenmai_cli, folder, tmp_path, run, name, does):
+    shutil.copytree(folder / "runs" / run, tmp_path / run)
+    other_arrays(tmp_path / run / "weights.safetensors", {name: does})
+    signed(tmp_path / run)
+    assert_said(wenmai_cli("predict", tmp_path / run, "1,2"), ["weights.safetensors does not fit run.json"])
 
 
 def test_a_single_bit_is_noticed(wenmai_cli, folder, tmp_path):

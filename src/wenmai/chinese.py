@@ -38,7 +38,9 @@ def in_chinese(sentence: str, kind: str = "sentence", depth: int = 0) -> str:
             continue
         places = dict(zip(names, said))
         return PLACE.sub(lambda place, places=places: places[place[1]], chinese)
-    return sentence
+    file, _, rest = sentence.partition(": ")  # where a sentence does not name its file, it stands before it
+    said = in_chinese(rest, kind, depth + 1) if rest and kind == "sentence" and depth < 5 else rest
+    return f"{file}：{said}" if said != rest else sentence
 
 
 def between(sentence: str, literals: list[str]) -> list[str] | None:
@@ -357,6 +359,40 @@ SENTENCES = {
         "{file}：有 {found} 字节，应为 {expected}：文件已损坏；请重新训练。",
     "{file} is not as it was written (its checksum differs): the file is damaged; train it again.":
         "{file} 与写入时不同（校验和不符）：文件已损坏；请重新训练。",
+    "{file} does not name {name}: the folder is damaged; train it again.": "{file} 里没有列出 {name}：文件夹已损坏；请重新训练。",
+    # Files that fuzzing brought to light
+    "{file}, line {line}: found a line of more than {most} bytes, expected shorter ones; break it into several.":
+        "{file} 第 {line} 行：一行超过 {most} 字节，太长；请分成几行。",
+    "{file}: found images of {height}×{width}, expected at most {most} bytes; check that it is whole.":
+        "{file}：图像大小是 {height}×{width}，每幅至多 {most} 字节；请检查文件是否完整。",
+    "{file} holds more than it announces in its header; check that it is whole.":
+        "{file} 里的内容比文件头声明的多；请检查文件是否完整。",
+    '{file}, {place} {number}: found an object without keys, expected some, as in {"text": "…"}.':
+        '{file} {place} {number}：这个对象没有键；应有一些，例如 {"text": "…"}。',
+    '{file}: found two columns named "{name}", expected a name for each; write it again.':
+        "{file}：有两列都叫“{name}”；每列应有自己的名字；请重新写出。",
+    "{file} is damaged: it announces {announced} rows and holds {found}; write it again.":
+        "{file} 已损坏：声明有 {announced} 行，实际有 {found} 行；请重新写出。",
+    "{file}, line {line}: found {found}, expected a finite number; correct the line.":
+        "{file} 第 {line} 行：{found} 不是有限的数；请改正这一行。",
+    "{file}, line 1: found {words} words of {numbers} numbers announced, and {found} of {width} below; copy the file again, or "
+    "correct the line.":
+        "{file} 第 1 行：声明有 {words} 个词、每个 {numbers} 个数，下面却是 {found} 个词、每个 {width} 个数；"
+        "请重新复制文件，或改正这一行。",
+    "{file} cannot be read as a matrix of NumPy: it is damaged; save it again with numpy.save.":
+        "{file} 不能作为 NumPy 矩阵读取：已损坏；请用 numpy.save 重新保存。",
+    "{file} holds no vectors; expected a matrix of numbers, a row for every word.":
+        "{file} 里没有词向量；应为一个数的矩阵，每个词一行。",
+    "{file}, row {row}: found a number that is not finite; expected finite ones; save it again.":
+        "{file} 第 {row} 行：有一个数不是有限的；请重新保存。",
+    "{file}: found {words} words for the {rows} rows of {other}, expected as many.":
+        "{file}：有 {words} 个词，而 {other} 有 {rows} 行；两者应一样多。",
+    "{file}: found an empty cell, expected a word and its number in every row; write it again.":
+        "{file}：有一个空格子；每行应为一个词和它的编号；请重新写出。",
+    "{option}={value}: expected at most {most}, which is more than any row of features needs.":
+        "{option}={value}：至多为 {most}，任何一行的特征都用不到更多。",
+    "{file}, line {line}: found {found} in column {name}, expected a text; correct it or remove the row.":
+        "{file} 第 {line} 行：{name} 列里是 {found}，应为文本；请改正，或删去这一行。",
     # Training that was stopped
     "{folder} holds a training that was not finished: go on with wenmai "
     "train --resume {folder}, or remove that folder, or choose "
@@ -518,6 +554,41 @@ PHRASES = {
     "picture_do": {
         "make it smaller": "缩小它", "check the path, which is taken from {folder}": "检查路径（从 {folder} 算起）",
         "save it as PNG or JPG": "存为 PNG 或 JPG", "copy or save it again": "重新复制或保存",
+    },
+    "expected": {"at least one": "至少一"},
+    "found": {"nothing": "空值"},
+    "value": {"a number of many digits": "一个很多位的数"},
+    "error": {  # what a damaged file holds
+        'found no "{key}"': "没有“{key}”", "found {saved1}, expected an object": "是{saved1}，应为对象",
+        '"{key}" is {saved1}, expected {saved2}': "“{key}”是{saved1}，应为{saved2}",
+        "found {count} arrays for {layers} layers": "{layers} 层却有 {count} 个数组",
+        "{name}: found {array1}, expected {array2}": "{name} 是 {array1}，应为 {array2}",
+        '"classes" are not two or more of one kind': "“classes”不是两个以上的同类值",
+        '"classes" are neither texts nor numbers': "“classes”既不是文本也不是数",
+        '"classes" are not in order, or "counts" does not fit them': "“classes”次序不对，或与“counts”不相符",
+        '"marks" names the letter {letter} and the kind {kind_number}, one of which is not there':
+            "“marks”里的字母 {letter} 或种类 {kind_number} 不存在",
+        '"classes" are not two or more different ones': "“classes”不是两个以上的不同值",
+        '"marks" does not fit "classes"': "“marks”与“classes”不相符",
+        "{name}: found {type1} of {shape1}, expected {type2} of {shape2}":
+            "{name} 是 {shape1} 的 {type1}，应为 {shape2} 的 {type2}",
+        '"shape" and "brightest" are not those of images': "“shape”与“brightest”不是图像的",
+        "the tokens do not begin with {names}": "词元不以 {names} 开头",
+        "a token stands among the others twice": "有一个词元出现了两次",
+        "found a token of another length, expected single characters": "有的词元不是单个字符",
+        '"vocab" holds something else than tokens with their scores': "“vocab”里不全是词元和它们的分数",
+        '"vocab" holds something else than tokens with their numbers': "“vocab”里不全是词元和它们的编号",
+        'the numbers in "vocab" do not follow one another': "“vocab”里的编号不连续",
+        '"merges" holds something else than pairs of tokens that make a third': "“merges”里不全是能合成第三个词元的词元对",
+        "the features' columns do not follow one another": "特征的列号不连续",
+        '"deviation" has {count} numbers, expected one above 0 for each of the {columns} of "mean"':
+            "“deviation”有 {count} 个数，而“mean”有 {columns} 个，应一一对应且大于 0",
+    },
+    "saved": {
+        "a whole number from {least} on": "不小于 {least} 的整数", "true or false": " true 或 false", "a text": "文本",
+        "a list": "列表", "an object": "对象", "a number out of bounds": "一个过大的数", "a number": "数", "texts only": "文本",
+        "whole numbers from {least} to {most} only": " {least} 到 {most} 的整数", "finite numbers only": "有限的数",
+        "pairs of a letter and a kind": "字母与种类的对",
     },
     "number_do": {
         "correct the line or remove it": "改正或删去这一行",

@@ -7,8 +7,12 @@ class Mistake(ValueError):
     """Something the user can put right, said in one sentence: where, what was found, what was expected, what to do.
 
     The command line prints the sentence and exits with status 2; in Python it is an ordinary ValueError. It is written in English
-    and told in the user's language (chinese.py).
+    and told in the user's language (chinese.py). What a file holds may stand in it, so that line ends and control characters,
+    which a terminal would obey, are written as escapes.
     """
+
+    def __init__(self, sentence: object = ""):
+        super().__init__(harmless(str(sentence)))
 
     def __str__(self) -> str:
         return told(self.english)
@@ -25,6 +29,16 @@ class Stopped(Exception):
         return told(super().__str__())
 
 
+def harmless(text: str) -> str:
+    """Without control characters, line ends of any kind and half characters."""
+    if text.isprintable():
+        return text
+    import unicodedata
+
+    unfit = ("Cc", "Cs", "Zl", "Zp")
+    return "".join(c.encode("unicode_escape").decode() if unicodedata.category(c) in unfit else c for c in text)
+
+
 def nearest(word: str, known) -> list[str]:
     """The known words, those most like `word` first."""
     import difflib
@@ -35,5 +49,6 @@ def nearest(word: str, known) -> list[str]:
 
 def unknown(what: str, word: str, known) -> Mistake:
     """'unknown rung "grru"; did you mean gru? Known: …'"""
+    word = word if len(word) <= 60 else word[:59] + "…"
     ordered = nearest(word, known)
     return Mistake(f'unknown {what} "{word}"; did you mean {ordered[0]}? Known: {", ".join(ordered)}.')

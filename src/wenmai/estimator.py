@@ -15,6 +15,7 @@ import torch
 
 from wenmai.catalog import TASKS, rung_named
 from wenmai.data import inputs as kinds_of_input
+from wenmai.data import saved as take
 from wenmai.data import tokenizers
 from wenmai.data.batches import by_length, lengths_of, make_batch
 from wenmai.data.examples import Examples
@@ -371,14 +372,21 @@ def load(run: str | Path, device: str = "auto") -> Estimator:
     """The estimator of a run folder, answering as it did when it was saved."""
     saved = run_folder.read(Path(run))
     with run_folder.understood(saved.path / "run.json"):
-        estimator = ESTIMATORS[saved.about["task"]["name"]](saved.about["rung"], **saved.about["options"])
-        estimator.task_ = TASKS[estimator.task_name].from_json(saved.about["task"])
+        task = take.value(saved.about, "task")
+        kind = ESTIMATORS[take.one_of(task, "name", tuple(ESTIMATORS))]
+        estimator = kind(take.text(saved.about, "rung"), **take.value(saved.about, "options"))
+        estimator.task_ = TASKS[estimator.task_name].from_json(task)
+        given = sort_out(estimator.options, estimator._owners())["rung"]
     with run_folder.understood(saved.path / "inputs.json"):
         estimator.inputs_ = kinds_of_input.from_json(saved.inputs)
     estimator.device_, estimator.notes_, estimator.progress_ = device_named(device), [], saved.progress
-    given = sort_out(estimator.options, estimator._owners())
-    estimator._build(given["rung"], seed=0)  # whose first weights the saved ones replace
-    run_folder.load_weights(estimator.model_, saved, estimator.device_)
+
+    def build():
+        estimator._build(given, seed=0)  # whose first weights the saved ones replace
+        return estimator.model_
+
+    with run_folder.understood(saved.path / "run.json"):
+        estimator.model_ = run_folder.load_weights(build, given.get("layers", 0), saved, estimator.device_)
     return estimator
 
 

@@ -43,12 +43,18 @@ def fitting(option: inspect.Parameter, value):
             if value in typing.get_args(kind):
                 return value
             choices = typing.get_args(kind)
-            raise Mistake(f"{option.name}={value!r} is not one of {', '.join(map(str, choices))}.")
+            raise Mistake(f"{option.name}={told(value)} is not one of {', '.join(map(str, choices))}.")
         read = read_as(kind, value)
         if read is not None:
             return in_range(option, read)
     wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}.get(kinds[0], str(kinds[0]))
-    raise Mistake(f"{option.name}={value!r}: expected {wanted}, found {type(value).__name__}; the default is {option.default}.")
+    found = type(value).__name__
+    raise Mistake(f"{option.name}={told(value)}: expected {wanted}, found {found}; the default is {option.default}.")
+
+
+def told(value, most: int = 60) -> str:
+    shown = repr(value) if not isinstance(value, int) or abs(value) < 10**most else "a number of many digits"
+    return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 
 def is_union(kind) -> bool:
@@ -65,7 +71,7 @@ def read_as(kind, value):
     if kind in (int, float) and not isinstance(value, bool):
         try:
             number = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return None
         if kind is float:
             return number

@@ -140,11 +140,43 @@ def test_mistakes(tmp_path, monkeypatch):
         for before in (0, 2):  # the first row is looked at when the table is opened
             path = manifest(tmp_path, "a.jsonl", [("good.png", "x")] * before + [(wrong, "y")])
             sentence = mistake(path)
-            assert sentence.startswith(f"{path}, line {before + 1}:") and wrong in sentence and found in sentence
+            assert sentence.startswith(f"{path}, line {before + 1}:") and found in sentence
+            assert wrong.replace("\0", r"\x00") in sentence
             assert "PNG or JPG" in sentence and "remove the line" in sentence
     for limit in (1000, 100):  # Pillow warns above its limit and refuses above twice that
         monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", limit)
         assert "more pixels than are safe" in mistake(manifest(tmp_path, "a.csv", [("good.png", "x")]))
+
+
+def test_what_the_checksums_of_png_tell(tmp_path):
+    draw(tmp_path / "a.png", np.random.default_rng(0).integers(0, 256, (9, 9), np.uint8))
+    path, whole = manifest(tmp_path, "a.csv", [("a.png", "x")]), (tmp_path / "a.png").read_bytes()
+    end = whole.index(b"IEND") - 8  # the last bytes of the pixels are their checksum
+    for damaged in (whole[: end - 1] + bytes([whole[end - 1] ^ 1]) + whole[end:], whole[:-6], whole[: end + 4]):
+        (tmp_path / "a.png").write_bytes(damaged)
+        assert "cannot be decoded" in mistake(path)
+
+
+def test_more_pixels_than_the_bytes_can_hold(tmp_path):
+    draw(tmp_path / "a.jpg", np.zeros((8, 8), np.uint8))
+    whole = bytearray((tmp_path / "a.jpg").read_bytes())
+    at = whole.index(b"\xff\xc0") + 5  # height and width
+    whole[at : at + 4] = b"\x20\x00\x20\x00"
+    (tmp_path / "a.jpg").write_bytes(whole)
+    assert "fewer bytes than its pixels take" in mistake(manifest(tmp_path, "a.csv", [("a.jpg", "x")]))
+    for format, size in (("jpg", 4000), ("png", 4000)):  # nothing is packed more tightly than one colour
+        Image.new("1" if format == "png" else "L", (size, size)).save(tmp_path / f"b.{format}", optimize=True)
+        assert read(manifest(tmp_path, "a.csv", [(f"b.{format}", "x")])).load().columns["image"].shape == (1, size, size)
+
+
+def test_a_palette_that_is_too_short(tmp_path):
+    image = Image.new("P", (4, 4), 200)
+    image.putpalette(list(range(9)))
+    image.save(tmp_path / "a.png", transparency=1)
+    try:
+        read(manifest(tmp_path, "a.csv", [("a.png", "x")])).load()
+    except Mistake as sentence:
+        assert "cannot be decoded" in str(sentence)
 
 
 def test_damage_is_a_mistake(tmp_path):

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from wenmai.data import delimited, files, objects
-from wenmai.data.columns import uncollected
+from wenmai.data.columns import tidy, uncollected
 from wenmai.data.readers import parse_columns, read
 from wenmai.errors import Mistake
 
@@ -632,6 +632,103 @@ def test_damaged_file(tmp_path, ending):
     says(mistake(path), path, "damaged or cut off")
     (tmp_path / "a.parquet").write_bytes(b"PAR1 and no more")
     says(mistake(str(tmp_path / "a.parquet")), "cannot be read as Parquet")
+
+
+MANY = b"a" * (files.LONGEST + (1 << 16))  # which gzip packs into some kilobytes
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "found"),
+    [
+        ("a.csv.gz", b"text,label\nb,c\n", "line 3: found a line of more than 8,388,608 bytes"),
+        ("a.csv.zst", b'text,label\nb,c\n"', "line 3: found a line of more than"),
+        ("a.tsv.gz", b"text\tlabel\nb\tc\n", "line 3: found a line of more than"),
+        ("a.txt.xz", b"one\n", "line 2: found a line of more than"),
+        ("a.conll.gz", b"a\tb\n\n", "line 3: found a line of more than"),
+        ("a.jsonl.gz", b'{"text": "b"}\n{"text": "', "line 2: found a line of more than"),
+        ("a.json.gz", b'[{"text": "b"},\n{"text": "', "line 2: found something that is not JSON (a value of more than"),
+    ],
+)
+def test_a_line_or_value_without_end_is_not_held(tmp_path, name, start, found):
+    path = write(tmp_path, name, start + MANY)
+    says(mistake(path), f"{path}, {found}")
+
+
+def test_quotes_and_spaces_without_end_are_not_held(tmp_path):
+    path = write(tmp_path, "a.csv.gz", b'text,label\n"' + b"a\n" * (len(MANY) // 2))
+    says(mistake(path), f"{path}, line 2", "a quote that opens and never closes")
+    path = write(tmp_path, "a.json.gz", b'[{"a": 1},' + b" " * len(MANY) + b'{"a": 2}]')
+    says(mistake(path), path, "more than 8,388,608 spaces")
+    assert len(read(write(tmp_path, "a.json", b'[{"a": 1},' + b'{"a": 2},' * 10**6 + b'{"a": 2}]')).load()) == 10**6 + 2
+
+
+@pytest.mark.parametrize("ending", [".gz", ".xz", ".zst"])
+def test_what_follows_a_frame_has_to_be_one(tmp_path, ending):
+    one, two = PACKERS[ending](b"one\n"), PACKERS[ending](b"two\n")
+    (tmp_path / f"a.txt{ending}").write_bytes(one + two)
+    assert read(tmp_path / f"a.txt{ending}").load().columns["text"] == ["one", "two"]
+    for after in (b"junk", b"\x20" + two[1:], two[:-3]):
+        (tmp_path / f"a.txt{ending}").write_bytes(one + after)
+        says(mistake(tmp_path / f"a.txt{ending}"), f"a.txt{ending}", "damaged or cut off")
+
+
+def test_zeros_after_xz(tmp_path):
+    (tmp_path / "a.txt.xz").write_bytes(lzma.compress(b"one\n") + bytes(4000) + lzma.compress(b"two\n") + bytes(8))
+    assert read(tmp_path / "a.txt.xz").load().columns["text"] == ["one", "two"]
+
+
+def test_idx_of_other_sizes_than_announced(tmp_path, images):
+    path, _ = images
+    label = tmp_path / "train-labels-idx1-ubyte"
+    whole = label.read_bytes()
+    label.write_bytes(whole[:-1])
+    says(mistake(path), "train-labels-idx1-ubyte is cut off", "announces 5 labels")
+    label.write_bytes(whole + b"\1")
+    says(mistake(path), "train-labels-idx1-ubyte holds more than it announces")
+    label.write_bytes(whole)
+    raw = gzip.decompress(Path(path).read_bytes())
+    says(mistake(write(tmp_path, "train-images-idx3-ubyte.gz", raw + b"\0")), path, "holds more than it announces")
+    for sizes in ((5, 2**32 - 1, 2**32 - 1), (5, 2**15, 2**15)):
+        header = bytes([0, 0, 8, 3]) + b"".join(size.to_bytes(4, "big") for size in sizes)
+        says(mistake(write(tmp_path, "train-images-idx3-ubyte.gz", header + raw[16:])), path, f"{sizes[1]}×{sizes[2]}", "at most")
+    header = bytes([0, 0, 8, 3]) + b"".join(size.to_bytes(4, "big") for size in (2**32 - 1, 3, 2))
+    label.write_bytes(bytes([0, 0, 8, 1]) + (2**32 - 1).to_bytes(4, "big") + whole[8:])
+    says(mistake(write(tmp_path, "train-images-idx3-ubyte.gz", header + raw[16:])), path, "is cut off")
+
+
+def test_parquet_damaged_inside(tmp_path):
+    table = arrow.table({"text": [f"text {n}" for n in range(1000)], "label": [0, 1] * 500})
+    parquet.write_table(table, tmp_path / "a.parquet", write_page_checksum=True, compression="none")
+    whole = (tmp_path / "a.parquet").read_bytes()
+    at = whole.index(b"text 500")
+    (tmp_path / "a.parquet").write_bytes(whole[:at] + b"next" + whole[at + 4 :])
+    says(mistake(str(tmp_path / "a.parquet")), "a.parquet cannot be read as Parquet", "CRC")
+    (tmp_path / "a.parquet").write_bytes(b"PAR1" + b"\xff" * 100 + whole[104:])
+    says(mistake(str(tmp_path / "a.parquet")), "a.parquet cannot be read as Parquet")
+    twice = arrow.table([arrow.array(["a"]), arrow.array(["b"])], names=["text", "text"])
+    parquet.write_table(twice, tmp_path / "a.parquet")
+    says(mistake(str(tmp_path / "a.parquet")), 'two columns named "text"')
+
+
+def test_a_header_of_many_columns_is_read_at_once(tmp_path):
+    names = [f"column {number % 1000}" for number in range(100_000)] + ["", "", "#100002"]
+    found = tidy(names)
+    assert len(set(found)) == len(names) and found[1000] == "column 0#1000"
+    long = "x" * 20_000
+    sentence = mistake(write(tmp_path, "a.csv", f"{long},label\nb,c\n"), {"text": "txt"})
+    says(sentence, 'no column "txt"', "label (1)")
+    assert len(sentence) < 500
+
+
+def test_an_object_without_keys(tmp_path):
+    says(mistake(write(tmp_path, "a.jsonl", "{}\n{}\n")), "a.jsonl, line 1: found an object without keys")
+    says(mistake(write(tmp_path, "a.json", "[{}]")), "a.json, record 1: found an object without keys")
+
+
+def test_control_characters_of_a_file_do_not_reach_a_terminal(tmp_path):
+    path = write(tmp_path, "a.csv", "te\x1b[31mxt\x85more,label\nb,c\nd\n")
+    assert mistake(path).isprintable() and "".join(read(path).notes).isprintable()
+    says(mistake(path, {"text": "none"}), r"te\x1b[31mxt\x85more")
 
 
 def test_absent_packages(tmp_path, monkeypatch):

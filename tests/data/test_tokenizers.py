@@ -7,6 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from wenmai.data import tokenizers
+from wenmai.data.saved import Unfit
 from wenmai.data.tokenizers import KINDS, PAD, SPECIAL, UNK, learn
 from wenmai.errors import Mistake
 
@@ -153,3 +154,78 @@ def test_equal_texts_give_equal_numbers(kind):
 def test_an_unknown_tokenizer_is_refused():
     with pytest.raises(Mistake, match='unknown tokenizer "wrds"; did you mean words'):
         learn(ENGLISH, tokenizer="wrds")
+
+
+def edited(tokenizer, change):
+    saved = json.loads(json.dumps(tokenizer.to_json()))
+    change(saved)
+    return saved
+
+
+def nothing_but(value):
+    return lambda saved: saved.update(dict.fromkeys(saved, value))
+
+
+@pytest.mark.parametrize("change", [
+    nothing_but(None), nothing_but([]), nothing_but({}), nothing_but("x"),
+    lambda saved: saved.pop("kind"),
+    lambda saved: saved.pop("lowercase"),
+    lambda saved: saved.update(lowercase=0),
+    lambda saved: saved.update(kind="smells"),
+])  # fmt: skip
+def test_what_no_tokenizer_wrote_is_unfit(tokenizer, change):
+    with pytest.raises(Unfit):
+        tokenizers.from_json(edited(tokenizer, change))
+    with pytest.raises(Unfit):
+        tokenizers.from_json([])
+
+
+@pytest.mark.parametrize("change", [
+    lambda tokens: tokens.pop(0),
+    lambda tokens: tokens.append(tokens[-1]),
+    lambda tokens: tokens.append(3),
+    lambda tokens: tokens.insert(6, None),
+])  # fmt: skip
+@pytest.mark.parametrize("kind", ["characters", "words"])
+def test_a_vocabulary_that_was_damaged_is_unfit(kind, change):
+    with pytest.raises(Unfit):
+        tokenizers.from_json(edited(learn(ENGLISH, tokenizer=kind), lambda saved: change(saved["tokens"])))
+
+
+def test_characters_are_single():
+    for token in ("ab", ""):
+        with pytest.raises(Unfit, match="single characters"):
+            tokenizers.from_json(edited(learn(ENGLISH, tokenizer="characters"), lambda saved: saved["tokens"].append(token)))  # noqa: B023
+
+
+@pytest.mark.parametrize("change", [
+    lambda model: model.update(vocab=None),
+    lambda model: model["vocab"].update(good=3),
+    lambda model: model["vocab"].update(good=2**40),
+    lambda model: model["vocab"].update(good="x"),
+    lambda model: model["vocab"].pop("<unk>"),
+    lambda model: model["merges"].append(["no such", "token"]),
+    lambda model: model["merges"].append(["a"]),
+    lambda model: model["merges"].append("a b"),
+    lambda model: model.update(merges=3),
+])  # fmt: skip
+def test_merges_that_were_damaged_are_unfit(change):
+    with pytest.raises(Unfit):
+        tokenizers.from_json(edited(BYTES, lambda saved: change(saved["engine"]["model"])))
+
+
+@pytest.mark.parametrize("pair", [["a"], ["more", float("nan")], ["more", "x"], [3, -1.0], "more"])
+def test_scores_that_were_damaged_are_unfit(pair):
+    unigram = learn(ENGLISH, tokenizer="unigram", vocabulary=60)
+    with pytest.raises(Unfit):
+        tokenizers.from_json(edited(unigram, lambda saved: saved["engine"]["model"]["vocab"].append(pair)))
+
+
+def test_nothing_else_is_taken_from_the_file():
+    """An engine's JSON can ask for rows padded to any length, and for more; what was learned is vocabulary and merges."""
+
+    def change(saved):
+        saved["engine"]["padding"] = {"strategy": {"Fixed": 10**12}, "direction": "Right", "pad_id": 0, "pad_type_id": 0}
+        saved["engine"]["pre_tokenizer"] = None
+
+    assert ids(tokenizers.from_json(edited(BYTES, change)), *MIXED) == ids(BYTES, *MIXED)

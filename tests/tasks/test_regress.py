@@ -310,6 +310,12 @@ def test_what_cannot_be_read_is_named_with_its_line(name, text, says, tmp_path, 
         task.targets_of(chunk, name)
 
 
+def test_frames_after_a_row_without_any(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"inputs": [], "target": 1}\n{"inputs": [[1, 2], [3, 4]], "target": 2}\n')
+    inputs = Regress().inputs_of(read(tmp_path / "a.jsonl").load(), "a.jsonl")
+    assert inputs.flat.tolist() == [[1, 2], [3, 4]] and inputs.lengths.tolist() == [0, 2]
+
+
 def test_one_a_step_and_one_a_row_are_told_apart():
     steps = [row for n in range(12) for row in ([1.0 * n, 2.0], [3.0 - n])]
     a_step = Regressor("linear", **WHOLE).fit(steps, [[2 * value for value in row] for row in steps])

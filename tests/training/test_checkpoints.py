@@ -155,3 +155,35 @@ def test_a_kill_while_a_folder_is_replaced(tmp_path, monkeypatch, moment):
     folders.recover(tmp_path / "run")
     assert (tmp_path / "run" / "file").read_text() == {"before": "old", "between": "new"}[moment]
     folders.check(tmp_path / "run")
+
+
+@pytest.mark.parametrize(("name", "text", "says"), [
+    ("arguments.json", "[1]", "found a list, expected an object"),
+    ("arguments.json", "[" * 100_000, "RecursionError"),
+    ("inputs.json", "{}", 'found no "kind"'),
+    ("inputs.json", '{"kind": "numbers", "mean": [1, NaN], "deviation": [1, 1]}', '"mean" is nan'),
+])  # fmt: skip
+def test_a_beginning_that_was_damaged_is_one_sentence(tmp_path, monkeypatch, name, text, says):
+    kept = stopped(tmp_path / "run", monkeypatch)
+    (kept.folder / "start" / name).write_text(text)
+    with pytest.raises(Mistake, match=f"{name}: found .* bytes"):
+        Checkpoints(tmp_path / "run").resume()
+    sign(kept.folder / "start")
+    with pytest.raises(Mistake) as caught:
+        Checkpoints(tmp_path / "run").resume()
+    assert str(kept.folder / "start" / name) in str(caught.value) and says in str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "text"), [("state.json", "[1]"), ("state.json", "[" * 100_000), ("arrays.safetensors", "{}")])
+def test_a_checkpoint_that_cannot_be_understood_is_passed_over(tmp_path, monkeypatch, name, text):
+    kept = stopped(tmp_path / "run", monkeypatch)
+    (kept.all()[-1] / name).write_text(text)
+    sign(kept.all()[-1])
+    _, snapshot, (note,) = Checkpoints(tmp_path / "run").resume()
+    assert snapshot.facts["step"] == 5 and str(kept.all()[-1] / name) in note and "before it is used" in note
+
+
+def sign(folder):
+    """The manifest as if the folder had been written so."""
+    files = {path.name: folders.checksum(path) for path in folder.iterdir() if path.name != folders.MANIFEST}
+    (folder / folders.MANIFEST).write_text(json.dumps({"files": files}))

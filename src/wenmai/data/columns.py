@@ -1,8 +1,9 @@
 """Which column is which: what a format gives, the words that tasks know, header rows, and --columns."""
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import NamedTuple
 
 from wenmai.errors import Mistake, nearest
@@ -53,11 +54,14 @@ def parse_columns(text: str) -> dict[str, str]:
 
 def tidy(names: Sequence[str]) -> list[str]:
     """Header cells as names: known words in lower case; an empty or repeated name gets its position as well."""
-    clean: list[str] = []
+    clean: dict[str, None] = {}
     for position, name in enumerate(map(str.strip, names)):
         name = name.lower() if name.lower() in WORDS else name
-        clean.append(name if name and name not in clean else f"{name}#{position}")
-    return clean
+        name = name if name and name not in clean else f"{name}#{position}"
+        while name in clean:  # somebody called a column so
+            name += f"#{position}"
+        clean[name] = None
+    return list(clean)
 
 
 def pick(columns: dict[str, str] | None, names: list[str], usual: dict[str, int] | None, source: str) -> dict[str, int]:
@@ -77,11 +81,12 @@ def position_of(word: str, name: str, names: list[str], source: str) -> int:
     folded = [known.lower() for known in names]
     if name.lower() in folded:
         return folded.index(name.lower())
-    ordered = nearest(name, names)
-    shown = ", ".join(f"{short(known)} ({names.index(known)})" for known in ordered)
+    ordered = nearest(name, names[:200])
+    first = names.index(ordered[0]) if " " in ordered[0] or len(ordered[0]) > 30 else ordered[0]
+    shown = listed([f"{short(known)} ({names.index(known)})" for known in ordered])
     raise Mistake(
-        f'{source} has no column "{name}"; its columns (and positions) are {shown}. '
-        f"Use --columns {word}={names.index(ordered[0]) if ' ' in ordered[0] else ordered[0]} or another of them."
+        f'{source} has no column "{short(name)}"; its columns (and positions) are {shown}. '
+        f"Use --columns {word}={first} or another of them."
     )
 
 
@@ -105,6 +110,12 @@ def _is_number(cell: str) -> bool:
         return float(cell) == float(cell) and any(map(str.isdigit, cell))  # neither nan nor "infinity", which are words
     except ValueError:
         return False
+
+
+def listed(names: Iterable[str], most: int = 12) -> str:
+    """Names side by side, of many the first ones."""
+    shown = [short(name) for name in islice(names, most + 1)]
+    return ", ".join(shown[:most]) + (", …" if len(shown) > most else "")
 
 
 def short(text: str, most: int = 30) -> str:

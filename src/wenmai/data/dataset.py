@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -12,12 +13,12 @@ import numpy as np
 
 from wenmai.data import readers, stored
 from wenmai.data.builtin import BUILTIN
-from wenmai.data.columns import position_of
+from wenmai.data.columns import listed, position_of, short
 from wenmai.data.readers import Chunk, Table
 from wenmai.data.sequences import Sequences
 from wenmai.data.splits import groups_of, shared, split, split_by_position
 from wenmai.data.stored import StoredTexts
-from wenmai.errors import Mistake, unknown
+from wenmai.errors import Mistake, harmless, unknown
 from wenmai.options import accepted, fitting
 
 
@@ -40,6 +41,16 @@ class Part:
         straight = isinstance(self.lines, range) and self.lines.step == 1
         lines = self.lines.start + rows if straight else np.asarray(self.lines)[rows]
         return Part(picked(self.inputs, rows), picked(self.targets, rows), self.source, lines)
+
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """Inside, a Mistake that says nothing of where these rows come from is told it."""
+        try:
+            yield
+        except Mistake as mistake:
+            if self.source in str(mistake):
+                raise
+            raise Mistake(f"{self.source}: {mistake.args[0]}") from None
 
     @property
     def pair(self) -> tuple:
@@ -65,10 +76,12 @@ class Dataset:
     def check(self) -> None:
         """Before any training: there are classes to learn, and the held-out parts hold no others."""
         task = self.task
-        task.learn(task.arranged(*self.train.pair)[1], self.train.where)
+        with self.train.named():
+            task.learn(task.arranged(*self.train.pair)[1], self.train.where)
         for part in (self.valid, self.test):
             if part is not None:
-                task.encode(task.arranged(*part.pair)[1], part.where)
+                with part.named():
+                    task.encode(task.arranged(*part.pair)[1], part.where)
 
     def fingerprint(self) -> str:
         """Changes when a row of the training part does."""
@@ -191,13 +204,13 @@ def says_no_task(table: Table, tasks: dict[str, type]) -> str:
     """A sentence on columns from which no task can be told that a rung does; empty where one can."""
     if any(kind.fits(table.names) for kind in tasks.values()):
         return ""
-    found = ", ".join(table.names[:12])
+    found = harmless(listed(table.names))
     for task, columns in LATER.items():
         if columns <= set(table.names):
             return (f"{table.source} has the columns {found}: data for the task {task}, which no rung here does yet; for one "
                     f"that is done ({', '.join(tasks)}), name its columns, as in --columns text=NAME,label=NAME.")  # fmt: skip
     return (f"{table.source} has the columns {found}, which say no task; to classify, name a text and a label: "
-            f"--columns text={table.names[0]},label={table.names[-1]}; to regress, "
+            f"--columns text={harmless(short(table.names[0]))},label={harmless(short(table.names[-1]))}; to regress, "
             "the numbers and a target; to tag, tokens and tags.")  # fmt: skip
 
 

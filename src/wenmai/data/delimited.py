@@ -11,8 +11,8 @@ from typing import TextIO
 
 import numpy as np
 
-from wenmai.data.columns import Format, has_header, short, tidy, uncollected
-from wenmai.data.files import TextFile
+from wenmai.data.columns import Format, has_header, listed, tidy, uncollected
+from wenmai.data.files import LONGEST, TextFile
 from wenmai.errors import Mistake
 
 GAP = "\0"  # stands where a piece in quotes was taken out; text_file lets no such character through at the beginning
@@ -50,13 +50,13 @@ def lines_of(file: TextFile, size: int) -> Iterator[list[str]]:
 
 
 def _table(file: TextFile, columns: dict[str, str] | None, mark: str, quotes: bool) -> Format:
-    csv.field_size_limit(2**31 - 1)
+    csv.field_size_limit(LONGEST)
     first, *below = _beginning(file, mark, quotes)
     header = has_header(first, below, columns)
     if header and not below:
         raise Mistake(f"{file.source} holds a header and no rows; expected at least one row below it.")
     names = first if header else [str(position) for position in range(len(first))]
-    shown = ", ".join(map(short, tidy(names)))
+    shown = listed(tidy(names), 100)
     said = f"The first line is a header: {shown}." if header else f"There is no header; the columns are {shown}."
     notes = [*file.notes, f"The delimiter is {MARKS[mark]}.", said]
     return Format(names, notes, _stream(file, mark, len(first), quotes, header))
@@ -65,14 +65,26 @@ def _table(file: TextFile, columns: dict[str, str] | None, mark: str, quotes: bo
 def _beginning(file: TextFile, mark: str, quotes: bool, most: int = 100) -> list[list[str]]:
     """The first rows, up to one that cannot be read: that one is reported when its turn comes."""
     found: list[list[str]] = []
+    heights: list[int] = []
     try:
         with file.open(newline="" if quotes else "\n") as text:
             rows = csv.reader(text, delimiter=mark, strict=True) if quotes else _split(text, mark)
-            found.extend(islice(filter(None, rows), most))  # extend keeps the rows that come before an error
-    except (csv.Error, Mistake):
-        if not found:
-            next(_stream(file, mark, 1, quotes)(most, [0]))  # complains, with the line
+            found.extend(islice(_filled(rows, heights), most))  # extend keeps the rows that come before an error
+    except Mistake:
+        if len(found) < 2:  # the header at the most
+            raise
+    except csv.Error as error:
+        if len(found) < 2:
+            raise _broken(file.source, 1 + sum(heights), str(error)) from None
     return found
+
+
+def _filled(rows: Iterator[list[str]], heights: list[int]) -> Iterator[list[str]]:
+    """Without blank lines; `heights` takes the lines of each row, blank ones too."""
+    for row in rows:
+        heights.append(1 + sum(map(_breaks, row)))
+        if row:
+            yield row
 
 
 def _split(text: TextIO, mark: str) -> Iterator[list[str]]:
@@ -217,12 +229,17 @@ def _rows(lines: list[str], text: TextIO, mark: str, width: int, number: int, so
         rows = [row for row in rows if row]
     _of_width(rows, where, width, source)
     if broken:
-        found = "a quote that opens and never closes" if "end of data" in broken else f"broken quoting ({broken})"
-        raise Mistake(
-            f"{source}, line {after}: found {found} in the row that begins here; expected a cell in quotes "
-            'to be closed before the next delimiter, and "" for a quote inside it; correct the line.'
-        )
+        raise _broken(source, after, broken)
     return _columns(rows, width), where, after
+
+
+def _broken(source: str, line: int, error: str) -> Mistake:
+    unclosed = "end of data" in error or "field limit" in error
+    found = "a quote that opens and never closes" if unclosed else f"broken quoting ({error})"
+    return Mistake(
+        f"{source}, line {line}: found {found} in the row that begins here; expected a cell in quotes "
+        'to be closed before the next delimiter, and "" for a quote inside it; correct the line.'
+    )
 
 
 def _of_width(rows: list[list[str]], where: Sequence[int], width: int, source: str) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from wenmai.data.saved import Unfit
 from wenmai.data.sequences import Sequences, runs
 
 EMPTY = np.uint64(0)
@@ -131,14 +132,24 @@ class Ngrams:
         used = self.table != EMPTY
         return {"ngram_keys": self.table[used].view(np.int64), "ngram_columns": self.slots[used], "idf": self.inverse}
 
+    STATE = {"ngram_keys": np.int64, "ngram_columns": np.int32, "idf": np.float32}  # noqa: RUF012 (nobody changes it)
+
     @classmethod
     def from_state(cls, state: dict, longest: int, weighting: str, edges: bool) -> Ngrams:
-        keys = np.empty(len(state["idf"]), np.uint64)
-        keys[state["ngram_columns"]] = state["ngram_keys"].view(np.uint64)
+        keys = in_place(state["ngram_keys"], state["ngram_columns"])
         size = 1 << max(4, int(len(keys) * 1.6).bit_length())
         table, slots = np.zeros(size, np.uint64), np.zeros(size, np.int32)
         insert(table, slots, keys)
         return cls(table, slots, state["idf"], longest, weighting, edges)
+
+
+def in_place(saved: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """The key of every column, which each have one."""
+    if not np.array_equal(np.sort(columns), np.arange(len(columns))) or not saved.all():
+        raise Unfit("the features' columns do not follow one another")
+    keys = np.empty(len(columns), np.uint64)
+    keys[columns] = saved.view(np.uint64)
+    return keys
 
 
 def segmented(texts: Sequences) -> np.ndarray:

@@ -9,15 +9,18 @@ import importlib
 import io
 import lzma
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 from wenmai.errors import Mistake, nearest
 
 SAMPLE = 1 << 16  # bytes looked at before a file is read
+LONGEST = 1 << 23  # bytes of a line of a packed file, characters of a cell in quotes or a JSON value: few bytes can unpack to any
+WINDOW = 1 << 28  # bytes that unpacking xz may take
 SUFFIXES = (".gz", ".xz", ".zst")
 MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
@@ -54,6 +57,19 @@ def extra(module: str, source) -> object:
         raise Mistake(f"{source} needs the package {package}; run pip install wenmai[formats].") from None
 
 
+@contextmanager
+def readable(source) -> Iterator[None]:
+    """Inside, Parquet is read; what is wrong with the file becomes a Mistake."""
+    arrow = extra("pyarrow", source)
+    try:
+        yield
+    except Mistake:
+        raise
+    except (arrow.ArrowException, OSError, ValueError, KeyError, IndexError, OverflowError) as error:
+        what = str(error).splitlines()[0] if str(error).strip() else type(error).__name__
+        raise Mistake(f"{source} cannot be read as Parquet ({what[:200]}); write it again.") from None
+
+
 def compression(path: Path) -> str | None:
     """By the first bytes, not by the name: files lose and gain their endings on the way."""
     try:
@@ -79,33 +95,41 @@ def _opened(path: Path, packed: str | None, source) -> BinaryIO:
     if packed == "gzip":
         return gzip.open(path, "rb")
     if packed == "xz":
-        return lzma.open(path, "rb")
+        begin = partial(lzma.LZMADecompressor, memlimit=WINDOW)
+        return io.BufferedReader(_Frames(path, begin, lzma.LZMAError, padding=b"\0"), SAMPLE)
     if packed == "zstd":
-        return io.BufferedReader(_Zstd(path, extra("zstandard", source)), SAMPLE)
+        zstandard = extra("zstandard", source)
+        return io.BufferedReader(_Frames(path, zstandard.ZstdDecompressor().decompressobj, zstandard.ZstdError), SAMPLE)
     return open(path, "rb")
 
 
-class _Zstd(io.RawIOBase):
-    """Frames of zstd as one stream. The package's own reader ends quietly where a file was cut off; this complains."""
+class _Frames(io.RawIOBase):
+    """Frames of xz or zstd as one stream. Python's own readers end quietly where a file was cut off, or where what follows a
+    frame is none; this complains."""
 
-    def __init__(self, path: Path, zstandard):
-        self.raw, self.zstandard = open(path, "rb"), zstandard  # noqa: SIM115 (closed by close)
-        self.frame, self.waiting, self.ready = None, b"", b""
+    def __init__(self, path: Path, begin: Callable, damage: type[Exception], padding: bytes = b""):
+        self.raw, self.begin, self.damage = open(path, "rb"), begin, damage  # noqa: SIM115 (closed by close)
+        self.padding = padding  # what may stand between frames and after them
+        self.frame, self.waiting, self.ready = None, b"", memoryview(b"")
 
     def readable(self):
         return True
 
     def readinto(self, buffer) -> int:
         while not self.ready:
-            block = self.waiting or self.raw.read(1 << 14)
+            block = self.waiting or self.raw.read(1 << 10)  # which may become a thousand times as much
             if not block:
                 if self.frame:
                     raise EOFError("the last frame is not complete")
                 return 0
-            self.frame = self.frame or self.zstandard.ZstdDecompressor().decompressobj()
+            if not self.frame:
+                block = block.lstrip(self.padding) if self.padding else block
+                self.waiting, self.frame = b"", self.begin() if block else None
+                if not block:
+                    continue
             try:
-                self.ready = self.frame.decompress(block)
-            except self.zstandard.ZstdError as error:
+                self.ready = memoryview(self.frame.decompress(block))
+            except self.damage as error:
                 raise EOFError(error) from None
             self.waiting = self.frame.unused_data
             if self.frame.eof:
@@ -117,6 +141,27 @@ class _Zstd(io.RawIOBase):
     def close(self):
         self.raw.close()
         super().close()
+
+
+class _Lines(io.BufferedIOBase):
+    """Bytes as they come, as long as lines end."""
+
+    def __init__(self, raw: BinaryIO, ends: tuple[bytes, ...], complain: Callable[[int], Mistake]):
+        self.raw, self.ends, self.complain = raw, ends, complain
+        self.whole = self.open = 0  # bytes in lines that have ended, and since
+
+    def readable(self) -> bool:
+        return True
+
+    def read1(self, size: int = -1) -> bytes:
+        block = self.raw.read1(size)
+        end = 1 + max(map(block.rfind, self.ends))
+        if end:
+            self.whole, self.open = self.whole + self.open + end, 0
+        self.open += len(block) - end
+        if self.open > LONGEST:
+            raise self.complain(self.whole)
+        return block
 
 
 @dataclass
@@ -131,9 +176,12 @@ class TextFile:
     cut: bool  # whether the file goes on after it
 
     @contextmanager
-    def open(self, newline: str = "\n") -> Iterator[io.TextIOWrapper]:
-        """The decoded text; inside the block, bytes that cannot be decoded become a Mistake with their line."""
+    def open(self, newline: str = "\n", lines: bool = True) -> Iterator[io.TextIOWrapper]:
+        """The decoded text; inside the block, bytes that cannot be decoded become a Mistake with their line, and so does a line
+        of a packed file that does not end (`lines`: where lines are read). A plain file is no larger than it is."""
         with unpacked(self.path, self.source) as raw:
+            if lines and compression(self.path):
+                raw = _Lines(raw, (b"\n",) if newline else (b"\n", b"\r"), self._endless)
             try:
                 yield io.TextIOWrapper(raw, self.encoding, newline=newline)
             except UnicodeDecodeError:
@@ -141,6 +189,16 @@ class TextFile:
                     f"{self.source}, line {self._undecodable()}: found bytes that are not {SPELLED[self.encoding]}, "
                     "which the beginning of the file is; save the whole file as UTF-8."
                 ) from None
+
+    def _endless(self, whole: int) -> Mistake:
+        number = 1
+        with unpacked(self.path, self.source) as raw:
+            while whole and (block := raw.read(min(whole, SAMPLE))):
+                number, whole = number + block.count(b"\n"), whole - len(block)
+        return Mistake(
+            f"{self.source}, line {number}: found a line of more than {LONGEST:,} bytes, expected shorter ones; "
+            "break it into several."
+        )
 
     def _undecodable(self) -> int:
         # The decoder reads ahead in blocks, so the line is found again; no character of either encoding holds b"\n".

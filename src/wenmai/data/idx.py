@@ -11,6 +11,9 @@ from wenmai.data.columns import Format
 from wenmai.data.files import bare_name, unpacked
 from wenmai.errors import Mistake
 
+MOST = 1 << 26  # bytes of images in one chunk
+PIECE = 1 << 20
+
 
 def is_images(path: Path) -> bool:
     return "images" in path.name and "idx3" in path.name
@@ -24,23 +27,45 @@ def images(path: Path, source: str) -> Format:
         raise Mistake(f"{source}: found no labels beside the images, expected {wanted} (or .gz); put it there.")
     with unpacked(path, source) as pixels, unpacked(beside, beside) as marks:
         count, height, width = _sizes(pixels, 3, source)
-        labels = marks.read(*_sizes(marks, 1, beside))
-    if len(labels) != count:
-        raise Mistake(f"{source}: found {count} images and {len(labels)} labels in {beside.name}, expected as many.")
+        (named,) = _sizes(marks, 1, beside)
+        if named != count:
+            raise Mistake(f"{source}: found {count} images and {named} labels in {beside.name}, expected as many.")
+    if height * width > MOST:
+        raise Mistake(f"{source}: found images of {height}×{width}, expected at most {MOST:,} bytes; check that it is whole.")
 
     def stream(size: int, positions: list[int]) -> Iterator[tuple[list, range]]:
-        with unpacked(path, source) as pixels:
+        with unpacked(path, source) as pixels, unpacked(beside, beside) as marks:
             _sizes(pixels, 3, source)
+            _sizes(marks, 1, beside)
+            size = min(size, max(1, MOST // (height * width)))
             for start in range(0, count, size):
                 rows = min(size, count - start)
-                block = pixels.read(rows * height * width)
-                if len(block) < rows * height * width:
-                    raise Mistake(f"{source} is cut off: it announces {count} images and holds fewer; copy it again.")
+                short = f"{source} is cut off: it announces {count} images and holds fewer; copy it again."
+                block = _read(pixels, rows * height * width, short)
                 image = np.frombuffer(block, np.uint8).reshape(rows, height, width)  # (N, H, W)
-                columns = image, [str(label) for label in labels[start : start + rows]]
+                short = f"{beside} is cut off: it announces {count} labels and holds fewer; copy it again."
+                columns = image, list(map(str, _read(marks, rows, short)))
                 yield [columns[position] for position in positions], range(start + 1, start + 1 + rows)
+            _at_end(pixels, source)
+            _at_end(marks, beside)
 
     return Format(["image", "label"], [f"{count} idx images of {height}×{width}; labels from {beside.name}."], stream)
+
+
+def _read(stream: BinaryIO, size: int, short: str) -> bytes:
+    """As many bytes, a piece at a time: a header may announce any number, and only what is there is to take memory."""
+    pieces, left = [], size
+    while left and (piece := stream.read(min(left, PIECE))):
+        pieces.append(piece)
+        left -= len(piece)
+    if left:
+        raise Mistake(short)
+    return b"".join(pieces)
+
+
+def _at_end(stream: BinaryIO, source) -> None:
+    if stream.read(1):
+        raise Mistake(f"{source} holds more than it announces in its header; check that it is whole.")
 
 
 def _sizes(stream: BinaryIO, dimensions: int, source) -> list[int]:

@@ -11,6 +11,9 @@ from wenmai.errors import Mistake
 
 GREY = ("1", "L", "LA", "La", "I", "I;16", "I;16L", "I;16B", "I;16N")
 MOST = 1 << 26  # bytes of images in one chunk
+# Pixels that a byte can stand for: of JPEG a block of 8 × 8 takes a bit at least; PNG is packed 1032 times at the most, a pixel
+# may be a bit. Where bytes are missing, decoders make up pixels, without a word.
+DENSEST = {"JPEG": 512, "PNG": 8 * 1032}
 Stream = Callable[[int], Iterator[tuple[list, object]]]
 
 
@@ -48,9 +51,18 @@ def _opened(folder: Path, path: object, where: str):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(folder / Path(path).expanduser(), formats=("PNG", "JPEG")) as image:
+            file = folder / Path(path).expanduser()
+            with Image.open(file, formats=("PNG", "JPEG")) as image:
+                if image.width * image.height > DENSEST[image.format] * file.stat().st_size:
+                    raise ValueError("fewer bytes than its pixels take")
                 image.load()
-                return ImageOps.exif_transpose(image)
+                whole = ImageOps.exif_transpose(image)
+                if whole.mode == "P" and "transparency" in whole.info:
+                    whole = whole.convert("RGBA")
+            if image.format == "PNG":  # its checksums are looked at only where somebody asks
+                with Image.open(file, formats=("PNG",)) as image:
+                    image.verify()
+            return whole
     except (Image.DecompressionBombWarning, Image.DecompressionBombError):
         found, do = "more pixels than are safe to decode", "make it smaller"
     except FileNotFoundError:
@@ -60,7 +72,9 @@ def _opened(folder: Path, path: object, where: str):
     except Exception as error:  # Pillow raises what its decoders happen to: OSError, SyntaxError, struct.error, …
         found = f"something that cannot be decoded ({getattr(error, 'strerror', None) or short(str(error), 60)})"
         do = "copy or save it again"
-    raise Mistake(f"{where}: the image {path}: found {found}, expected a whole PNG or JPG file; {do}, or remove the line.")
+    raise Mistake(
+        f"{where}: the image {short(path, 200)}: found {found}, expected a whole PNG or JPG file; {do}, or remove the line."
+    )
 
 
 def _pixels(image, grey: bool, height: int, width: int) -> np.ndarray:
@@ -69,8 +83,6 @@ def _pixels(image, grey: bool, height: int, width: int) -> np.ndarray:
     if image.mode.startswith("I"):  # 16 bits a pixel, which Pillow would cut off at 255 instead of scaling
         deep = np.asarray(image)
         image = Image.fromarray((deep // 257 if deep.max(initial=0) > 255 or image.mode != "I" else deep).astype(np.uint8))
-    if image.mode == "P" and "transparency" in image.info:
-        image = image.convert("RGBA")
     image = image.convert("L" if grey else "RGB")
     if image.size != (width, height):
         image = image.resize((width, height), Image.Resampling.BILINEAR)

@@ -10,12 +10,14 @@ from typing import Literal
 
 import numpy as np
 
+from wenmai.data import saved as take
 from wenmai.data import stored, tokenizers, vectors
 from wenmai.data.sequences import Sequences, join_pairs
 from wenmai.data.stored import StoredSequences, StoredTexts
 from wenmai.data.tokens import Tokens
 from wenmai.errors import Mistake
 
+UNITS = ("words", "chinese", "characters")
 Spelling = Literal["auto", "none", "cnn", "lstm"]
 
 
@@ -38,14 +40,15 @@ def learn(values, cut: bool = False, *, embedding: str = "random", max_length: i
 
 
 def from_json(saved: dict):
+    """What `to_json` of one of the kinds gave; Unfit if it did not."""
     kinds = {"tokens": Texts, "given": Tokens, "numbers": Numbers, "image": Images, "frames": Frames}
-    return kinds[saved["kind"]].from_json(saved)
+    return kinds[take.one_of(saved, "kind", tuple(kinds))].from_json(saved)
 
 
 def learned_before(saved: dict):
     """As `from_json`, with what only training needs: the pretrained vectors."""
     inputs = from_json(saved)
-    if getattr(inputs, "vectors", None) is not None:
+    if getattr(inputs, "vectors_width", None) is not None:
         inputs.vectors = vectors.for_tokens(inputs.tokenizer.tokens, *vectors.read(inputs.embedding))
     return inputs
 
@@ -54,10 +57,12 @@ class Texts:
     kind = "tokens"
     rare = spelling = None  # what Tokens have beside
 
-    def __init__(self, tokenizer, pairs: bool, unit: str, longest: int, embedding: str, table: np.ndarray | None):
+    def __init__(self, tokenizer, pairs: bool, unit: str, longest: int, embedding: str, table: np.ndarray | None = None,
+                 width: int | None = None):  # fmt: skip
         self.tokenizer, self.pairs, self.unit = tokenizer, pairs, unit
         self.longest, self.embedding = longest, embedding
         self.vectors = table  # (V, E) pretrained, with a row of NaN for a token that the file lacks; training only
+        self.vectors_width = width if table is None else int(table.shape[1])  # E, also where the weights hold them
         self.vocabulary = len(tokenizer.tokens)
 
     @classmethod
@@ -91,15 +96,15 @@ class Texts:
         return notes
 
     def to_json(self) -> dict:
-        width = None if self.vectors is None else int(self.vectors.shape[1])
         return {"kind": self.kind, "pairs": self.pairs, "unit": self.unit, "longest": self.longest,
-                "embedding": self.embedding, "vectors_width": width, "tokenizer": self.tokenizer.to_json()}  # fmt: skip
+                "embedding": self.embedding, "vectors_width": self.vectors_width,
+                "tokenizer": self.tokenizer.to_json()}  # fmt: skip
 
     @classmethod
     def from_json(cls, saved) -> Texts:
-        tokenizer, width = tokenizers.from_json(saved["tokenizer"]), saved["vectors_width"]
-        table = None if width is None else np.zeros((len(tokenizer.tokens), width), np.float32)  # the weights hold them
-        return cls(tokenizer, saved["pairs"], saved["unit"], saved["longest"], saved["embedding"], table)
+        tokenizer, unit = tokenizers.from_json(take.value(saved, "tokenizer")), take.one_of(saved, "unit", UNITS)
+        return cls(tokenizer, take.flag(saved, "pairs"), unit, take.whole(saved, "longest", 1), take.text(saved, "embedding"),
+                   width=take.maybe_whole(saved, "vectors_width", 1))  # fmt: skip
 
 
 def unit_of(tokenizer) -> str:
@@ -157,7 +162,7 @@ class Numbers:
 
     @classmethod
     def from_json(cls, saved) -> Numbers:
-        return cls(np.array(saved["mean"]), np.array(saved["deviation"]))
+        return cls(*take.scaling(saved))
 
 
 class Images:
@@ -190,7 +195,10 @@ class Images:
 
     @classmethod
     def from_json(cls, saved) -> Images:
-        return cls(saved["shape"], saved["brightest"])
+        shape, brightest = take.wholes(saved, "shape", 1), take.value(saved, "brightest")
+        if len(shape) not in (2, 3) or not take.is_number(brightest) or not brightest > 0:
+            raise take.Unfit('"shape" and "brightest" are not those of images')
+        return cls(tuple(shape), float(brightest))
 
 
 class Frames:
@@ -246,7 +254,7 @@ class Frames:
 
     @classmethod
     def from_json(cls, saved) -> Frames:
-        return cls(np.array(saved["mean"]), np.array(saved["deviation"]), saved["length"], saved["longest"])
+        return cls(*take.scaling(saved), take.maybe_whole(saved, "length"), take.whole(saved, "longest", 1))
 
 
 def two_dimensional(flat: np.ndarray) -> np.ndarray:

@@ -11,8 +11,8 @@ from typing import TextIO
 
 import numpy as np
 
-from wenmai.data.columns import Format, uncollected
-from wenmai.data.files import TextFile
+from wenmai.data.columns import Format, listed, short, uncollected
+from wenmai.data.files import LONGEST, TextFile
 from wenmai.errors import Mistake
 
 BLOCK = 1 << 16  # characters read at a time
@@ -27,11 +27,11 @@ def objects(file: TextFile) -> Format:
     """JSON by its look: SQuAD, a list, or lines."""
     if ARTICLES.match(file.sample) and (any(map(file.sample.__contains__, PIECE)) or not _is_whole(file.first_lines(1)[0])):
         return _squad(file)
-    listed = file.sample.lstrip().startswith("[")
-    place = "record" if listed else "line"
+    as_list = file.sample.lstrip().startswith("[")
+    place = "record" if as_list else "line"
 
     def rows() -> Iterator[tuple[int, dict]]:
-        for number, row in enumerate(_elements(file), 1) if listed else _lines(file):
+        for number, row in enumerate(_elements(file), 1) if as_list else _lines(file):
             if not isinstance(row, dict):
                 raise Mistake(
                     f"{file.source}, {place} {number}: found a JSON {type(row).__name__}, expected an object "
@@ -43,6 +43,8 @@ def objects(file: TextFile) -> Format:
     if first is None:
         raise Mistake(f"{file.source} is empty: found a list without objects, expected at least one.")
     names = list(first[1])
+    if not names:
+        raise Mistake(f'{file.source}, {place} {first[0]}: found an object without keys, expected some, as in {{"text": "…"}}.')
 
     def stream(size: int, positions: list[int]):
         numbered, keys = rows(), [names[position] for position in positions]
@@ -52,12 +54,12 @@ def objects(file: TextFile) -> Format:
             except KeyError:
                 number, row, key = next((n, row, key) for n, row in block for key in keys if key not in row)
                 raise Mistake(
-                    f'{file.source}, {place} {number}: found {", ".join(row) or "no keys"}, expected "{key}" too, as '
+                    f'{file.source}, {place} {number}: found {listed(row) or "no keys"}, expected "{short(key)}" too, as '
                     "in the first row; add it, or leave it out with --columns."
                 ) from None
             yield columns, np.array([number for number, _ in block], np.int64)
 
-    return Format(names, [*file.notes, f"JSON: one {'list of objects' if listed else 'object a line'}."], stream)
+    return Format(names, [*file.notes, f"JSON: one {'list of objects' if as_list else 'object a line'}."], stream)
 
 
 def _block(rows: Iterator, size: int) -> list:
@@ -91,7 +93,7 @@ def _said(error: Exception) -> str:
 
 
 def _elements(file: TextFile) -> Iterator[object]:
-    with file.open() as text:
+    with file.open(lines=False) as text:
         document = _Document(text, file.source)
         yield from document.elements()
         document.end()
@@ -146,14 +148,20 @@ class _Document:
 
     def ahead(self) -> str:
         """The next character that is no space; "" at the end."""
+        passed = 0
         while True:
-            self.at = SPACE.match(self.buffer, self.at).end()
+            start, self.at = self.at, SPACE.match(self.buffer, self.at).end()
+            passed += self.at - start
+            if passed > LONGEST:
+                raise self.broken(f"more than {LONGEST:,} spaces", self.at)
             if self.at < len(self.buffer) or not self.more():
                 return self.buffer[self.at : self.at + 1]
 
     def more(self) -> bool:
         """Takes another block, at least as long as what is left, so that long values are not tried too often."""
         left = self.buffer[self.at :]
+        if len(left) > LONGEST:
+            raise self.broken(f"a value of more than {LONGEST:,} characters", self.at)
         block = self.text.read(max(BLOCK, len(left)))
         if block:
             self.line += self.buffer.count("\n", 0, self.at)
@@ -184,7 +192,7 @@ def _squad(file: TextFile) -> Format:
 
 
 def _articles(file: TextFile) -> Iterator[object]:
-    with file.open() as text:
+    with file.open(lines=False) as text:
         document = _Document(text, file.source)
         document.mark("{")
         while True:

@@ -12,9 +12,9 @@ from pathlib import Path, PurePath
 import numpy as np
 
 from wenmai.data import conll, delimited, idx, images, objects
-from wenmai.data.columns import Format, parse_columns, pick, tidy
-from wenmai.data.files import bare_name, extra, find, text_file
-from wenmai.errors import Mistake
+from wenmai.data.columns import Format, parse_columns, pick, short, tidy
+from wenmai.data.files import bare_name, extra, find, readable, text_file
+from wenmai.errors import Mistake, harmless
 
 __all__ = ["Chunk", "Table", "parse_columns", "read"]
 
@@ -66,7 +66,7 @@ def read(source: str | Path, columns: dict[str, str] | None = None, target: str 
     def stream(rows: int) -> Iterator[Chunk]:
         return (Chunk(dict(zip(words, block)), lines) for block, lines in values(rows))
 
-    return Table(source, words, notes, stream)
+    return Table(source, words, list(map(harmless, notes)), stream)
 
 
 def _format(path: Path, source: str, columns: dict[str, str] | None) -> Format:
@@ -133,12 +133,12 @@ def _aligned(path: Path, source: str, other: Path, target: str) -> Format:
 
 def _parquet(path: Path, source: str) -> Format:
     arrow, parquet = extra("pyarrow", source), extra("pyarrow.parquet", source)
-    try:
-        with parquet.ParquetFile(path) as file:
-            names, count = file.schema_arrow.names, file.metadata.num_rows
-    except (arrow.ArrowException, OSError) as error:
-        raise Mistake(f"{source} cannot be read as Parquet ({str(error).splitlines()[0]}); write it again.") from None
-    if not count:
+    with readable(source), parquet.ParquetFile(path) as file:
+        names, count = file.schema_arrow.names, file.metadata.num_rows
+    if len(set(names)) < len(names):
+        twice = next(name for at, name in enumerate(names) if name in names[:at])
+        raise Mistake(f'{source}: found two columns named "{short(twice)}", expected a name for each; write it again.')
+    if count < 1:
         raise Mistake(f"{source} is empty: found no rows, expected at least one.")
 
     def values(column):
@@ -146,12 +146,15 @@ def _parquet(path: Path, source: str) -> Format:
         return column.to_numpy() if numbers and not column.null_count else column.to_pylist()
 
     def stream(size: int, positions: list[int]):
-        done = 0
-        with parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(size, columns=[names[position] for position in dict.fromkeys(positions)]):
+        done, wanted = 0, [names[position] for position in dict.fromkeys(positions)]
+        with readable(source), parquet.ParquetFile(path, page_checksum_verification=True) as file:
+            for batch in file.iter_batches(size, columns=wanted):
                 lines = range(done + 1, done + 1 + len(batch))
-                yield [values(batch.column(names[position])) for position in positions], lines
+                columns = [values(batch.column(names[position])) for position in positions]
                 done += len(batch)
+                yield columns, lines
+        if done != count:
+            raise Mistake(f"{source} is damaged: it announces {count} rows and holds {done}; write it again.")
 
     return Format(names, [f"Parquet with {count} rows."], stream)
 

@@ -18,6 +18,7 @@ from itertools import chain
 
 import numpy as np
 
+from wenmai.data.columns import short
 from wenmai.data.sequences import offsets_of
 from wenmai.errors import Mistake
 
@@ -152,8 +153,8 @@ def detect(rows: list[list[str]], where=lambda row: f"row {row + 1}") -> tuple[s
     if not strange and not wrong:
         return nearest, ""
     row, at = wrong[0] if not strange else next((r, tags.index(strange[0])) for r, tags in enumerate(rows) if strange[0] in tags)
-    wanted = expected(rows[row], nearest)[at]
-    told = f"{where(row)}: the tag {rows[row][at]!r} of token {at + 1}"
+    wanted = short(expected(rows[row], nearest)[at])
+    told = f"{where(row)}: the tag {short(rows[row][at])!r} of token {at + 1}"
     if not strange and 100 * len(wrong) <= sum(tag != "O" for row in rows for tag in row):
         others = {0: "", 1: ", nor does 1 other"}.get(len(wrong) - 1, f", nor do {len(wrong) - 1} others")
         return nearest, f"{told} does not keep to {nearest.upper()} (it would be {wanted!r}){others}"

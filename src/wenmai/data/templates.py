@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from wenmai.data.features import EMPTY, Rows, extend, find, insert
+from wenmai.data.features import EMPTY, Rows, extend, find, in_place, insert
 from wenmai.data.sequences import Sequences
 
 WORD, LOWER, SHAPE, PREFIX, SUFFIX = 0, 1, 2, 3, 7  # columns of the attributes; prefixes and suffixes of 1 to 4 letters
@@ -60,11 +60,11 @@ class Templates:
         used = self.table != EMPTY
         return {"template_keys": self.table[used].view(np.int64), "template_columns": self.slots[used]}
 
+    STATE = {"template_keys": np.int64, "template_columns": np.int32}  # noqa: RUF012 (nobody changes it)
+
     @classmethod
     def from_state(cls, state: dict, alphabet, window: int) -> Templates:
-        keys = np.empty(len(state["template_columns"]), np.uint64)
-        keys[state["template_columns"]] = state["template_keys"].view(np.uint64)
-        return cls.of(keys, alphabet, window)
+        return cls.of(in_place(state["template_keys"], state["template_columns"]), alphabet, window)
 
 
 def letter_kind(letter: str) -> int:

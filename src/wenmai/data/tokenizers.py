@@ -15,12 +15,14 @@ from itertools import chain, repeat
 
 import numpy as np
 
+from wenmai.data import saved as take
 from wenmai.data.sequences import Sequences, offsets_of
 from wenmai.errors import Mistake, unknown
 
 SPECIAL = ["<pad>", "<unk>", "<sep>", "<bos>", "<eos>", "<mask>"]
 PAD, UNK, SEP, BOS, EOS, MASK = range(6)
-KINDS = ("characters", "words", "jieba", "bpe", "wordpiece", "unigram")
+SUBWORDS = ("bpe", "wordpiece", "unigram")
+KINDS = ("characters", "words", "jieba", *SUBWORDS)
 
 # Scripts written without spaces: each of their characters is a word of its own.
 UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f\u0e00-\u0e7f"
@@ -48,7 +50,7 @@ def learn(
     if kind not in KINDS:
         raise unknown("tokenizer", kind, ("auto", *KINDS))
     lowercase = kind in ("words", "jieba") if lowercase is None else lowercase
-    if kind in ("bpe", "wordpiece", "unigram"):
+    if kind in SUBWORDS:
         return Subwords.learn(texts, kind, vocabulary, lowercase)
     if kind == "characters":
         return Characters.learn(texts, vocabulary, min_count, lowercase)
@@ -80,7 +82,22 @@ def joined(tokens: list[str]) -> tuple[str, list[int]]:
 
 
 def from_json(saved: dict):
-    return {"characters": Characters, "words": Words, "jieba": Words}.get(saved["kind"], Subwords).from_json(saved)
+    """What `to_json` gave; Unfit if it did not."""
+    kind = take.one_of(saved, "kind", KINDS)
+    return {"characters": Characters, "words": Words, "jieba": Words}.get(kind, Subwords).from_json(saved)
+
+
+def vocabulary_in(saved: dict) -> list[str]:
+    """The tokens in the order of their numbers: the special ones first, none of them twice."""
+    return checked_vocabulary(take.texts(saved, "tokens"))
+
+
+def checked_vocabulary(tokens: list[str]) -> list[str]:
+    if tokens[: len(SPECIAL)] != SPECIAL:
+        raise take.Unfit(f"the tokens do not begin with {', '.join(SPECIAL)}")
+    if len(set(tokens)) < len(tokens):
+        raise take.Unfit("a token stands among the others twice")
+    return tokens
 
 
 def most_common(counts: dict[str, int], vocabulary: int, min_count: int) -> list[str]:
@@ -132,7 +149,10 @@ class Characters:
 
     @classmethod
     def from_json(cls, saved) -> Characters:
-        return cls(saved["tokens"], saved["lowercase"])
+        tokens = vocabulary_in(saved)
+        if max(map(len, tokens[len(SPECIAL) :]), default=1) > 1 or "" in tokens:
+            raise take.Unfit("found a token of another length, expected single characters")
+        return cls(tokens, take.flag(saved, "lowercase"))
 
 
 class Words:
@@ -175,7 +195,7 @@ class Words:
 
     @classmethod
     def from_json(cls, saved) -> Words:
-        return cls(saved["tokens"], saved["kind"], saved["lowercase"])
+        return cls(vocabulary_in(saved), take.one_of(saved, "kind", ("words", "jieba", "given")), take.flag(saved, "lowercase"))
 
 
 def thinned(counts: Counter, most: int) -> Counter:
@@ -212,16 +232,14 @@ class Subwords:
 
     @classmethod
     def learn(cls, texts, kind, vocabulary, lowercase) -> Subwords:
-        from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+        from tokenizers import models, pre_tokenizers, trainers
 
         same = {"special_tokens": SPECIAL, "vocab_size": vocabulary, "show_progress": False}
         if kind == "bpe":  # over bytes, so that no text is ever unknown
-            engine, alphabet = Tokenizer(models.BPE(unk_token="<unk>")), pre_tokenizers.ByteLevel.alphabet()
-            engine.pre_tokenizer, engine.decoder = pre_tokenizers.ByteLevel(), decoders.ByteLevel()
-            trainer = trainers.BpeTrainer(initial_alphabet=alphabet, **same)
+            engine = shell(kind, lowercase, models.BPE(unk_token="<unk>"), learned=False)
+            trainer = trainers.BpeTrainer(initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), **same)
         elif kind == "wordpiece":
-            engine = Tokenizer(models.WordPiece(unk_token="<unk>"))
-            engine.pre_tokenizer, engine.decoder = pre_tokenizers.BertPreTokenizer(), decoders.WordPiece()
+            engine = shell(kind, lowercase, models.WordPiece(unk_token="<unk>"), learned=False)
             # Tokens learned inside words are numbered in a random order, which decides ties: these are numbered before.
             letters: set[str] = set()
             for chunk in chunks(texts):
@@ -229,18 +247,11 @@ class Subwords:
             inner = [f"##{letter}" for letter in sorted(letters) if not letter.isspace()]
             trainer = trainers.WordPieceTrainer(**same | {"special_tokens": SPECIAL + inner})
         else:
-            engine = Tokenizer(models.Unigram())
-            engine.pre_tokenizer, engine.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
+            engine = shell(kind, lowercase, models.Unigram(), learned=False)
             trainer = trainers.UnigramTrainer(unk_token="<unk>", **same)
-        if lowercase:
-            engine.normalizer = normalizers.Lowercase()
         engine.train_from_iterator(map(whole, chunks(texts)), trainer, length=len(texts))
         if kind == "wordpiece":  # the inner letters are no special tokens
-            learned, engine = engine, Tokenizer(models.WordPiece(engine.get_vocab(), unk_token="<unk>"))
-            engine.add_special_tokens(SPECIAL)
-            engine.pre_tokenizer, engine.decoder = learned.pre_tokenizer, learned.decoder
-            if lowercase:
-                engine.normalizer = learned.normalizer
+            engine = shell(kind, lowercase, models.WordPiece(engine.get_vocab(), unk_token="<unk>"))
         return cls(engine, kind, lowercase)
 
     def encode(self, texts: list[str]) -> Sequences:
@@ -254,6 +265,42 @@ class Subwords:
 
     @classmethod
     def from_json(cls, saved) -> Subwords:
-        from tokenizers import Tokenizer
+        """Only the vocabulary and its merges or scores are taken from the file; all else is as `learn` makes it."""
+        from tokenizers import models
 
-        return cls(Tokenizer.from_str(json.dumps(saved["engine"])), saved["kind"], saved["lowercase"])
+        kind, model = take.one_of(saved, "kind", SUBWORDS), take.value(take.value(saved, "engine"), "model")
+        lowercase, found = take.flag(saved, "lowercase"), take.value(model, "vocab")
+        if kind == "unigram":
+            pairs = [tuple(pair) for pair in take.items(model, "vocab") if isinstance(pair, list) and len(pair) == 2]
+            if len(pairs) < len(found) or not all(isinstance(token, str) and take.is_number(score) for token, score in pairs):
+                raise take.Unfit('"vocab" holds something else than tokens with their scores')
+            checked_vocabulary([token for token, _ in pairs])
+            return cls(shell(kind, lowercase, models.Unigram(pairs, UNK)), kind, lowercase)
+        if not isinstance(found, dict) or not all(take.is_whole(number) for number in found.values()):
+            raise take.Unfit('"vocab" holds something else than tokens with their numbers')
+        tokens = checked_vocabulary(sorted(found, key=found.get))
+        if [found[token] for token in tokens] != list(range(len(tokens))):
+            raise take.Unfit('the numbers in "vocab" do not follow one another')
+        if kind == "wordpiece":
+            return cls(shell(kind, lowercase, models.WordPiece(found, unk_token="<unk>")), kind, lowercase)
+        merges = [tuple(pair) for pair in take.items(model, "merges") if isinstance(pair, list)]
+        known = all(len(pair) == 2 and all(isinstance(part, str) for part in pair) for pair in merges)
+        if not known or len(merges) < len(model["merges"]) or not all({a, b, a + b} <= found.keys() for a, b in merges):
+            raise take.Unfit('"merges" holds something else than pairs of tokens that make a third')
+        return cls(shell(kind, lowercase, models.BPE(found, merges, unk_token="<unk>")), kind, lowercase)
+
+
+def shell(kind: str, lowercase: bool, model, learned: bool = True):
+    """The engine around a model: how a text is cut before and joined after. What has not learned yet knows no tokens, special
+    ones neither."""
+    from tokenizers import Tokenizer, decoders, normalizers, pre_tokenizers
+
+    around = {"bpe": (pre_tokenizers.ByteLevel, decoders.ByteLevel), "unigram": (pre_tokenizers.Metaspace, decoders.Metaspace),
+              "wordpiece": (pre_tokenizers.BertPreTokenizer, decoders.WordPiece)}  # fmt: skip
+    engine = Tokenizer(model)
+    engine.pre_tokenizer, engine.decoder = (part() for part in around[kind])
+    if lowercase:
+        engine.normalizer = normalizers.Lowercase()
+    if learned:
+        engine.add_special_tokens(SPECIAL)
+    return engine

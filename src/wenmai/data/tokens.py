@@ -8,6 +8,7 @@ from itertools import chain
 
 import numpy as np
 
+from wenmai.data import saved as take
 from wenmai.data import tokenizers, vectors
 from wenmai.data.sequences import Sequences, offsets_of
 from wenmai.errors import Mistake
@@ -19,9 +20,10 @@ class Tokens:
     kind, pairs = "tokens", False
 
     def __init__(self, tokenizer: tokenizers.Words, alphabet: tokenizers.Characters, spelling: str, longest: int, embedding: str,
-                 table: np.ndarray | None, rare: np.ndarray | None = None):  # fmt: skip
+                 table: np.ndarray | None = None, rare: np.ndarray | None = None, width: int | None = None):  # fmt: skip
         self.tokenizer, self.alphabet, self.spelling = tokenizer, alphabet, spelling
         self.longest, self.embedding, self.vectors, self.rare = longest, embedding, table, rare
+        self.vectors_width = width if table is None else int(table.shape[1])  # also where the weights hold them
         self.vocabulary = len(tokenizer.tokens)
         words = tokenizer.tokens[len(tokenizers.SPECIAL) :][:2000]
         self.single = sum(map(len, words)) < 1.1 * len(words)  # characters, as Chinese is tagged
@@ -85,20 +87,20 @@ class Tokens:
         return notes
 
     def to_json(self) -> dict:
-        width = None if self.vectors is None else int(self.vectors.shape[1])
         return {"kind": "given", "spelling": self.spelling, "longest": self.longest, "embedding": self.embedding,
-                "vectors_width": width, "tokenizer": self.tokenizer.to_json(), "alphabet": self.alphabet.to_json(),
+                "vectors_width": self.vectors_width, "tokenizer": self.tokenizer.to_json(), "alphabet": self.alphabet.to_json(),
                 "rare": None if self.rare is None else np.flatnonzero(self.rare).tolist()}  # fmt: skip
 
     @classmethod
     def from_json(cls, saved) -> Tokens:
-        tokenizer, width = tokenizers.Words.from_json(saved["tokenizer"]), saved["vectors_width"]
-        table = None if width is None else np.zeros((len(tokenizer.tokens), width), np.float32)  # the weights hold them
-        alphabet, rare = tokenizers.Characters.from_json(saved["alphabet"]), None
-        if saved["rare"] is not None:
+        tokenizer, rare = tokenizers.Words.from_json(take.value(saved, "tokenizer")), None
+        alphabet = tokenizers.Characters.from_json(take.value(saved, "alphabet"))
+        if take.value(saved, "rare") is not None:
             rare = np.zeros(len(tokenizer.tokens), bool)
-            rare[saved["rare"]] = True
-        return cls(tokenizer, alphabet, saved["spelling"], saved["longest"], saved["embedding"], table, rare)
+            rare[np.array(take.wholes(saved, "rare", 0, len(rare) - 1), np.int64)] = True
+        spelling, longest = take.one_of(saved, "spelling", ("none", "cnn", "lstm")), take.whole(saved, "longest", 1)
+        return cls(tokenizer, alphabet, spelling, longest, take.text(saved, "embedding"), rare=rare,
+                   width=take.maybe_whole(saved, "vectors_width", 1))  # fmt: skip
 
 
 def pieces(chunk: str, known) -> list[tuple[str, int]]:

@@ -35,8 +35,7 @@ class TokenEmbedding(nn.Module):
         wanted = width
         self.one_hot = inputs.embedding == "one-hot"
         size = inputs.vocabulary
-        if inputs.vectors is not None:
-            width = inputs.vectors.shape[1]
+        width = inputs.vectors_width or width
         self.width = size if self.one_hot else width
         self.size = size
         if not self.one_hot:

@@ -24,6 +24,7 @@ from numba import njit
 
 from wenmai.data.examples import Examples
 from wenmai.data.features import HELD, MOST, Ngrams, Pieces, Rows
+from wenmai.data.saved import Unfit
 from wenmai.data.sequences import Sequences
 from wenmai.data.templates import Templates
 from wenmai.errors import Mistake
@@ -34,6 +35,7 @@ from wenmai.training.progress import Progress, Snapshot
 
 LOGISTIC, SOFTMAX, LINEAR = range(3)
 CLOSED = 2000  # features up to which the equations are solved outright
+WIDEST = 1000  # tokens of an n-gram, neighbours on either side
 WEIGHTS = 1 << 28  # at the most: where classes are many, fewer n-grams are kept
 Weighting = Literal["counts", "tf-idf"]
 
@@ -69,6 +71,9 @@ class Scores:
     """z = Wx + b: the features of an input, a weight for each of them and every output, and what is kept of them."""
 
     def __init__(self, inputs, head, columns: int, ngrams: int | None, weighting: str, min_documents: int, window: int):
+        for name, value in (("ngrams", ngrams or 1), ("window", window)):
+            if value > WIDEST:
+                raise Mistake(f"{name}={value}: expected at most {WIDEST}, which is more than any row of features needs.")
         self.inputs, self.columns, self.weighting, self.min_documents = inputs, columns, weighting, min_documents
         self.per_step, self.window = head.per_step, window
         # Pairs say much about words; of characters it takes three to see a syllable, or a Chinese word and its neighbour.
@@ -108,14 +113,36 @@ class Scores:
         return {"weights": self.weights, "offsets": self.offsets} | (self.features.state() if self.features else {})
 
     def load(self, state: dict[str, np.ndarray]) -> None:
-        self.weights, self.offsets = state["weights"], state["offsets"]
-        if "idf" in state:
-            self.features = Ngrams.from_state(state, self.longest, self.weighting, self.edges)
-        elif "template_keys" in state:
+        """The compiled code trusts what it is given: arrays of another kind or size are refused here."""
+        self.weights = fitting(state, "weights", np.float32, (None, self.columns))
+        self.offsets = fitting(state, "offsets", np.float32, (self.columns,))
+        if self.inputs.kind != "tokens":
+            fitting(state, "weights", np.float32, (self.dense_width(), self.columns))
+            return
+        for name, kind in (Templates if self.per_step else Ngrams).STATE.items():
+            fitting(state, name, kind, (len(self.weights),))
+        if self.per_step:
             self.features = Templates.from_state(state, self.inputs.alphabet, self.window)
+        else:
+            self.features = Ngrams.from_state(state, self.longest, self.weighting, self.edges)
+
+    def dense_width(self) -> int:
+        """Of the rows that numbers, images and frames become."""
+        around = 2 * self.window + 1 if self.per_step else getattr(self.inputs, "length", None) or 1
+        return around * self.inputs.width * getattr(self.inputs, "height", 1)
 
     def parameters_count(self) -> int:
         return self.weights.size + self.offsets.size
+
+
+def fitting(state: dict[str, np.ndarray], name: str, kind: type, shape: tuple) -> np.ndarray:
+    """An array of the state, if it is of this kind and shape (None: of any length)."""
+    found = state[name]
+    same = len(found.shape) == len(shape) and all(size in (None, there) for size, there in zip(shape, found.shape))
+    if found.dtype != kind or not same:
+        wanted = " × ".join("…" if size is None else str(size) for size in shape)
+        raise Unfit(f"{name}: found {found.dtype} of {' × '.join(map(str, found.shape))}, expected {np.dtype(kind)} of {wanted}")
+    return found
 
 
 def neighbours(frames: Sequences, window: int) -> np.ndarray:

@@ -17,7 +17,7 @@ from numba import njit
 from wenmai.data.examples import Examples
 from wenmai.data.sequences import Sequences
 from wenmai.layers.crf import NEVER, viterbi
-from wenmai.models.linear import Scores
+from wenmai.models.linear import Scores, fitting
 from wenmai.training.passes import Passes, epochs_in
 from wenmai.training.progress import Progress, Snapshot
 
@@ -80,7 +80,7 @@ class StructuredPerceptron:
 
     def load(self, state: dict[str, np.ndarray]) -> None:
         self.z.load(state)
-        self.between = state["between"]
+        self.between = fitting(state, "between", np.float32, self.between.shape)
 
     def parameters_count(self) -> int:
         return self.z.parameters_count() + self.between.size

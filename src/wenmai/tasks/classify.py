@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from wenmai.data import saved as take
+from wenmai.data.columns import listed, short
 from wenmai.data.examples import numbered
 from wenmai.data.readers import Chunk
 from wenmai.errors import Mistake
 from wenmai.layers.heads import OneOf
-from wenmai.tasks.columns import inputs_in, shown
+from wenmai.tasks.columns import inputs_in, shown, texts_in
 
 
 class Classify:
@@ -32,9 +34,9 @@ class Classify:
 
     def targets_of(self, chunk: Chunk, source: str) -> list[str]:
         if "label" not in chunk.columns:
-            names = ", ".join(chunk.columns)
+            names = listed(chunk.columns)
             raise Mistake(f"{source} has no column label (found: {names}); name it with --columns label=NAME,text=NAME.")
-        labels = [str(value).strip() for value in chunk.columns["label"]]
+        labels = [text.strip() for text in texts_in(chunk, "label", source)]
         if "" in labels:
             row = labels.index("")
             raise Mistake(f"{source}, line {chunk.lines[row]}: the label is empty; give every row a label or drop the row.")
@@ -53,7 +55,7 @@ class Classify:
         self.classes, which = numbered(targets)
         self.counts = counts = np.bincount(which.ravel(), minlength=len(self.classes))
         if len(self.classes) < 2:
-            only = self.classes[0] if len(self.classes) else "–"
+            only = short(str(self.classes[0])) if len(self.classes) else "–"
             raise Mistake(f"found one class only ({only}) in {len(targets)} rows; to classify, at least two are needed.")
         if counts.min() * 10 < counts.max():
             rare, often = self.classes[counts.argmin()], self.classes[counts.argmax()]
@@ -73,8 +75,9 @@ class Classify:
         strange = classes[at] != distinct
         if strange.any():
             row = int(np.flatnonzero(strange[which])[0])
-            known = ", ".join(map(str, self.classes[:8])) + (", …" if len(self.classes) > 8 else "")
-            raise Mistake(f"{where(row)}: the label {distinct.tolist()[which[row]]!r} is not among the trained ones: {known}.")
+            label, known = distinct.tolist()[which[row]], listed(map(str, self.classes), 8)
+            label = short(label) if isinstance(label, str) else label
+            raise Mistake(f"{where(row)}: the label {label!r} is not among the trained ones: {known}.")
         return order[at][which]
 
     def head(self) -> OneOf:
@@ -139,8 +142,14 @@ class Classify:
 
     @classmethod
     def from_json(cls, saved: dict) -> Classify:
-        task = cls(balance=saved["balance"])
-        task.classes, task.counts = np.array(saved["classes"]), np.array(saved["counts"])
+        task, classes = cls(balance=take.flag(saved, "balance")), take.items(saved, "classes")
+        if len(classes) < 2 or len({type(name) for name in classes}) != 1:
+            raise take.Unfit('"classes" are not two or more of one kind')
+        if not isinstance(classes[0], (str, bool)) and not all(map(take.is_number, classes)):
+            raise take.Unfit('"classes" are neither texts nor numbers')
+        task.classes, task.counts = np.array(classes), np.array(take.wholes(saved, "counts", 1), np.int64)
+        if not np.array_equal(np.unique(task.classes), task.classes) or len(task.counts) != len(classes):
+            raise take.Unfit('"classes" are not in order, or "counts" does not fit them')
         return task
 
 

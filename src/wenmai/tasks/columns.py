@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from wenmai.data.columns import listed, short
 from wenmai.data.readers import Chunk
 from wenmai.data.sequences import Sequences
 from wenmai.data.tokenizers import joined
 from wenmai.errors import Mistake
 
+PLAIN = {str, int, float, bool}
 ANSWERS = ("label", "tags", "target", "targets")  # columns that hold an answer
 
 
@@ -18,20 +20,34 @@ def inputs_in(chunk: Chunk, source: str):
     if "tokens" in columns:
         return [as_tokens(value, f"{source}, line {line}") for value, line in zip(columns["tokens"], chunk.lines)]
     if "text" in columns:
-        return [str(value) for value in columns["text"]]
+        return texts_in(chunk, "text", source)
     if "text_a" in columns and "text_b" in columns:
-        return [(str(a), str(b)) for a, b in zip(columns["text_a"], columns["text_b"])]
+        return list(zip(texts_in(chunk, "text_a", source), texts_in(chunk, "text_b", source)))
     if "image" in columns:
         return np.asarray(columns["image"])
     if "inputs" in columns:
         return number_sequences(columns["inputs"], chunk.lines, source, "inputs")
     names = [name for name in columns if name not in ANSWERS]
     if not names:
-        found = " and ".join(columns) or "nothing"
+        found = " and ".join(map(short, columns)) or "nothing"
         raise Mistake(
             f"{source} has only the column {found}; expected text, text_a and text_b, tokens, image, inputs, or numbers too."
         )
     return numbers(columns, names, chunk.lines, source)
+
+
+def texts_in(chunk: Chunk, name: str, source: str) -> list[str]:
+    """A column of texts; numbers are taken as they are written, but nothing at all and lists are no texts."""
+    values = chunk.columns[name]
+    kinds = set(map(type, values))
+    if not kinds <= PLAIN:
+        for value, line in zip(values, chunk.lines):
+            if value is None or isinstance(value, (list, dict, tuple, bytes)):
+                found = "nothing" if value is None else repr(short(str(value), 40))
+                raise Mistake(
+                    f"{source}, line {line}: found {found} in column {name}, expected a text; correct it or remove the row."
+                )
+    return values if kinds == {str} and isinstance(values, list) else [str(value) for value in values]
 
 
 def as_tokens(value, where: str) -> list[str]:
@@ -46,7 +62,7 @@ def numbers(columns: dict, names: list[str], lines, source: str) -> np.ndarray:
         table = np.array([np.asarray(columns[name], np.float64) for name in names]).T
         if table.ndim == 2 and np.isfinite(table).all():
             return table
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     for name in names:
         for row, value in enumerate(columns[name]):
@@ -54,21 +70,24 @@ def numbers(columns: dict, names: list[str], lines, source: str) -> np.ndarray:
             if number is None:
                 do = "correct the line or remove it"
                 if name not in ANSWERS:
-                    do = f"correct it, choose columns with --columns, or, if it is the text, say --columns text={name},label=NAME"
+                    do = ("correct it, choose columns with --columns, or, if it is the text, say "
+                          f"--columns text={short(name)},label=NAME")  # fmt: skip
                 raise Mistake(
-                    f"{source}, line {lines[row]}: found {str(value)[:40]!r} in column {name}, expected a number; {do}."
+                    f"{source}, line {lines[row]}: found {str(value)[:40]!r} in column {short(name)}, expected a number; {do}."
                 )
             if not np.isfinite(number):
                 raise Mistake(
-                    f"{source}, line {lines[row]}: found {value} in column {name}, expected a finite number; "
+                    f"{source}, line {lines[row]}: found {short(str(value))} in column {short(name)}, expected a finite number; "
                     "correct the line or remove it."
                 )
-    raise Mistake(f"{source}: the columns {', '.join(names)} are not numbers of equal length.")
+    raise Mistake(f"{source}: the columns {listed(names)} are not numbers of equal length.")
 
 
 def as_number(value) -> float | None:
     try:
         return float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        return float("inf")
     except (TypeError, ValueError):
         return None
 
@@ -79,7 +98,7 @@ def number_sequences(values, lines, source: str, name: str) -> Sequences:
     for value, line in zip(values, lines):
         try:
             row = np.asarray(value, np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             row = None
         if row is None or row.ndim not in (1, 2):
             found = str(value)[:40]
@@ -92,8 +111,8 @@ def number_sequences(values, lines, source: str, name: str) -> Sequences:
             if row.shape[1:] != width:
                 found, expected = (f"{shape[0]} numbers" if shape else "one number" for shape in (row.shape[1:], width))
                 raise Mistake(f"{source}, line {line}: found {found} a step in {name}, expected {expected} as before.")
-        rows.append(row if len(row) else np.zeros((0, *(width or ()))))
-    return Sequences.of(rows, np.float64)
+        rows.append(row)
+    return Sequences.of([row if len(row) else np.zeros((0, *(width or ()))) for row in rows], np.float64)
 
 
 def shown(value, most: int = 200) -> str:

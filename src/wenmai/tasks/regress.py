@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from wenmai.data import saved as take
+from wenmai.data.columns import listed
 from wenmai.data.readers import Chunk
 from wenmai.data.sequences import Sequences, offsets_of
 from wenmai.errors import Mistake
@@ -39,7 +41,7 @@ class Regress:
         for name in ("target", "targets"):
             if name in columns:
                 return name
-        raise Mistake(f"{source} has no column target (found: {', '.join(columns)}); name it with --columns target=NAME,….")
+        raise Mistake(f"{source} has no column target (found: {listed(columns)}); name it with --columns target=NAME,….")
 
     def inputs_of(self, chunk: Chunk, source: str):
         if self.horizon:  # what was measured so far is what the forecast is made from, the target first of all
@@ -177,8 +179,8 @@ class Regress:
 
     @classmethod
     def from_json(cls, saved: dict) -> Regress:
-        task = cls(horizon=saved["horizon"], history=saved["history"])
-        task.per_step, task.mean, task.deviation = saved["per_step"], np.array(saved["mean"]), np.array(saved["deviation"])
+        task = cls(horizon=take.maybe_whole(saved, "horizon", 1), history=take.maybe_whole(saved, "history", 1))
+        task.per_step, (task.mean, task.deviation) = take.flag(saved, "per_step"), take.scaling(saved)
         return task
 
 
@@ -186,7 +188,7 @@ def flat_table(targets, where=lambda row: f"row {row + 1}") -> np.ndarray:
     """(N, K), or (ΣT, K) where there is one a step."""
     try:
         values = np.asarray(targets.flat if isinstance(targets, Sequences) else targets, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         row, found = next((row, value) for row, value in enumerate(targets) if as_number(value) is None)
         raise Mistake(f"{where(row)}: found the target {str(found)[:40]!r}, expected a number.") from None
     return values[:, None] if values.ndim == 1 else values

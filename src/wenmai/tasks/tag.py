@@ -7,11 +7,13 @@ Tags are learned in BIOES, whatever scheme they are written in (Ratinov & Roth 2
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
+from wenmai.data import saved as take
 from wenmai.data import schemes
+from wenmai.data.columns import listed, short
 from wenmai.data.readers import Chunk
 from wenmai.data.schemes import Spans
 from wenmai.data.sequences import Sequences, offsets_of
@@ -46,7 +48,7 @@ class Tag:
 
     def targets_of(self, chunk: Chunk, source: str) -> list[list[str]]:
         if "tags" not in chunk.columns:
-            names = ", ".join(chunk.columns)
+            names = listed(chunk.columns)
             raise Mistake(f"{source} has no column tags (found: {names}); name it with --columns tokens=NAME,tags=NAME.")
         units = next((chunk.columns[name] for name in ("tokens", "inputs") if name in chunk.columns), None)
         rows = []
@@ -94,7 +96,7 @@ class Tag:
         if not tags:
             raise Mistake(f"found no tokens in {len(targets)} rows; to tag, some are needed, each with its tag.")
         if len(self.classes) < 2:
-            raise Mistake(f"found one tag only ({tags[0]}) in {len(targets)} rows; to tag, at least two are needed.")
+            raise Mistake(f"found one tag only ({short(tags[0])}) in {len(targets)} rows; to tag, at least two are needed.")
         return notes
 
     def encode(self, targets, where=lambda row: f"row {row + 1}") -> Sequences:
@@ -116,7 +118,7 @@ class Tag:
             row = int(np.searchsorted(offsets, unknown[0], "right")) - 1
             tag = targets[row][unknown[0] - offsets[row]]
             known = sorted({str(c).split("-", 1)[-1] for c in self.classes})
-            raise Mistake(f"{where(row)}: the tag {tag!r} is not among the trained ones: {', '.join(known[:12])}.")
+            raise Mistake(f"{where(row)}: the tag {short(tag)!r} is not among the trained ones: {listed(known)}.")
         return Sequences(flat, offsets)
 
     def head(self) -> EachOf:
@@ -235,9 +237,22 @@ class Tag:
 
     @classmethod
     def from_json(cls, saved: dict) -> Tag:
-        task = cls(crf=saved["crf"], scheme=saved["scheme"], write=saved["write"])
-        task.classes, task.kinds, task.metric = np.array(saved["classes"]), saved["kinds"], saved["metric"]
-        task._marks = [tuple(mark) for mark in saved["marks"]]
+        known = get_args(Scheme)
+        scheme, write = take.one_of(saved, "scheme", known[1:]), take.one_of(saved, "write", known)
+        task = cls(crf=take.flag(saved, "crf"), scheme=scheme, write=write)
+        task.classes, task.kinds = np.array(take.texts(saved, "classes")), take.texts(saved, "kinds")
+        task.metric = take.one_of(saved, "metric", ("token_accuracy" if task.scheme == "plain" else "span_f1",))
+        marks = take.items(saved, "marks")
+        for mark in marks:
+            if not isinstance(mark, list) or list(map(take.is_whole, mark)) != [True] * 2:
+                raise take.unfit("marks", mark, "pairs of a letter and a kind")
+            if mark[0] > schemes.S or mark[1] >= len(task.kinds):
+                raise take.Unfit(f'"marks" names the letter {mark[0]} and the kind {mark[1]}, one of which is not there')
+        task._marks = [tuple(mark) for mark in marks]
+        if len(set(task.classes.tolist())) < max(2, len(task.classes)):
+            raise take.Unfit('"classes" are not two or more different ones')
+        if task.scheme != "plain" and (len(marks) != len(task.classes) or task._marks[0] != (schemes.O, 0)):
+            raise take.Unfit('"marks" does not fit "classes"')
         return task
 
 

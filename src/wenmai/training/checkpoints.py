@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from wenmai.data import inputs as kinds_of_input
+from wenmai.data import saved as take
 from wenmai.errors import Mistake
 from wenmai.training import folders
 from wenmai.training.distributed import Team
@@ -78,23 +80,29 @@ class Checkpoints:
 
     def resume(self) -> tuple[dict, Snapshot, list[str]]:
         """The arguments of the training, the last whole checkpoint, and a sentence on every damaged one that was passed over."""
-        from safetensors import SafetensorError
         from safetensors.numpy import load_file
 
         if not self.begun():
             raise Mistake(f"{self.folder.parent} holds no training that was stopped; start one with wenmai train RUNG DATA.")
-        folders.check(self.folder / "start")
+        folders.check(self.folder / "start", "arguments.json", "inputs.json")
         with understood(self.folder / "start" / "arguments.json") as path:
             self.arguments = json.loads(path.read_text(encoding="utf-8"))
+            if not isinstance(self.arguments, dict):
+                raise take.Unfit(f"found {take.told(self.arguments)}, expected an object")
         with understood(self.folder / "start" / "inputs.json") as path:
             inputs = json.loads(path.read_text(encoding="utf-8"))
+            kinds_of_input.from_json(inputs)
         notes = []
         for folder in reversed(self.all()):
             try:
-                folders.check(folder)
-                facts = json.loads((folder / "state.json").read_text(encoding="utf-8"))
-                return self.arguments, Snapshot(load_file(folder / "arrays.safetensors"), facts, inputs), notes
-            except (folders.Damaged, OSError, ValueError, SafetensorError) as damage:
+                folders.check(folder, "state.json", "arrays.safetensors")
+                with understood(folder / "state.json") as path:
+                    facts = json.loads(path.read_text(encoding="utf-8"))
+                    if not isinstance(facts, dict):
+                        raise take.Unfit(f"found {take.told(facts)}, expected an object")
+                with understood(folder / "arrays.safetensors") as path:
+                    return self.arguments, Snapshot(load_file(path), facts, inputs), notes
+            except (Mistake, OSError) as damage:
                 notes.append(f"{damage} The checkpoint before it is used.")
         return self.arguments, Snapshot({}, {}, inputs), notes
 

@@ -96,19 +96,24 @@ def to_disk(path: Path) -> None:
         os.close(handle)
 
 
-def check(folder: Path) -> None:
-    """Every file of the manifest is there and as it was written; otherwise Damaged, with the file's name."""
+def check(folder: Path, *needed: str) -> None:
+    """Every file of the manifest is there and as it was written, and those that are needed stand in it; otherwise Damaged, with
+    the file's name."""
     path = folder / MANIFEST
     try:
         files = json.loads(path.read_text(encoding="utf-8"))["files"]
-        wanted = {str(name): (int(about["bytes"]), str(about["blake2b"])) for name, about in files.items()}
+        wanted = {Path(str(name)).name: (int(about["bytes"]), str(about["blake2b"])) for name, about in files.items()}
     except FileNotFoundError:
         raise Damaged(f"{path} is missing: the folder is damaged; train it again.") from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         raise Damaged(f"{path} is not as it was written: the folder is damaged; train it again.") from None
+    for name in needed:
+        if name not in wanted:
+            raise Damaged(f"{path} does not name {name}: the folder is damaged; train it again.")
+    there = {file.name for file in folder.iterdir() if file.is_file()}
     for name, (size, digest) in wanted.items():
-        file = folder / Path(name).name
-        if not file.is_file():
+        file = folder / name
+        if name not in there:
             raise Damaged(f"{file} is missing: the folder is damaged; train it again.")
         found = file.stat().st_size
         if found != size:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from wenmai.data import saved as take
 from wenmai.errors import Mistake
 
 
@@ -47,6 +48,15 @@ class Progress:
     warning: str = ""  # what went wrong and was put right, in a sentence, where something did
     passing: bool = False  # a sign of life between two that count; it is not kept
     snapshot: Callable[[], Snapshot] | None = field(default=None, repr=False, compare=False)  # to be called before the next
+
+    @classmethod
+    def from_json(cls, saved: dict) -> Progress:
+        """What `to_json` gave; Unfit if it did not. A loss may be infinite, or nobody knows it (NaN)."""
+        values = {name: take.value(saved, name) for name in ("epoch", "loss", "rate", "seconds", "score")}
+        for name, value in values.items():
+            if not (take.is_whole(value) or isinstance(value, float) or (value is None and name == "score")):
+                raise take.unfit(name, value, "a number")
+        return cls(step=take.whole(saved, "step"), steps=take.whole(saved, "steps"), note=take.text(saved, "note"), **values)
 
     def to_json(self) -> dict:
         kept = ("step", "steps", "epoch", "loss", "rate", "seconds", "score", "note")

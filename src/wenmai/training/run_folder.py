@@ -13,19 +13,25 @@ It is there whole, or not at all (folders.py).
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import torch
+from safetensors import SafetensorError
 from torch import nn
 
 from wenmai import __version__
+from wenmai.data import saved as take
+from wenmai.data.columns import short
 from wenmai.errors import Mistake
 from wenmai.training import folders
 from wenmai.training.progress import Progress
 
 FORMAT = 2
+FILES = ("run.json", "inputs.json", "progress.jsonl", "weights.safetensors")
 
 
 @dataclass
@@ -96,13 +102,13 @@ def read(folder: Path) -> SavedRun:
         raise Mistake(f"{folder} is not a run folder (it has no run.json); wenmai train makes one.")
     with understood(folder / "run.json") as path:
         about = json.loads(path.read_text(encoding="utf-8"))
-        if about.get("format") != FORMAT:
-            raise Mistake(f"{path}: format {about.get('format')!r}, expected {FORMAT}; use the wenmai that made it.")
-    folders.check(folder)
+        if take.value(about, "format") != FORMAT:
+            raise Mistake(f"{path}: format {take.told(about['format'])}, expected {FORMAT}; use the wenmai that made it.")
+    folders.check(folder, *FILES)
     with understood(folder / "inputs.json") as path:
         inputs = json.loads(path.read_text(encoding="utf-8"))
     with understood(folder / "progress.jsonl") as path:
-        progress = [Progress(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+        progress = [Progress.from_json(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
     return SavedRun(folder, about, inputs, progress)
 
 
@@ -111,28 +117,52 @@ def understood(path: Path):
     """Inside, whatever is wrong comes of what this file holds, and is said so."""
     try:
         yield path
-    except Mistake:
-        raise
+    except Mistake as mistake:
+        if str(path.parent) in str(mistake):
+            raise
+        raise Mistake(f"{path}: {mistake.args[0]}") from None
     except FileNotFoundError:
         raise Mistake(f"{path} is missing: the run folder is damaged; train it again.") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        what = f"{type(error).__name__}: {error}".splitlines()[0]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, SafetensorError) as error:
+        what = short(str(error) if isinstance(error, take.Unfit) else f"{type(error).__name__}: {error}", 200).splitlines()[0]
         raise Mistake(f"{path} is not as it was written ({what}): the run folder is damaged; train it again.") from None
 
 
-def load_weights(model, saved: SavedRun, device: str) -> None:
-    from safetensors import SafetensorError
+def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
+    """The model that `build` makes, with the weights of the run. A network is made without weights first and compared with what
+    the file announces, lest a size that was damaged fill the memory; of its layers each has weights of its own."""
+    from safetensors import safe_open
     from safetensors.numpy import load_file as load_arrays
     from safetensors.torch import load_file as load_tensors
 
     path = saved.path / "weights.safetensors"
     try:
-        if isinstance(model, nn.Module):
-            model.load_state_dict(load_tensors(path, device=device))
-            model.to(device).eval()
-        else:
+        with safe_open(path, framework="pt") as file:
+            there = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
+            kinds = {name: (slice_.get_dtype(), tuple(slice_.get_shape()) or (1,)) for name, slice_ in there.items()}
+        if layers > len(kinds):
+            raise take.Unfit(f"found {len(kinds)} arrays for {take.told(layers)} layers")
+        with torch.device("meta"):
+            model = build()
+        if not isinstance(model, nn.Module):
             model.load(load_arrays(path))
+            return model
+        wanted = {name: (KINDS.get(value.dtype), tuple(value.shape) or (1,)) for name, value in model.state_dict().items()}
+        for name in sorted(wanted.keys() | kinds.keys()):
+            if wanted.get(name) != kinds.get(name):
+                raise take.Unfit(f"{name}: found {in_words(kinds.get(name))}, expected {in_words(wanted.get(name))}")
+        model = build()
+        model.load_state_dict(load_tensors(path, device=device))
+        return model.to(device).eval()
     except FileNotFoundError:
         raise Mistake(f"{path} is missing: the run folder is damaged; train it again.") from None
-    except (SafetensorError, RuntimeError, KeyError) as error:
-        raise Mistake(f"{path} does not fit run.json ({str(error).splitlines()[0]}); train it again.") from None
+    except (SafetensorError, take.Unfit, RuntimeError, KeyError, OverflowError) as error:
+        what = short(str(error).splitlines()[0], 200)
+        raise Mistake(f"{path} does not fit run.json ({what}); train it again.") from None
+
+
+KINDS = {torch.float32: "F32", torch.float64: "F64", torch.int64: "I64"}
+
+
+def in_words(kind: tuple | None) -> str:
+    return f"{kind[0]} of {' × '.join(map(str, kind[1]))}" if kind else "nothing"
