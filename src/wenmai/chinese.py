@@ -467,6 +467,15 @@ SENTENCES = {
     "the classes are uneven: {often} has {most} rows, {rare} {least}; look at macro F1 beside accuracy, and try --set "
     "balance=true":
         "各类别多少不均：{often} 有 {most} 行，{rare} 只有 {least} 行；准确率之外请看宏平均 F1，并试试 --set balance=true",
+    "order {order}: no n-gram was seen once, or none twice, so the discount is 0.5 instead of an estimate; more text, or a lower "
+    "order, would give one.":
+        "{order} 元：没有只出现一次或两次的 n 元组，折扣无从估计，改用 0.5；更多文本或更低的阶数可以解决。",
+    "order {order}: the counts of counts give no three discounts, so 0.5, 1 and 1.5 stand in; more text, or "
+    "smoothing=kneser-ney, would give better ones.":
+        "{order} 元：由计数的计数得不出三个折扣，改用 0.5、1 和 1.5；更多文本或 smoothing=kneser-ney 会更好。",
+    "order {order}: Good-Turing needs n-grams that were seen 1 to {most} times, ever fewer of them, so the discount is 0.5 "
+    "instead; more text, or smoothing=witten-bell, would do.":
+        "{order} 元：Good-Turing 需要出现 1 到 {most} 次、且依次减少的 n 元组，折扣改用 0.5；更多文本或 smoothing=witten-bell 可以解决。",
     "tags mark spans in {scheme}": "标签按 {scheme} 方案表示片段",
     "tags mark no spans": "标签不表示片段",
     "texts are {cut}: {tokens} tokens known": "文本{cut}：词表有 {tokens} 个词元",
