@@ -475,7 +475,8 @@ SENTENCES = {
         "{order} 元：由计数的计数得不出三个折扣，改用 0.5、1 和 1.5；更多文本或 smoothing=kneser-ney 会更好。",
     "order {order}: Good-Turing needs n-grams that were seen 1 to {most} times, ever fewer of them, so the discount is 0.5 "
     "instead; more text, or smoothing=witten-bell, would do.":
-        "{order} 元：Good-Turing 需要出现 1 到 {most} 次、且依次减少的 n 元组，折扣改用 0.5；更多文本或 smoothing=witten-bell 可以解决。",
+        "{order} 元：Good-Turing 需要出现 1 到 {most} 次、且依次减少的 n 元组，折扣改用 0.5；"
+        "更多文本或 smoothing=witten-bell 可以解决。",
     "tags mark spans in {scheme}": "标签按 {scheme} 方案表示片段",
     "tags mark no spans": "标签不表示片段",
     "texts are {cut}: {tokens} tokens known": "文本{cut}：词表有 {tokens} 个词元",
