@@ -1,14 +1,18 @@
 """Counts are those of a plain loop, probabilities those of lmplz, of nltk and of worked examples."""
 
 import lzma
+import os
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from wenmai.models.ngram.counts import count
 from wenmai.models.ngram.smoothing import smooth
+from wenmai.models.ngram.table import Table, following, reached, score
 
 UNK, BEGIN, END = 0, 1, 2
 FILES = Path(__file__).parent / "files"
@@ -78,3 +82,48 @@ def test_modified_kneser_ney_is_that_of_lmplz():
     assert found.keys() == expected.keys() and len(found) > 3000 and not smoothed.notes
     for gram, (prob, backoff) in expected.items():
         assert found[gram] == pytest.approx((prob, backoff), abs=1e-5), gram
+
+
+KINDS = ("absolute", "witten-bell", "katz", "kneser-ney", "modified-kneser-ney")
+sentences = st.lists(st.lists(st.sampled_from("abcdef"), max_size=8), min_size=1, max_size=20)
+
+
+@settings(max_examples=60, deadline=None)
+@given(sentences, st.sampled_from(KINDS), st.integers(1, 6), st.lists(st.integers(0, 8), max_size=7))
+def test_probabilities_sum_to_one_after_any_context(text, kind, order, context):
+    tokens, names = numbered(text)
+    levels = count(tokens, len(names), order, BEGIN)
+    table = Table.of(levels, smooth(levels, kind, BEGIN))
+    arrays = table.words, table.nodes, table.lines
+    for start in (0, int(table.words[BEGIN]["next"])):
+        known = np.array([word for word in context if word < len(names) and word != BEGIN], np.int32)
+        after = following(*arrays, reached(*arrays, start, known)).astype(np.float64)
+        after[BEGIN] = -np.inf
+        assert (after <= 1e-6).all() and not np.isnan(after).any()
+        assert (10**after).sum() == pytest.approx(1, abs=1e-4)
+
+
+PTB = Path(os.environ.get("WENMAI_DATA", Path(__file__).parents[3] / "shared" / "data")) / "ptb"
+
+
+@pytest.mark.skipif(not PTB.is_dir(), reason="the Penn Treebank text is not here")
+@pytest.mark.parametrize(("order", "valid", "test"), [(3, 157.77, None), (5, 148.01, 142.0)])
+def test_penn_treebank(order, valid, test):
+    """<unk> is an ordinary word there."""
+    with lzma.open(PTB / "ptb.train.txt.xz", "rt", encoding="utf-8") as file:
+        tokens, names = numbered([line.replace("<unk>", "<UNK>").split() for line in file])
+    levels = count(tokens, len(names), order, BEGIN)
+    table = Table.of(levels, smooth(levels, "modified-kneser-ney", BEGIN))
+    number = {name: at for at, name in enumerate(names)}
+
+    def perplexity(part: str) -> float:
+        lines = (PTB / f"ptb.{part}.txt").read_text("utf-8").replace("<unk>", "<UNK>").splitlines()
+        rows = [[*(number.get(word, UNK) for word in line.split()), END] for line in lines]
+        starts = np.cumsum([0, *map(len, rows)])
+        sums = np.zeros(len(rows))
+        score(table.words, table.nodes, table.lines, np.concatenate(rows).astype(np.int32), starts,
+              int(table.words[BEGIN]["next"]), 0, len(rows), sums)  # fmt: skip
+        return 10 ** (-sums.sum() / starts[-1])
+
+    assert perplexity("valid") == pytest.approx(valid, abs=0.01)
+    assert test is None or perplexity("test") < test

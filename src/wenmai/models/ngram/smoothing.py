@@ -79,7 +79,7 @@ def smooth(levels: list[Level], kind: Smoothing, begin: int, delta: float = 1.0)
         suffix = np.zeros(len(level), np.int32) if n == 0 else level.suffix
         if kind == "katz" and n:
             prob = shared(counts, context, taken, total, np.zeros(contexts), suffix, shorter)
-            rest = left_by(prob, context, suffix, shorter, contexts)
+            rest = left_by(prob, context, suffix, shorter, total)
         else:
             prob = shared(counts, context, taken, total, np.zeros(contexts) if evenly else rest, suffix, shorter)
         if n == 0:
@@ -171,10 +171,19 @@ def shared(counts, context, discounts, total, rest, suffix, shorter):
 
 
 @njit(cache=True, nogil=True)
-def left_by(prob, context, suffix, shorter, contexts):
-    """α(h) = (1 − Σ p(w|h)) / (1 − Σ p(w|h′)), the sums over the words that were seen after h."""
-    above, below = np.zeros(contexts), np.zeros(contexts)
+def left_by(prob, context, suffix, shorter, total):
+    """α(h) = (1 − Σ p(w|h)) / (1 − Σ p(w|h′)), the sums over the words that were seen after h. Where discounts took nothing,
+    since all counts are high, a count of 1 is set aside for what was not seen."""
+    above, below = np.zeros(len(total)), np.zeros(len(total))
     for at in range(len(prob)):
         above[context[at]] += prob[at]
         below[context[at]] += shorter[suffix[at]]
-    return np.maximum(1 - above, 0.0) / np.maximum(1 - below, 1e-12)
+    full = above > 1 - 1e-6
+    for at in range(len(prob)):
+        if full[context[at]]:
+            prob[at] *= total[context[at]] / (total[context[at]] + 1)
+    rest = np.ones(len(total))
+    for h in range(len(total)):
+        if total[h] > 0:
+            rest[h] = (1 / (total[h] + 1) if full[h] else 1 - above[h]) / max(1 - below[h], 1e-12)
+    return rest
