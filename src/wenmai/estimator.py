@@ -279,9 +279,9 @@ class Estimator:
 
     def streamed(self, examples: Examples) -> Iterator[tuple]:
         """(rows, their outputs, what the task makes of them): some megabytes of outputs at a time, however many rows."""
-        size, wide = len(examples), 4 * self.task_.head().columns
-        lengths = examples.inputs.lengths if self.model_.per_step else np.ones(size, np.int64)
-        for start, stop in runs(lengths * wide, TABLE) if size else [(0, 0)]:
+        size, asked = len(examples), self.task_.head()
+        lengths = examples.inputs.lengths if asked.per_step else np.ones(size, np.int64)
+        for start, stop in runs(4 * asked.columns * lengths, TABLE) if size else [(0, 0)]:
             rows = np.arange(start, stop)
             outputs = self.outputs(examples if stop - start == size else examples.take(rows))
             yield rows, outputs, self.task_.decide(outputs, self.model_)

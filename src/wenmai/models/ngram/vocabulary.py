@@ -1,0 +1,221 @@
+"""Words and their numbers: text as bytes, cut at white space, a sentence a line.
+
+Numbers are given in the order in which words first appear, after <unk>, <s> and </s>. The words lie end to end in one array,
+and a hash table finds them, so that both can be mapped from a file and read without a Python object a word.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from numba import njit
+
+UNK, BEGIN, END = 0, 1, 2
+SPECIAL = ("<unk>", "<s>", "</s>")
+
+
+class Vocabulary:
+    def __init__(self, letters: np.ndarray, starts: np.ndarray, slots: np.ndarray):
+        self.letters, self.starts, self.slots = letters, starts, slots  # (bytes,) uint8, (V + 1,) int64, (a power of two,) int32
+
+    @classmethod
+    def of(cls, words: list[str]) -> Vocabulary:
+        made = Growing()
+        for word in words:
+            made.add(word.encode())
+        return made.done()
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def word(self, number: int) -> str:
+        return self.letters[self.starts[number] : self.starts[number + 1]].tobytes().decode("utf-8", "replace")
+
+    def words(self) -> list[str]:
+        whole = self.letters.tobytes()
+        return [whole[start:end].decode("utf-8", "replace") for start, end in pairwise(self.starts.tolist())]
+
+    def number(self, word: str) -> int:
+        """UNK where it is not known."""
+        data = np.frombuffer(word.encode(), np.uint8)
+        return int(look(data, 0, len(data), self.letters, self.starts, self.slots)) if len(data) else UNK
+
+    def numbers(self, text: bytes) -> tuple[np.ndarray, np.ndarray]:
+        """(words of all lines (N,) int32, each line closed by END; where each line starts (lines + 1,))"""
+        data = np.frombuffer(text, np.uint8)
+        tokens, lines = sizes(data)
+        found, starts = np.empty(tokens, np.int32), np.empty(lines + 1, np.int64)
+        numbered(data, self.letters, self.starts, self.slots, found, starts)
+        return found, starts
+
+
+class Growing:
+    """A vocabulary while a text is read for the first time."""
+
+    def __init__(self):
+        self.letters, self.starts = np.empty(1 << 16, np.uint8), np.zeros(1 << 12, np.int64)
+        self.slots, self.size = np.full(1 << 13, -1, np.int32), 0
+        for word in SPECIAL:
+            self.add(word.encode())
+
+    def add(self, word: bytes) -> int:
+        data = np.frombuffer(word, np.uint8)
+        self.room(len(data), 1)
+        self.size, number = put(data, 0, len(data), self.letters, self.starts, self.slots, self.size)
+        return number
+
+    def read(self, text: bytes) -> np.ndarray:
+        """The words of these lines (N,) int32, each line opened by BEGIN and closed by END; new words get a number."""
+        data = np.frombuffer(text, np.uint8)
+        tokens, lines = sizes(data)
+        found, at, filled = np.empty(tokens + lines, np.int32), 0, 0
+        while at < len(data):
+            self.room(1 << 16, 1 << 12)
+            self.size, at, filled = grow(data, at, self.letters, self.starts, self.slots, self.size, found, filled)
+            if at < len(data):
+                self.room(2 * len(self.letters) - int(self.starts[self.size]), self.size + (1 << 12))
+        return found[:filled]
+
+    def room(self, letters: int, words: int) -> None:
+        """For so many more of both, the hash table at most half full."""
+        while int(self.starts[self.size]) + letters > len(self.letters):
+            self.letters = np.concatenate([self.letters, np.empty_like(self.letters)])
+        while self.size + words + 1 > len(self.starts):
+            self.starts = np.concatenate([self.starts, np.zeros_like(self.starts)])
+        if 2 * (self.size + words) > len(self.slots):
+            self.slots = hashed(self.letters, self.starts, self.size, max(1 << 13, 1 << (4 * (self.size + words)).bit_length()))
+
+    def done(self) -> Vocabulary:
+        return Vocabulary(self.letters[: self.starts[self.size]].copy(), self.starts[: self.size + 1].copy(), self.slots)
+
+
+@njit(inline="always")
+def white(letter):
+    return letter == 32 or 9 <= letter <= 13
+
+
+@njit(inline="always")
+def hash_of(data, start, end):
+    """FNV-1a, mixed at the end."""
+    value = np.uint64(0xCBF29CE484222325)
+    for at in range(start, end):
+        value = (value ^ np.uint64(data[at])) * np.uint64(0x100000001B3)
+    return value ^ (value >> np.uint64(29))
+
+
+@njit(inline="always")
+def slot_of(data, start, end, letters, starts, slots):
+    """Where the word stands in the table, or the free place where it would."""
+    mask = np.uint64(len(slots) - 1)
+    slot = hash_of(data, start, end) & mask
+    while slots[slot] >= 0:
+        number = slots[slot]
+        first, last = starts[number], starts[number + 1]
+        same = last - first == end - start
+        if same:
+            for n in range(end - start):
+                if letters[first + n] != data[start + n]:
+                    same = False
+                    break
+        if same:
+            break
+        slot = (slot + np.uint64(1)) & mask
+    return slot
+
+
+@njit(cache=True, nogil=True)
+def look(data, start, end, letters, starts, slots):
+    return max(0, slots[slot_of(data, start, end, letters, starts, slots)])
+
+
+@njit(cache=True, nogil=True)
+def put(data, start, end, letters, starts, slots, size):
+    slot = slot_of(data, start, end, letters, starts, slots)
+    if slots[slot] < 0:
+        first = starts[size]
+        for n in range(end - start):
+            letters[first + n] = data[start + n]
+        starts[size + 1] = first + end - start
+        slots[slot] = size
+        size += 1
+    return size, slots[slot]
+
+
+@njit(cache=True, nogil=True)
+def hashed(letters, starts, size, count):
+    slots = np.full(count, -1, np.int32)
+    for number in range(size):
+        slots[slot_of(letters, starts[number], starts[number + 1], letters, starts, slots)] = number
+    return slots
+
+
+@njit(cache=True, nogil=True)
+def sizes(data):
+    """(words and line ends, lines); a last line without an end is one too."""
+    words = lines = 0
+    inside = False
+    for letter in data:
+        space = white(letter)
+        words += not space and not inside
+        inside = not space
+        lines += letter == 10
+    lines += len(data) > 0 and data[-1] != 10
+    return words + lines, lines
+
+
+@njit(cache=True, nogil=True)
+def grow(data, at, letters, starts, slots, size, found, filled):
+    """Reads on from byte `at`, until there is no more room for words; a line that was begun stays begun."""
+    fresh = at == 0 or data[at - 1] == 10
+    while at < len(data):
+        if fresh:
+            found[filled] = BEGIN
+            filled += 1
+            fresh = False
+        if data[at] == 10:
+            found[filled] = END
+            filled += 1
+            at += 1
+            fresh = True
+            continue
+        if white(data[at]):
+            at += 1
+            continue
+        end = at
+        while end < len(data) and not white(data[end]):
+            end += 1
+        if starts[size] + end - at > len(letters) or size + 2 > len(starts) or 2 * size > len(slots):
+            return size, at, filled - (data[at - 1] == 10 or at == 0)
+        size, found[filled] = put(data, at, end, letters, starts, slots, size)
+        filled += 1
+        at = end
+    if not fresh:
+        found[filled] = END
+        filled += 1
+    return size, at, filled
+
+
+@njit(cache=True, nogil=True)
+def numbered(data, letters, starts, slots, found, lines):
+    at = filled = line = 0
+    lines[0] = 0
+    while at < len(data):
+        if data[at] == 10:
+            found[filled] = END
+            filled += 1
+            line += 1
+            lines[line] = filled
+            at += 1
+        elif white(data[at]):
+            at += 1
+        else:
+            end = at
+            while end < len(data) and not white(data[end]):
+                end += 1
+            found[filled] = max(0, slots[slot_of(data, at, end, letters, starts, slots)])
+            filled += 1
+            at = end
+    if line + 1 < len(lines):
+        found[filled] = END
+        lines[line + 1] = filled + 1
