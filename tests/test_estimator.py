@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 import wenmai
 from wenmai.catalog import RUNGS, rungs_for
 from wenmai.errors import Mistake
-from wenmai.estimator import Classifier, Regressor, Tagger
+from wenmai.estimator import Classifier, Regressor, Tagger, load
 from wenmai.evaluation.compare import worst
 
 ROOT = Path(__file__).parents[1]
@@ -420,3 +420,22 @@ def test_imports_point_one_way():
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert found.returncode == 0, found.stdout + found.stderr
     assert "0 broken" in found.stdout
+
+
+@pytest.mark.parametrize("labels", [[10**15, 10**15 + 1], [-1.5, 2.5], [False, True], ["", "文"], [1, 2**63 - 1]])
+def test_labels_of_any_kind_come_back(labels, tmp_path):
+    model = Classifier("softmax", epochs=1).fit(["a b", "c d"] * 6, labels * 6)
+    again = load(model.save(tmp_path / "run"))
+    assert again.classes_.tolist() == model.classes_.tolist() and again.classes_.dtype == model.classes_.dtype
+
+
+def test_tokens_that_look_special_or_stand_twice_come_back(tmp_path):
+    """A corpus may mark unknown words itself, and a file of vectors may name a word twice."""
+    (tmp_path / "vectors.txt").write_text("see 1 2\nsee 3 4\n<unk> 5 6\n")
+    rows, tags = [["see", "<unk>", "<pad>"], ["a", "b", "c"]] * 6, [["B-X", "O", "O"], ["O", "B-X", "O"]] * 6
+    for embedding in ("random", str(tmp_path / "vectors.txt")):
+        model = Tagger("mlp", hidden=4, embed=4, steps=2, embedding=embedding).fit(rows, tags)
+        assert load(model.save(tmp_path / "run")).predict(rows) == model.predict(rows)
+    model = Classifier("mlp", hidden=4, steps=2, embedding=str(tmp_path / "vectors.txt"))
+    model.fit(["see <unk> a b", "b c d e"] * 6, [0, 1] * 6)
+    np.testing.assert_array_equal(load(model.save(tmp_path / "run")).predict(["see <unk>"]), model.predict(["see <unk>"]))

@@ -449,6 +449,7 @@ def other_arrays(path, changes):
     ("softmax", "weights", lambda a: a.astype(np.float64)),
     ("softmax", "offsets", lambda a: a[:1]),
     ("softmax", "idf", lambda a: a[:-1]),
+    ("softmax", "idf", lambda a: a * 0),
     ("softmax", "ngram_columns", lambda a: a + 1),
     ("softmax", "ngram_columns", lambda a: a * 0 - 1),
     ("softmax", "ngram_keys", lambda a: a * 0),

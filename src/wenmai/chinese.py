@@ -584,7 +584,6 @@ PHRASES = {
             "{name} 是 {shape1} 的 {type1}，应为 {shape2} 的 {type2}",
         '"shape" and "brightest" are not those of images': "“shape”与“brightest”不是图像的",
         "the tokens do not begin with {names}": "词元不以 {names} 开头",
-        "a token stands among the others twice": "有一个词元出现了两次",
         "found a token of another length, expected single characters": "有的词元不是单个字符",
         '"vocab" holds something else than tokens with their scores': "“vocab”里不全是词元和它们的分数",
         '"vocab" holds something else than tokens with their numbers': "“vocab”里不全是词元和它们的编号",

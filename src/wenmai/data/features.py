@@ -137,6 +137,8 @@ class Ngrams:
     @classmethod
     def from_state(cls, state: dict, longest: int, weighting: str, edges: bool) -> Ngrams:
         keys = in_place(state["ngram_keys"], state["ngram_columns"])
+        if not (np.isfinite(state["idf"]) & (state["idf"] > 0)).all():  # rows are divided by their length
+            raise Unfit("idf: found a number that is not above 0")
         size = 1 << max(4, int(len(keys) * 1.6).bit_length())
         table, slots = np.zeros(size, np.uint64), np.zeros(size, np.int32)
         insert(table, slots, keys)

@@ -196,7 +196,7 @@ class Images:
     @classmethod
     def from_json(cls, saved) -> Images:
         shape, brightest = take.wholes(saved, "shape", 1), take.value(saved, "brightest")
-        if len(shape) not in (2, 3) or not take.is_number(brightest) or not brightest > 0:
+        if len(shape) < 2 or not take.is_number(brightest) or not brightest > 0:
             raise take.Unfit('"shape" and "brightest" are not those of images')
         return cls(tuple(shape), float(brightest))
 

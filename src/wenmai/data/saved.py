@@ -47,7 +47,7 @@ def is_whole(found: object, least: int = 0, most: int = MOST) -> bool:
 
 
 def is_number(found: object) -> bool:
-    return math.isfinite(found) if isinstance(found, float) else is_whole(found, -MOST)
+    return math.isfinite(found) if isinstance(found, float) else is_whole(found, -(1 << 64), 1 << 64)
 
 
 def whole(saved: object, key: str, least: int = 0, most: int = MOST) -> int:

@@ -87,16 +87,10 @@ def from_json(saved: dict):
     return {"characters": Characters, "words": Words, "jieba": Words}.get(kind, Subwords).from_json(saved)
 
 
-def vocabulary_in(saved: dict) -> list[str]:
-    """The tokens in the order of their numbers: the special ones first, none of them twice."""
-    return checked_vocabulary(take.texts(saved, "tokens"))
-
-
-def checked_vocabulary(tokens: list[str]) -> list[str]:
+def beginning_special(tokens: list[str]) -> list[str]:
+    """The tokens in the order of their numbers, if those come first that every tokenizer has."""
     if tokens[: len(SPECIAL)] != SPECIAL:
         raise take.Unfit(f"the tokens do not begin with {', '.join(SPECIAL)}")
-    if len(set(tokens)) < len(tokens):
-        raise take.Unfit("a token stands among the others twice")
     return tokens
 
 
@@ -149,7 +143,7 @@ class Characters:
 
     @classmethod
     def from_json(cls, saved) -> Characters:
-        tokens = vocabulary_in(saved)
+        tokens = beginning_special(take.texts(saved, "tokens"))
         if max(map(len, tokens[len(SPECIAL) :]), default=1) > 1 or "" in tokens:
             raise take.Unfit("found a token of another length, expected single characters")
         return cls(tokens, take.flag(saved, "lowercase"))
@@ -195,7 +189,8 @@ class Words:
 
     @classmethod
     def from_json(cls, saved) -> Words:
-        return cls(vocabulary_in(saved), take.one_of(saved, "kind", ("words", "jieba", "given")), take.flag(saved, "lowercase"))
+        tokens, kind = take.texts(saved, "tokens"), take.one_of(saved, "kind", ("words", "jieba", "given"))
+        return cls(beginning_special(tokens), kind, take.flag(saved, "lowercase"))
 
 
 def thinned(counts: Counter, most: int) -> Counter:
@@ -274,11 +269,12 @@ class Subwords:
             pairs = [tuple(pair) for pair in take.items(model, "vocab") if isinstance(pair, list) and len(pair) == 2]
             if len(pairs) < len(found) or not all(isinstance(token, str) and take.is_number(score) for token, score in pairs):
                 raise take.Unfit('"vocab" holds something else than tokens with their scores')
-            checked_vocabulary([token for token, _ in pairs])
+            if len(dict(pairs)) < len(beginning_special([token for token, _ in pairs])):
+                raise take.Unfit('a token stands in "vocab" twice')
             return cls(shell(kind, lowercase, models.Unigram(pairs, UNK)), kind, lowercase)
         if not isinstance(found, dict) or not all(take.is_whole(number) for number in found.values()):
             raise take.Unfit('"vocab" holds something else than tokens with their numbers')
-        tokens = checked_vocabulary(sorted(found, key=found.get))
+        tokens = beginning_special(sorted(found, key=found.get))
         if [found[token] for token in tokens] != list(range(len(tokens))):
             raise take.Unfit('the numbers in "vocab" do not follow one another')
         if kind == "wordpiece":
