@@ -135,12 +135,12 @@ def one_training(case, place: Path, chance: random.Random, kills: int) -> tuple[
         elif status == 0:
             break
         elif status == 2 and words[1] == "--resume" and unbegun(log):
+            if (run / "run.json").exists():
+                break  # it was killed when all was done; what it left beside is swept away now
             words = command(case, place, run)  # it had not begun
             continue
         else:
             return killed, [f"{case} after {killed} kills, status {status}: {log.read_text()[-400:]}"]
-        if (run / "run.json").exists() and not (run / "training").exists():
-            break  # killed when all was done
         words = ["train", "--resume", str(run)]
     else:
         return killed, [f"{case}: does not come to its end, {log.read_text()[-400:]}"]
