@@ -228,7 +228,7 @@ def test_what_a_user_wrote_is_left_alone():
 
 
 def test_long_sentences_are_no_trouble():
-    for piece in ("a: ", "x, line 3: ", "found ", ", expected ", "The encoding is UTF-8.", " The checkpoint before it is used."):
+    for piece in ("a: ", "x, line 3: ", "found ", ", expected ", "The encoding is UTF-8.", "; the checkpoint before it is used."):
         in_chinese(piece * 500)
 
 
@@ -237,7 +237,8 @@ def test_mistakes_speak_the_users_language(monkeypatch):
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
     damage = Damaged(sentence)
     assert str(damage) == "缺少 x/run.json：文件夹已损坏；请重新训练。" and damage.english == damage.args[0] == sentence
-    assert in_chinese(f"{damage} The checkpoint before it is used.") == f"{damage}改用前一个检查点。"
+    note = f"r/training/000000002 is damaged ({damage.english.partition(': the ')[0]}); the checkpoint before it is used."
+    assert in_chinese(note) == "r/training/000000002 已损坏（缺少 x/run.json）；改用前一个检查点。"
     assert "已在第 30 步之后停下" in str(Stopped("stopped after 30 updates and kept; go on with: wenmai train --resume r"))
     assert str(Mistake("said by nobody")) == "said by nobody" and str(Mistake()) == ""
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")

@@ -408,7 +408,7 @@ SENTENCES = {
     "changed; put the old data back, or start anew with wenmai "
     "train.":
         "{data} 不是 {folder} 训练时用的数据：内容已经变了；请换回原来的数据，或用 wenmai train 重新开始。",
-    "{sentence} The checkpoint before it is used.": "{sentence}改用前一个检查点。",
+    "{folder} is damaged ({reason}); the checkpoint before it is used.": "{folder} 已损坏（{reason}）；改用前一个检查点。",
     "going on after {done} updates or passes": "从第 {done} 步（或遍）之后继续",
     "step {step}: the loss is not a finite number ({batch}); training went back to step {back}, with {times} times the "
     "learning rate.":
@@ -706,6 +706,12 @@ THEIRS = {
         "Install completion for the current shell.": "为当前的 shell 安装命令补全。",
         "Show completion for the current shell, to copy it or customize the installation.":
             "显示当前 shell 的命令补全脚本，供复制或修改。",
+    },
+    "reason": {  # our own sentences without their ends
+        "{file} is missing": "缺少 {file}", "{file}: found {found} bytes, expected {expected}": "{file} 有 {found} 字节，应为 {expected}",
+        "{file} is not as it was written": "{file} 与写入时不同", "{file} does not name {name}": "{file} 里没有列出 {name}",
+        "{file} is not as it was written (its checksum differs)": "{file} 与写入时不同（校验和不符）",
+        "{file} is not as it was written ({error})": "{file} 与写入时不同（{error}）",
     },
     "answers": {"{first} and {second}": "{first}、{second}"},  # and lists that are joined with a word
     "marks": {"{first} or {second}": "{first} 或 {second}"},

@@ -103,7 +103,8 @@ class Checkpoints:
                 with understood(folder / "arrays.safetensors") as path:
                     return self.arguments, Snapshot(load_file(path), facts, inputs), notes
             except (Mistake, OSError) as damage:
-                notes.append(f"{damage} The checkpoint before it is used.")
+                reason = getattr(damage, "english", str(damage)).partition(": the ")[0]
+                notes.append(f"{folder} is damaged ({reason}); the checkpoint before it is used.")
         return self.arguments, Snapshot({}, {}, inputs), notes
 
 
