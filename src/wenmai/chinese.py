@@ -708,7 +708,8 @@ THEIRS = {
             "显示当前 shell 的命令补全脚本，供复制或修改。",
     },
     "reason": {  # our own sentences without their ends
-        "{file} is missing": "缺少 {file}", "{file}: found {found} bytes, expected {expected}": "{file} 有 {found} 字节，应为 {expected}",
+        "{file} is missing": "缺少 {file}",
+        "{file}: found {found} bytes, expected {expected}": "{file} 有 {found} 字节，应为 {expected}",
         "{file} is not as it was written": "{file} 与写入时不同", "{file} does not name {name}": "{file} 里没有列出 {name}",
         "{file} is not as it was written (its checksum differs)": "{file} 与写入时不同（校验和不符）",
         "{file} is not as it was written ({error})": "{file} 与写入时不同（{error}）",
