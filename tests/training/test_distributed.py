@@ -15,8 +15,12 @@ HERE = Path(__file__).parent
 def torchrun(*arguments, restarts: int = 0, cwd=None, processes: int = 2) -> subprocess.CompletedProcess:
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(processes), "--master-port", "0",
                "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:0", "--max-restarts", str(restarts)]  # fmt: skip
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": f"{HERE.parent}:{os.environ.get('PYTHONPATH', '')}"}
-    return subprocess.run([*command, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, env=environment)
+    return subprocess.run([*command, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, env=environment())
+
+
+def environment() -> dict[str, str]:
+    known = [Path(place).resolve() for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place]
+    return os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(map(str, [HERE.parent, *known]))}
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +28,7 @@ def both(tmp_path_factory):
     """(outputs of one process, outputs of two), by case; the cases are those of `two_processes.py`."""
     folder = tmp_path_factory.mktemp("both")
     alone = subprocess.Popen([sys.executable, HERE / "two_processes.py", folder / "alone.npz"], stderr=subprocess.PIPE, text=True,
-                             env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(HERE.parent)})  # fmt: skip
+                             env=environment())  # fmt: skip
     together = torchrun(HERE / "two_processes.py", folder / "together.npz")
     _, said = alone.communicate()
     assert alone.returncode == 0, said
@@ -40,7 +44,7 @@ def test_two_processes_learn_what_one_learns(both):
 
 
 DATA = "text,label\n" + "".join(f"{'good' if n % 2 else 'bad'} film number {n},{'pos' if n % 2 else 'neg'}\n" for n in range(400))
-TRAIN = "train gru films.csv --set steps=60 --set hidden=16 --set embed=8 --set batch_tokens=128 --json --out"
+TRAIN = "train gru films.csv --device cpu --set steps=60 --set hidden=16 --set embed=8 --set batch_tokens=128 --json --out"
 
 
 def test_a_killed_worker_is_started_again_and_goes_on(tmp_path):

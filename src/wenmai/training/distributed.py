@@ -64,17 +64,18 @@ class Team:
         """(what is called with a batch for its loss, the network whose weights that moves)"""
         if self.size == 1:
             return Loss(network), network
+        place = next(network.parameters()).device
         if how == "ddp":
-            place = next(network.parameters()).device
             devices = [place] if place.type == "cuda" else None
             return nn.parallel.DistributedDataParallel(Loss(network), devices), network
+        from torch.distributed.device_mesh import init_device_mesh
         from torch.distributed.fsdp import fully_shard
 
-        network = copy.deepcopy(network)
+        network, mesh = copy.deepcopy(network), init_device_mesh(place.type, (self.size,))
         for part in (network.input, *getattr(network.body, "blocks", ()), network.body):
-            fully_shard(part)
+            fully_shard(part, mesh=mesh)
         loss = Loss(network)  # its parts are gathered when forward is called, which a head does not know
-        fully_shard(loss)
+        fully_shard(loss, mesh=mesh)
         return loss, network
 
     def quietly(self, module: nn.Module, last: bool):
