@@ -393,6 +393,21 @@ SENTENCES = {
         "{option}={value}：至多为 {most}，任何一行的特征都用不到更多。",
     "{file}, line {line}: found {found} in column {name}, expected a text; correct it or remove the row.":
         "{file} 第 {line} 行：{name} 列里是 {found}，应为文本；请改正，或删去这一行。",
+    # ARPA
+    "{file}: found {found}, expected {heading}; the file is cut off, or its counts are wrong.":
+        "{file}：见到 {found}，应为 {heading}；文件不完整，或其中的个数不对。",
+    "{file} is no ARPA file: it has no line \\data\\.": "{file} 不是 ARPA 文件：没有 \\data\\ 这一行。",
+    "{file}, line {line}: found {found}, expected ngram {order}=COUNT.":
+        "{file} 第 {line} 行：见到 {found}，应为 ngram {order}=个数。",
+    "{file}: found n-grams of {orders} orders, expected 1 to {most}.": "{file}：有 {orders} 阶的 n 元组，应为 1 到 {most} 阶。",
+    "{file}, line {line}: found {found}, expected one of {size} {order}-grams: a number, {count} words and at most one number "
+    "more.":
+        "{file} 第 {line} 行：见到 {found}，应为 {size} 个 {order} 元组之一：一个数、{count} 个词，至多再有一个数。",
+    "{file}, line {line}: found {found}, expected logarithms, of a probability at most 0.":
+        "{file} 第 {line} 行：见到 {found}，应为对数，概率的对数至多为 0。",
+    "{file}, line {line}: the word {word} is not among the 1-grams.": "{file} 第 {line} 行：词 {word} 不在一元组里。",
+    "{file}: found {found} {order}-grams, expected {size} as its header says; copy it again.":
+        "{file}：有 {found} 个 {order} 元组，而文件头说有 {size} 个；请重新复制。",
     # Training that was stopped
     "{folder} holds a training that was not finished: go on with wenmai "
     "train --resume {folder}, or remove that folder, or choose "

@@ -6,8 +6,8 @@ From a node and the next word one step finds the longest n-gram that is known,
     node, word → log p(word | node), the node from which the next word is read
 
 looked up under (node, word) in a hash table whose line holds both. Where there is none, the node pays its back-off weight and
-its suffix is asked instead (Katz 1987; as an automaton: Allauzen, Mohri & Roark 2003). A node that nothing follows is no use
-as a context: its longest suffix that something follows stands for it.
+its suffix is asked instead (Katz 1987; as an automaton: Allauzen, Mohri & Roark 2003). A node that nothing follows, and
+that costs nothing, is no use as a context: its longest suffix that is stands for it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Table:
         leads = np.zeros(1, np.int32)  # from every node, to the one that stands for it
         for n in range(order - 1):
             level, weights = levels[n], smoothed.levels[n]
-            follows = np.zeros(sizes[n], bool)
+            follows = weights.backoff != 0
             follows[levels[n + 1].context] = True
             part = nodes[bases[n] : bases[n + 1]]
             part["backoff"] = weights.backoff
