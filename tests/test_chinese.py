@@ -19,7 +19,7 @@ from wenmai.training.folders import Damaged
 
 SOURCE = Path(chinese.__file__).parent
 # Whose arguments are told: function → which of them.
-TELLS = dict.fromkeys(("Mistake", "Damaged", "Diverged", "Stopped", "say", "complain", "unknown"), 0)
+TELLS = dict.fromkeys(("Mistake", "Damaged", "Diverged", "Stopped", "say", "complain", "unknown", "warn"), 0)
 TELLS |= {"Format": 1, "Table": 2, "draw": 1}
 HOLD = ("note", "notes", "warning")  # variables and keywords that hold sentences
 READERS = ("files", "readers", "delimited", "objects", "conll", "idx", "images")  # whose notes have a file's name before them

@@ -446,6 +446,8 @@ SENTENCES = {
         "第 {step} 步：{device} 的内存放不下一批 {count} 行、每行至多 {tokens} 个词元的数据；请用 --set batch_tokens=… "
         "或 longest=… "
         "缩小，或换一个更小的模型。",
+    "a batch does not fit into the memory of {device}; it is answered in pieces.":
+        "{device} 的内存放不下一批数据；改为分几份来答。",
     "one row does not fit into the memory of {device}; use a machine with more.":
         "{device} 的内存连一行也放不下；请换一台内存更大的机器。",
     "these options make {count} weights, which take {needed} to train (each {bytes} bytes with gradient, moments and the states "
@@ -469,8 +471,9 @@ SENTENCES = {
     "another process of this training has ended, so this one ends too; torchrun --max-restarts 3 would start them again from the "
     "last checkpoint.":
         "同一训练的另一个进程已经结束，所以这个也随之结束；torchrun --max-restarts 3 会让它们从最近的检查点重新开始。",
-    "stopped after {steps} updates and kept; go on with: wenmai train --resume {folder}":
-        "已在第 {steps} 步之后停下并存好；要继续：wenmai train --resume {folder}",
+    "stopped after {steps} updates and kept; go on with: {command}": "已在第 {steps} 步之后停下并存好；要继续：{command}",
+    "{folder} was trained by {before} processes, and there are {now} now; go on with {command}.":
+        "{folder} 是由 {before} 个进程训练的，现在有 {now} 个；请用 {command} 继续。",
     # Notes: what was found in the data
     "{rows} rows repeat the input of another; equal inputs stay on one side of every split":
         "有 {rows} 行的输入与别的行重复；划分时，相同的输入总在同一边",

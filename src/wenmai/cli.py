@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,7 @@ import typer
 import typer.main
 
 from wenmai.chinese import in_chinese, language, told
-from wenmai.errors import Mistake, Stopped
+from wenmai.errors import Mistake, Notice, Stopped
 
 app = typer.Typer(
     name="wenmai",
@@ -251,6 +252,7 @@ NEGATIVE = re.compile(r"-[\d.][\d.,eE+ -]*")
 
 def main() -> None:
     debug = "--debug" in sys.argv
+    warnings.showwarning = warned
     sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may lack a character, an answer may hold half of one
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     if arguments[:1] == ["predict"]:  # -1,2 is a row of numbers, no option
@@ -291,6 +293,13 @@ def in_users_language(command):
         for below in getattr(command, "commands", {}).values():
             in_users_language(below)
     return command
+
+
+def warned(message, category, *place, shown=warnings.showwarning) -> None:
+    if issubclass(category, Notice):
+        say(str(message))
+    else:
+        shown(message, category, *place)
 
 
 def complain(sentence: str) -> int:

@@ -22,6 +22,10 @@ class Mistake(ValueError):
         return super().__str__()
 
 
+class Notice(UserWarning):
+    """Something that was put right, and is worth a sentence."""
+
+
 class Stopped(Exception):
     """Training was asked to stop, and has been kept; the sentence says how to go on."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from warnings import warn
 
 import numpy as np
 import torch
@@ -22,7 +23,7 @@ from wenmai.data.examples import Examples
 from wenmai.data.sequences import Sequences, joined, runs
 from wenmai.data.splits import split, split_by_position
 from wenmai.data.stored import StoredTexts
-from wenmai.errors import Mistake
+from wenmai.errors import Mistake, Notice
 from wenmai.options import accepted, sort_out
 from wenmai.training import distributed, loop, memory, run_folder
 from wenmai.training.progress import Diverged, Progress, Snapshot
@@ -148,7 +149,7 @@ class Estimator:
 
         def stage(number: int, options: dict, whole: int | None = None) -> Iterator[Progress]:
             """One schedule from the first weights to its end, or from where it was stopped."""
-            self._build(given["rung"], seed, self._optimizer(training))
+            self._build(given["rung"], seed, *self._optimizer(training))
             stopped = resume if facts.get("stage") == number else None
             plan = dict(stopped.facts["plan"]) if stopped else {}
             left = None if stopped else minutes
@@ -191,13 +192,13 @@ class Estimator:
         rows = np.sort(np.random.default_rng(seed).permutation(len(inputs))[:WATCHED])
         return pick(listed(inputs), rows), pick(listed(targets), rows)
 
-    def _build(self, options: dict, seed: int, optimizer: str | None = None) -> None:
+    def _build(self, options: dict, seed: int, optimizer: str | None = None, parts: int = 1) -> None:
         """The rung with its first weights; to be trained with `optimizer`, only if they will fit."""
         rung = rung_named(self.rung, self.task_name)
         if optimizer:
             with torch.device("meta"):  # counted without being made
                 model = rung.build(self.inputs_, self.task_.head(), **options)
-            memory.check_weights(model.parameters_count(), optimizer, self.device_)
+            memory.check_weights(model.parameters_count(), optimizer, self.device_, parts)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.model_ = rung.build(self.inputs_, self.task_.head(), **options)
@@ -210,13 +211,15 @@ class Estimator:
         return loop.train(self.model_, train, judge, self.task_.higher_is_better, self.inputs_.longest, self.device_,
                           budget["seed"], minutes, resume, budget["deterministic"], place, **training)  # fmt: skip
 
-    def _optimizer(self, training: dict) -> str | None:
+    def _optimizer(self, training: dict) -> tuple[str | None, int]:
+        """What it is trained with, if by the loop, and among how many processes its weights are shared."""
         known = accepted(self._owners()["training"])
-        return training.get("optimizer", known["optimizer"].default) if "optimizer" in known else None
+        parts = distributed.team().size if training.get("parallel") == "fsdp" else 1
+        return training.get("optimizer", known["optimizer"].default) if "optimizer" in known else None, parts
 
     def _planned(self, train: Examples, judge, rung: dict, training: dict, budget: dict, place) -> int | None:
         """How many steps the whole takes, search included; a rung without the loop counts in epochs, which it plans itself."""
-        self._build(rung, budget["seed"], self._optimizer(training))
+        self._build(rung, budget["seed"], *self._optimizer(training))
         if hasattr(self.model_, "learn"):
             return None
         return next(self._steps(train, judge, budget, budget["minutes"], None, place, training)).steps
@@ -450,6 +453,7 @@ def in_pieces(batches: list[np.ndarray], outputs: Callable, device: str) -> Iter
             if len(rows) == 1:
                 raise Mistake(f"one row does not fit into the memory of {device}; use a machine with more.") from None
         if found is None:
+            warn(f"a batch does not fit into the memory of {device}; it is answered in pieces.", Notice, stacklevel=4)
             half = len(rows) // 2
             waiting += [rows[half:], rows[:half]]
         else:

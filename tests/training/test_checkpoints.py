@@ -88,7 +88,7 @@ def test_the_last_whole_checkpoint_is_used_and_the_damage_named(tmp_path, monkey
     assert str(file) in note and "damaged" in note and "before it is used" in note
     (first / "state.json").unlink()
     _, snapshot, notes = Checkpoints(tmp_path / "run").resume()
-    assert not snapshot.arrays and len(notes) == 2  # from the beginning, with the same inputs
+    assert not snapshot.arrays and len(notes) == 1 and not kept.all()  # from the beginning, with the same inputs
     assert snapshot.inputs["kind"] == "tokens"
 
 
@@ -177,13 +177,45 @@ def test_a_beginning_that_was_damaged_is_one_sentence(tmp_path, monkeypatch, nam
 @pytest.mark.parametrize(("name", "text"), [("state.json", "[1]"), ("state.json", "[" * 100_000), ("arrays.safetensors", "{}")])
 def test_a_checkpoint_that_cannot_be_understood_is_passed_over(tmp_path, monkeypatch, name, text):
     kept = stopped(tmp_path / "run", monkeypatch)
-    (kept.all()[-1] / name).write_text(text)
-    sign(kept.all()[-1])
+    last = kept.all()[-1]
+    (last / name).write_text(text)
+    sign(last)
     _, snapshot, (note,) = Checkpoints(tmp_path / "run").resume()
-    assert snapshot.facts["step"] == 5 and str(kept.all()[-1] / name) in note and "before it is used" in note
+    assert snapshot.facts["step"] == 5 and str(last / name) in note and "before it is used" in note
+    assert last not in kept.all()
 
 
 def sign(folder):
     """The manifest as if the folder had been written so."""
     files = {path.name: folders.checksum(path) for path in folder.iterdir() if path.name != folders.MANIFEST}
     (folder / folders.MANIFEST).write_text(json.dumps({"files": files}))
+
+
+def test_begun_again_after_a_kill_between_two_renames(tmp_path):
+    """Who writes next finishes what was left, before anything is swept away; also where a name looks like a pattern."""
+    for name in ("run", "run[1]"):
+        folders.write(tmp_path / name, lambda part: (part / "a.txt").write_text("new"))
+        (tmp_path / name).rename(tmp_path / f".{name}.part.x")
+        with folders.only_one(tmp_path / name):
+            assert (tmp_path / name / "a.txt").read_text() == "new"
+
+
+def test_another_number_of_processes_is_refused(tmp_path, wenmai_cli, place, monkeypatch):
+    words = TRAIN.format(rung="mlp", data=place[0] / "films.csv", out=tmp_path / "run").split()
+    monkeypatch.setattr(Checkpoints, "keep", lambda self, *_, keep=Checkpoints.keep: keep(self, *_) or _stop())
+    with pytest.raises(KeyError):
+        wenmai_cli(*words)
+    monkeypatch.undo()
+    start = tmp_path / "run" / "training" / "start"
+    about = json.loads((start / "arguments.json").read_text())
+    folders.write(start, lambda part: [(part / "arguments.json").write_text(json.dumps(about | {"processes": 2})),
+                                       (part / "inputs.json").write_text((start / "inputs.json").read_text())])  # fmt: skip
+    monkeypatch.setattr(sys, "argv", ["wenmai"])
+    from wenmai.evaluation import runs
+
+    with pytest.raises(Mistake, match="by 2 processes, and there are 1 now; go on with torchrun --nproc-per-node 2 -m wenmai"):
+        runs.go_on(tmp_path / "run", None, print)
+
+
+def _stop():
+    raise KeyError("stopped")

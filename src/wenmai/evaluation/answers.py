@@ -19,13 +19,11 @@ def answer_file(estimator: Estimator, table: Table, out: Path | None, as_json: b
     """One line out for every row in, in order: its columns (but images) and the answer. Returns counts, and the answers
     themselves where they go nowhere else."""
     task, rows, kept = estimator.task_, 0, []
-    # A forecast follows the last row, so that the whole series has to be seen.
-    chunks = [table.load()] if task.history else table.chunks(4096)
+    # A forecast follows the last rows, of which it reads as many as its history is long.
+    chunks = [last_rows(table.load(), task.history)] if task.history else table.chunks(4096)
     with writer(out, quiet=as_json) as write:
         for chunk in chunks:
             answers = estimator.answers(task.inputs_of(chunk if task.history else without_target(chunk, task), table.source))
-            if task.history:
-                answers = answers[-1:]
             shown = {} if task.history else {name: v for name, v in chunk.columns.items() if not isinstance(v, np.ndarray)}
             for row, answer in enumerate(answers):
                 write({name: values[row] for name, values in shown.items() if name != task.target} | answer)
@@ -33,6 +31,10 @@ def answer_file(estimator: Estimator, table: Table, out: Path | None, as_json: b
             if as_json and out is None:
                 kept += answers
     return {"rows": rows} | ({"out": str(out)} if out else {"answers": kept})
+
+
+def last_rows(chunk, count: int):
+    return type(chunk)({name: values[-count:] for name, values in chunk.columns.items()}, chunk.lines[-count:])
 
 
 def without_target(chunk, task):

@@ -17,6 +17,7 @@ from wenmai.errors import Mistake, Stopped
 from wenmai.estimator import ESTIMATORS
 from wenmai.training import folders, run_folder
 from wenmai.training.checkpoints import Checkpoints, interrupts
+from wenmai.training.descent import repeatable
 from wenmai.training.distributed import Team, companions, team
 from wenmai.training.progress import Diverged, Snapshot
 
@@ -35,22 +36,25 @@ def begin(arguments: dict, out: Path | None, draw: Callable, say: Callable) -> d
                 if kept.begun():
                     raise Mistake(f"{folder} holds a training that was not finished: go on with wenmai train --resume {folder}, "
                                   "or remove that folder, or choose another --out.")  # fmt: skip
-                kept.begin(absolute(arguments) | {"fingerprint": opened.fingerprint()})
+                kept.begin(absolute(arguments) | {"fingerprint": opened.fingerprint(), "processes": together.size})
             return carry_out(arguments, opened, folder, kept, None, together, draw, say)
 
 
 def go_on(folder: Path, draw: Callable, say: Callable) -> dict:
     with companions():
-        folders.recover(folder)
-        if not folder.is_dir():
-            raise Mistake(f"{folder} is not there; --resume takes the run folder of a training that was stopped.")
         together = team()
         with written_by_first(folder, together):
+            if not folder.is_dir():
+                raise Mistake(f"{folder} is not there; --resume takes the run folder of a training that was stopped.")
             kept = Checkpoints(folder, together)
             arguments, snapshot, notes = together.first(kept.resume() if together.rank == 0 else None)
             kept.arguments = arguments
             for note in notes if together.rank == 0 else ():
                 say(note)
+            if arguments["processes"] != together.size:
+                before = arguments["processes"]
+                raise Mistake(f"{folder} was trained by {before} processes, and there are {together.size} now; go on with "
+                              f"{resuming(folder, before)}.")  # fmt: skip
             opened = opened_for(arguments)
             if opened.fingerprint() != arguments["fingerprint"]:
                 raise Mistake(f"{arguments['source']} is not the data that {folder} was trained on: its rows have changed; put "
@@ -70,6 +74,12 @@ def written_by_first(folder: Path, together: Team):
     with folders.only_one(folder):
         together.first(None)
         yield
+
+
+def resuming(folder: Path, processes: int) -> str:
+    """The command that goes on."""
+    many = f"torchrun --nproc-per-node {processes} -m " if processes > 1 else ""
+    return f"{many}wenmai train --resume {folder}"
 
 
 def opened_for(arguments: dict) -> Dataset:
@@ -106,7 +116,8 @@ def carry_out(arguments: dict, opened: Dataset, folder: Path, kept: Checkpoints,
                     told.append(progress.warning)
                 kept.keep(estimator, progress, stop)
                 if stop and progress.snapshot:
-                    raise Stopped(f"stopped after {progress.step:,} updates and kept; go on with: wenmai train --resume {folder}")
+                    command = resuming(folder, together.size)
+                    raise Stopped(f"stopped after {progress.step:,} updates and kept; go on with: {command}")
         except Diverged:  # there is nothing to go on with
             if speaks:
                 kept.remove()
@@ -115,7 +126,8 @@ def carry_out(arguments: dict, opened: Dataset, folder: Path, kept: Checkpoints,
     if not speaks:
         return {}
     parts = {"valid": opened.valid, "test": opened.test}
-    scores = {name: estimator.evaluate(*part.pair, part.where) for name, part in parts.items() if part}
+    with repeatable(bool(arguments["settings"].get("deterministic"))):
+        scores = {name: estimator.evaluate(*part.pair, part.where) for name, part in parts.items() if part}
     estimator.save(folder, data=arguments["source"], fingerprint=opened.fingerprint(), scores=scores, seconds=seconds)
     for note in dict.fromkeys(opened.notes + estimator.notes_):
         if note not in told:

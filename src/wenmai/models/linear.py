@@ -100,6 +100,10 @@ class Scores:
         memory.check_table(features, self.columns)
         return np.zeros((features, self.columns), np.float32), np.zeros(self.columns, np.float32)  # (F, C), (C,)
 
+    def finite(self) -> bool:
+        with np.errstate(invalid="ignore", over="ignore"):
+            return bool(np.isfinite(self.weights.sum(dtype=np.float64) + self.offsets.sum(dtype=np.float64)))
+
     def __call__(self, inputs) -> np.ndarray:
         return self.of_rows(self.features.pieces(inputs) if isinstance(self.features, Ngrams) else self.rows(inputs))
 
@@ -211,8 +215,9 @@ class Regression:
         yield from passes.planned()
         for epoch, order in passes:
             losses.append(one_pass(order, epoch * count, epochs * count) / count)
-            if not np.isfinite(losses[-1]):
-                yield passes.diverged(lowered, learning_rate, where(int(order[0])))
+            if not (np.isfinite(losses[-1]) and self.z.finite()):
+                first = np.searchsorted(train.inputs.offsets, order[0], "right") - 1 if self.per_step else order[0]
+                yield passes.diverged(lowered, learning_rate, where(int(first)))
                 self.z.weights, self.z.offsets = self.z.zeros(rows.width)
                 seen, losses, lowered, learning_rate = np.zeros_like(seen), [], True, learning_rate * 0.1
                 continue

@@ -93,6 +93,8 @@ class Checkpoints:
             inputs = json.loads(path.read_text(encoding="utf-8"))
             kinds_of_input.from_json(inputs)
         notes = []
+        for left in self.folder.glob(".*.part.*"):  # of one that was killed while it was written
+            shutil.rmtree(left, ignore_errors=True)
         for folder in reversed(self.all()):
             try:
                 folders.check(folder, "state.json", "arrays.safetensors")
@@ -105,6 +107,7 @@ class Checkpoints:
             except (Mistake, OSError) as damage:
                 reason = getattr(damage, "english", str(damage)).partition(": the ")[0]
                 notes.append(f"{folder} is damaged ({reason}); the checkpoint before it is used.")
+                shutil.rmtree(folder, ignore_errors=True)  # or it would count as one of the last two
         return self.arguments, Snapshot({}, {}, inputs), notes
 
 

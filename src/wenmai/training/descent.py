@@ -27,8 +27,11 @@ class Descent:
                  parallel: str, deterministic: bool, optimizer: tuple):  # fmt: skip
         self.network, self.train, self.longest, self.device, self.seed, self.bf16 = network, train, longest, device, seed, bf16
         self.team, self.deterministic, self.pieces = team, deterministic, 1
-        whole = team.size > 1 and (parallel == "fsdp" or device != "cpu")  # these pass on no gradient of named rows
-        name_gradients(network, optimizer[0] == "lazy-adamw" and not whole)
+        self.sharded, self.named = parallel == "fsdp" and team.size > 1, optimizer[0]
+        if deterministic:
+            os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when the GPU is first used
+        dense = self.sharded or (team.size > 1 and device != "cpu")  # these pass on no gradient of named rows
+        name_gradients(network, optimizer[0] == "lazy-adamw" and not dense)
         self.loss, self.learning = team.parallel(network, parallel)
         self.optimizer = Optimizer(self.learning, *optimizer)
 
@@ -48,6 +51,7 @@ class Descent:
                               "smaller model.")  # fmt: skip
             self.pieces *= 2
         total, count, wishes = self.team.sum(torch.stack([*sums, torch.full_like(sums[0], float(wish))]))
+        count = count.clamp(min=1)  # all rows may be empty
         with repeatable(self.deterministic):
             norm = self.optimizer.step(rate, self.team.size / count)
         return total / count + 0 * norm, bool(wishes) if self.team.size > 1 else wish
@@ -56,8 +60,11 @@ class Descent:
         """[Σ loss, count]; None where memory did not suffice."""
         sums = 0
         pieces = np.array_split(rows, min(self.pieces, len(rows)))
+        # shards are gathered for every piece, by all processes at once: where rows are too few, some count nothing
+        pieces += [rows[:0]] * (self.pieces - len(pieces) if self.sharded else 0)
         try:
             for number, piece in enumerate(pieces):
+                weight, piece = (weight, piece) if len(piece) else (0.0, rows[:1])
                 with self.team.quietly(self.loss, number + 1 == len(pieces)):
                     total, count = self.judged(piece)
                     (total * weight).backward()
@@ -74,13 +81,17 @@ class Descent:
             return (loss or self.loss)(batch)
 
     def suit(self, lengths: np.ndarray, tokens: int) -> int:
-        """Cuts batches as memory asks for, by the longest row; returns into how many pieces."""
-        row = int(lengths.argmax())
-        with own_random((self.seed, 0, self.team.rank), self.device):
-            needed = memory.kept_for_backward(self.network, lambda: self.judged(np.array([row]), self.network.loss))
-        weights = sum(p.numel() for p in self.network.parameters()) * (memory.bytes_each("adamw") - 4)
-        rows = max(1, tokens // int(lengths[row]))
-        self.pieces = memory.pieces_of(2 * needed, rows, weights, self.device, int(lengths[row]))
+        """Cuts batches as memory asks for, by the longest row; returns into how many pieces. Read alone and beside itself, the
+        row shows what it takes and what is taken once, as the weights in 16 bits are."""
+        longest = int(lengths.argmax())
+        with own_random((self.seed, 0, self.team.rank), self.device), repeatable(self.deterministic):
+            once, twice = (memory.kept_for_backward(self.network, lambda count=count: self.judged(
+                np.full(count, longest), self.network.loss)) for count in (1, 2))  # fmt: skip
+        row, fixed = max(0, twice - once), max(0, 2 * once - twice)
+        weights = sum(p.numel() for p in self.network.parameters())
+        held = weights * memory.bytes_each(self.named, self.team.size if self.sharded else 1) - 4 * weights + fixed
+        rows = max(1, tokens // int(lengths[longest]) // self.team.size)
+        self.pieces = max(self.team.all(memory.pieces_of(2 * row, rows, held, self.device, int(lengths[longest]))))
         return self.pieces
 
     def gather(self) -> None:
@@ -127,7 +138,6 @@ def repeatable(wanted: bool):
     if not wanted:
         yield
         return
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when the GPU is first used
     before = torch.are_deterministic_algorithms_enabled()
     torch.use_deterministic_algorithms(True)
     try:

@@ -52,13 +52,16 @@ class Team:
         distributed.broadcast_object_list(said, 0)
         return said[0]
 
-    def any(self, flag: bool) -> bool:
-        """Whether it is so in one of them."""
+    def all(self, value) -> list:
+        """What each of them says."""
         if self.size == 1:
-            return bool(flag)
+            return [value]
         said: list = [None] * self.size
-        distributed.all_gather_object(said, bool(flag))
-        return any(said)
+        distributed.all_gather_object(said, value)
+        return said
+
+    def any(self, flag: bool) -> bool:
+        return any(self.all(bool(flag)))
 
     def parallel(self, network: nn.Module, how: str) -> tuple[nn.Module, nn.Module]:
         """(what is called with a batch for its loss, the network whose weights that moves)"""

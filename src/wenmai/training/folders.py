@@ -6,6 +6,7 @@ their sizes and checksums, and then it is renamed: on every system one step, whi
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import os
@@ -57,15 +58,15 @@ def replace(part: Path, folder: Path) -> None:
 
 def recover(folder: Path) -> None:
     """Finishes what a kill between the two renames of `replace` left: the new folder takes its place if it is whole, or the
-    old one goes back."""
+    old one goes back. Only who holds the lock may."""
     if folder.exists() or not folder.parent.is_dir():
         return
-    for part in sorted(folder.parent.glob(f".{folder.name}.part.*")):
+    for part in sorted(folder.parent.glob(f".{glob.escape(folder.name)}.part.*")):
         with suppress(Damaged, OSError):
             check(part)
             part.rename(folder)
             return
-    for old in sorted(folder.parent.glob(f".{folder.name}.old.*")):
+    for old in sorted(folder.parent.glob(f".{glob.escape(folder.name)}.old.*")):
         with suppress(OSError):
             (old / "was").rename(folder)
             old.rmdir()
@@ -74,7 +75,7 @@ def recover(folder: Path) -> None:
 
 def sweep(folder: Path) -> None:
     """Removes what earlier writers of this folder left half written; only who holds its lock may."""
-    for left in (*folder.parent.glob(f".{folder.name}.part.*"), *folder.parent.glob(f".{folder.name}.old.*")):
+    for left in (path for kind in ("part", "old") for path in folder.parent.glob(f".{glob.escape(folder.name)}.{kind}.*")):
         shutil.rmtree(left, ignore_errors=True)
 
 
@@ -138,6 +139,7 @@ def only_one(folder: Path) -> Iterator[None]:
             except OSError:
                 raise Mistake(f"{folder} is being written by another process; wait for it, or choose another --out.") from None
         try:
+            recover(folder)
             sweep(folder)
             yield
         finally:

@@ -67,12 +67,14 @@ def train(
     patience: int = 6,
     precision: Literal["auto", "float32", "bf16"] = "auto",
     parallel: Literal["ddp", "fsdp"] = "ddp",
+    pieces: int | None = None,
 ) -> Iterator[Progress]:
     """Trains the network in place and leaves the best state in it: the one that `judge` scored highest.
 
     The length of training is `steps`, or as many as fit into `minutes` (at most 60 epochs), or `epochs` (15). The
     held-out part is scored `evaluations` times, evenly, or as often as a quarter of the minutes allows; after `patience`
-    scores without a new best, training stops. `parallel` is how processes that torchrun started share the work.
+    scores without a new best, training stops. `parallel` is how processes that torchrun started share the work;
+    `pieces`, into how many a batch is cut, memory says where it is not given.
     """
     began = time.perf_counter()
     network.to(device)
@@ -85,7 +87,7 @@ def train(
     network.train()
     options = (optimizer, learning_rate, weight_decay, clip)
     descent = Descent(network, train, longest, device, seed, bf16, team, parallel, deterministic, options)
-    descent.suit(lengths, tokens)
+    descent.pieces = pieces or descent.suit(lengths, tokens)
     first = descent.state()
     if steps is None and minutes:
         fit, evaluations = team.first(affordable(minutes, descent, batches_of(train, tokens, seed, longest), judge, evaluations))
@@ -107,18 +109,20 @@ def train(
         if good[0].step != now.step:
             arrays |= {f"good.{name}": value for name, value in good[1].items()}
         facts = asdict(now) | {"good": asdict(good[0]), "seconds": time.perf_counter() - began}
-        return Snapshot({name: distributed.whole(value).cpu().numpy().copy() for name, value in arrays.items()}, facts)
+        return Snapshot({name: distributed.whole(value).cpu().numpy() for name, value in arrays.items()}, facts)
 
-    def told(note: str = "", loss: float = float("nan"), score: float | None = None, passing: bool = False, **more) -> Progress:
+    def told(note: str = "", loss: float = float("nan"), score: float | None = None, passing: bool = False,
+             resumable: bool = True, **more) -> Progress:  # fmt: skip
         rate = rate_at(max(0, now.step - 1), steps, learning_rate, warmup) * (LOWERED if now.lowered else 1.0)
         seconds = time.perf_counter() - began
         return Progress(now.step, steps, now.step / per_epoch, loss, rate, seconds, score, note, passing=passing,
-                        snapshot=snapshot, **more)  # fmt: skip
+                        snapshot=snapshot if resumable else None, **more)  # fmt: skip
 
     if not now.step:
         nothing = Snapshot({}, {})
         note = pieces_note(now.pieces, device, 0) if now.pieces > 1 else ""
-        yield replace(told("planned", plan={"steps": steps, "evaluations": evaluations}, warning=note), snapshot=lambda: nothing)
+        plan = {"steps": steps, "evaluations": evaluations, "pieces": now.pieces}
+        yield replace(told("planned", plan=plan, warning=note), snapshot=lambda: nothing)
     batches, last = batches_of(train, tokens, seed, longest, now.step), time.perf_counter()
     while now.step < steps and now.worse < patience:
         rows = next(batches)[1]
@@ -138,6 +142,8 @@ def train(
                     raise Diverged(f"step {at}: the loss is no longer a finite number ({those}), also after the learning rate "
                                    "was lowered; look at these rows, or start anew with --set learning_rate="
                                    f"{learning_rate * LOWERED / 3:.1g} and --set clip=1.")  # fmt: skip
+                if halved:
+                    yield told(passing=True, warning=pieces_note(now.pieces, device, now.step), resumable=False)
                 now = replace(good[0], lowered=True, pieces=now.pieces)
                 good, losses, read = (now, good[1]), [], []
                 descent.load(good[1])
@@ -152,6 +158,7 @@ def train(
         if not due:
             continue
         descent.gather()
+        good = None  # before its room is needed
         score, state = None, descent.state()
         if judge:
             with evaluating(network), repeatable(deterministic):

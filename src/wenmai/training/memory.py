@@ -1,6 +1,6 @@
 """Memory: what there is, what a training will need, and what to do when a batch does not fit.
 
-    weights      each is held, with its gradient and the optimizer's moments; twice more, as the best and the last good state
+    weights      each with its gradient and the optimizer's moments; as the best, as the last good state, and in a checkpoint
     one batch    what the forward pass keeps for the backward pass, measured on the longest row, and as much again
 """
 
@@ -23,8 +23,8 @@ def free(device: str) -> int | None:
     if device.startswith("cuda"):
         unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return torch.cuda.mem_get_info(device)[0] + unused
-    found = [system(), container()]
-    return min((size for size in found if size is not None), default=None)
+    found = [size for size in (system(), container()) if size is not None]
+    return min(found) // int(os.environ.get("LOCAL_WORLD_SIZE", 1)) if found else None
 
 
 def system() -> int | None:
@@ -50,12 +50,13 @@ def container(place: Path = Path("/sys/fs/cgroup")) -> int | None:
         return None
 
 
-def check_weights(count: int, optimizer: str, device: str) -> None:
+def check_weights(count: int, optimizer: str, device: str, parts: int) -> None:
     """Whether so many weights can be trained here; asked before the first of them is made."""
-    there, needed = free(device), count * bytes_each(optimizer)
+    there, needed = free(device), count * bytes_each(optimizer, parts)
     if there is not None and needed > USED * there:
-        raise Mistake(f"these options make {count:,} weights, which take {size(needed)} to train (each {bytes_each(optimizer)} "
-                      f"bytes with gradient, moments and the states that are kept), and {size(there)} are free on {device}; "
+        each = bytes_each(optimizer, parts)
+        raise Mistake(f"these options make {count:,} weights, which take {size(needed)} to train (each {each} bytes "
+                      f"with gradient, moments and the states that are kept), and {size(there)} are free on {device}; "
                       "choose smaller ones, such as hidden, embed or layers.")  # fmt: skip
 
 
@@ -67,9 +68,12 @@ def check_table(features: int, columns: int) -> None:
                       "keep fewer features with --set min_documents=…, or fewer classes.")  # fmt: skip
 
 
-def bytes_each(optimizer: str) -> int:
+def bytes_each(optimizer: str, parts: int = 1) -> int:
+    """Of a weight: itself, its gradient, its moments; the best; the last good one with its moments; and those once more while a
+    checkpoint is written. In `parts`, all but one whole copy is shared among the processes."""
     moments = MOMENTS[optimizer]
-    return 4 * (2 + moments + 1 + 1 + moments)  # weight, gradient, moments; the best; the last good one with its moments
+    shared = 4 * (2 + moments + 1 + 2 * (1 + moments))
+    return shared if parts == 1 else 4 + shared // parts
 
 
 def pieces_of(row: int, rows: int, weights: int, device: str, tokens: int) -> int:

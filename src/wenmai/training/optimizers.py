@@ -54,6 +54,7 @@ class Optimizer:
                 owner, index, name = key.split(".", 2)
                 if int(owner) == number:  # SparseAdam counts its steps in a plain number
                     plain = name == "step" and isinstance(part, torch.optim.SparseAdam)
+                    value = value.clone()  # the optimizer writes into what it is given
                     value = int(value) if plain else divided(value, weights[int(index)]) if value.dim() else value
                     found.setdefault(int(index), {})[name] = value
             part.load_state_dict({"state": found, "param_groups": part.state_dict()["param_groups"]})

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,7 +95,9 @@ def plain(value):
 
 
 def read(folder: Path) -> SavedRun:
-    folders.recover(folder)
+    if not folder.exists() and folder.parent.is_dir():
+        with suppress(Mistake, OSError), folders.only_one(folder):  # what a kill left may be made whole
+            pass
     if not (folder / "run.json").is_file() and (folder / "training").is_dir():
         raise Mistake(f"{folder} holds a training that was not finished; go on with wenmai train --resume {folder}.")
     if not (folder / "run.json").is_file():
