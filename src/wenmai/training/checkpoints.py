@@ -34,6 +34,7 @@ SHARE = 75  # times as long as writing one took
 class Checkpoints:
     def __init__(self, run: Path, team: Team | None = None):
         self.folder, self.cost, self.last, self.team = run / "training", 0.0, None, team or Team()
+        self.damaged: list[Path] = []
 
     def begin(self, arguments: dict) -> None:
         """A new training: what an older one left is removed."""
@@ -63,7 +64,8 @@ class Checkpoints:
             return
         number = 1 + max((int(path.name) for path in self.all()), default=0)
         folders.write(self.folder / f"{number:09d}", lambda part: self._fill(part, snapshot))
-        for old in self.all()[:-KEPT]:
+        whole = [folder for folder in self.all() if folder not in self.damaged]
+        for old in [*self.damaged, *whole[:-KEPT]]:  # a damaged one is none of the last two
             shutil.rmtree(old, ignore_errors=True)
         self.last, self.cost = time.monotonic(), time.monotonic() - now
 
@@ -107,7 +109,7 @@ class Checkpoints:
             except (Mistake, OSError) as damage:
                 reason = getattr(damage, "english", str(damage)).partition(": the ")[0]
                 notes.append(f"{folder} is damaged ({reason}); the checkpoint before it is used.")
-                shutil.rmtree(folder, ignore_errors=True)  # or it would count as one of the last two
+                self.damaged.append(folder)
         return self.arguments, Snapshot({}, {}, inputs), notes
 
 
