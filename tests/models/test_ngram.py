@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from wenmai.errors import Mistake
 from wenmai.models.ngram import arpa as arpa_files
+from wenmai.models.ngram import trie as tries
 from wenmai.models.ngram.counts import count
 from wenmai.models.ngram.smoothing import smooth
 from wenmai.models.ngram.table import Table, following, reached, score
@@ -195,3 +196,19 @@ def test_a_damaged_arpa_file_is_a_sentence(change, said, tmp_path):
     (tmp_path / "small.arpa").write_text(SMALL.replace(*change))
     with pytest.raises(Mistake, match=f"small.arpa.*{said}"):
         arpa_files.read(tmp_path / "small.arpa")
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 5, 7])
+@pytest.mark.parametrize("kind", ["modified-kneser-ney", "katz"])
+def test_both_layouts_say_the_same(order, kind):
+    tokens, names = numbered(a_text(200))
+    levels = count(tokens, len(names), order, BEGIN)
+    smoothed = smooth(levels, kind, BEGIN)
+    text = a_text(60, seed=1) + a_text(60)
+    number = {name: at for at, name in enumerate(names)}
+    rows = [[*(number.get(word, UNK) for word in sentence), END] for sentence in text]
+    starts, sums = np.cumsum([0, *map(len, rows)]), np.zeros(len(rows))
+    small = tries.Trie.of(levels, smoothed)
+    tries.score(small.first, small.log_prob, small.backoff, small.longer, small.bases, np.concatenate(rows).astype(np.int32),
+                starts, BEGIN, np.array([0, len(rows)]), sums)  # fmt: skip
+    np.testing.assert_allclose(sums, total(Table.of(levels, smoothed), rows), atol=1e-4)
