@@ -43,8 +43,8 @@ def count(tokens: np.ndarray, vocabulary: int, order: int, begin: int) -> list[L
     entry = every.copy()  # of every group, which n-gram of the level; NONE where it would reach beyond the opening
     for _ in range(order - 1):
         positions, context = refine(tokens, positions, group, starts, begin)
-        groups, real = sizes(tokens, positions, context, entry, begin)
-        group, entry, word, before, after, found = cut(tokens, positions, context, group, entry, begin, groups, real)
+        groups, real = sizes(starts, context, entry, begin)
+        group, entry, word, before, after, found = cut(starts, context, group, entry, begin, groups, real)
         levels.append(Level(word, before, after, found))
     return levels
 
@@ -62,7 +62,7 @@ def sort_by_word(tokens, starts):
 @njit(cache=True, nogil=True)
 def refine(tokens, positions, group, starts, begin):
     """Positions sorted by one word more, and which group the n-gram before each belongs to."""
-    at, refined, context = starts.copy(), np.empty_like(positions), np.empty_like(group)
+    at, refined = starts.copy(), np.empty((len(positions), 2), np.int32)  # side by side: one line of the cache for both
     for place in range(len(positions)):
         position = positions[place] + 1
         if position == len(tokens):
@@ -70,42 +70,41 @@ def refine(tokens, positions, group, starts, begin):
         word = tokens[position]
         where = at[word]
         at[word] += 1
-        refined[where] = position
-        context[where] = NONE if word == begin else group[place]
-    return refined, context
+        refined[where, 0] = position
+        refined[where, 1] = NONE if word == begin else group[place]
+    return refined[:, 0], refined[:, 1]
 
 
 @njit(cache=True, nogil=True)
-def sizes(tokens, positions, context, entry, begin):
+def sizes(starts, context, entry, begin):
     """How many groups there are now, and how many of them are n-grams of this order."""
     groups = real = 0
-    for place in range(len(positions)):
-        word = tokens[positions[place]]
-        if place == 0 or word != tokens[positions[place - 1]] or context[place] != context[place - 1]:
-            groups += 1
-            real += word != begin and entry[context[place]] != NONE
+    for word in range(len(starts) - 1):
+        for place in range(starts[word], starts[word + 1]):
+            if place == starts[word] or context[place] != context[place - 1]:
+                groups += 1
+                real += word != begin and entry[context[place]] != NONE
     return groups, real
 
 
 @njit(cache=True, nogil=True)
-def cut(tokens, positions, context, shorter, entry, begin, groups, real):
+def cut(starts, context, shorter, entry, begin, groups, real):
     """The groups at every place, and what each n-gram of this order is made of."""
     group, entries = np.empty_like(shorter), np.empty(groups, np.int32)
-    word, before, after = np.empty(real, np.int32), np.empty(real, np.int32), np.empty(real, np.int32)
+    last, before, after = np.empty(real, np.int32), np.empty(real, np.int32), np.empty(real, np.int32)
     found = np.zeros(real, np.int64)
     number = at = -1
-    last, last_context, inside = -1, NONE, False
-    for place in range(len(positions)):
-        this, before_it = tokens[positions[place]], context[place]
-        if place == 0 or this != last or before_it != last_context:
-            number += 1
-            last, last_context = this, before_it
-            inside = this != begin and entry[before_it] != NONE
+    for word in range(len(starts) - 1):
+        inside = False
+        for place in range(starts[word], starts[word + 1]):
+            if place == starts[word] or context[place] != context[place - 1]:
+                number += 1
+                inside = word != begin and entry[context[place]] != NONE
+                if inside:
+                    at += 1
+                    last[at], before[at], after[at] = word, entry[context[place]], entry[shorter[place]]
+                entries[number] = at if inside else NONE
+            group[place] = number
             if inside:
-                at += 1
-                word[at], before[at], after[at] = this, entry[before_it], entry[shorter[place]]
-            entries[number] = at if inside else NONE
-        group[place] = number
-        if inside:
-            found[at] += 1
-    return group, entries, word, before, after, found
+                found[at] += 1
+    return group, entries, last, before, after, found
