@@ -283,10 +283,15 @@ class Estimator:
     def streamed(self, examples: Examples) -> Iterator[tuple]:
         """(rows, their outputs, what the task makes of them): some megabytes of outputs at a time, however many rows."""
         size, asked = len(examples), self.task_.head()
+        steps = int(examples.inputs.offsets[-1]) if asked.per_step else size
+        if 4 * asked.columns * steps <= TABLE:
+            outputs = self.outputs(examples)
+            yield np.arange(size), outputs, self.task_.decide(outputs, self.model_)
+            return
         lengths = examples.inputs.lengths if asked.per_step else np.ones(size, np.int64)
-        for start, stop in runs(4 * asked.columns * lengths, TABLE) if size else [(0, 0)]:
+        for start, stop in runs(4 * asked.columns * lengths, TABLE):
             rows = np.arange(start, stop)
-            outputs = self.outputs(examples if stop - start == size else examples.take(rows))
+            outputs = self.outputs(examples.take(rows))
             yield rows, outputs, self.task_.decide(outputs, self.model_)
 
     def decided(self, examples: Examples):
