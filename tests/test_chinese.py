@@ -299,3 +299,15 @@ def test_a_damaged_run_is_one_chinese_sentence(wenmai_cli, monkeypatch, folder, 
     assert_chinese(wenmai_cli("predict", run, "a good film"))
     mistakes.signed(run)
     assert_chinese(wenmai_cli("predict", run, "a good film"))
+
+
+def test_every_option_that_is_advised_exists():
+    """`--set name=…` in a sentence is worth nothing if there is no such option."""
+    from wenmai.catalog import RUNGS
+    from wenmai.estimator import ESTIMATORS
+
+    known = {option for rung in RUNGS.values() for task in rung.tasks for option in ESTIMATORS[task](rung.name).get_params()}
+    for english, translated in SENTENCES.items():
+        for text in (english, translated):
+            advised = re.findall(r"--set (\w+)=", text) + re.findall(r"(?:or|或) (\w+)=…", text)
+            assert set(advised) <= known, text

@@ -125,6 +125,10 @@ def assert_said(ran, parts):
 
 
 MISTAKES = [
+    ("train --resume nowhere", ["nowhere is not there", "the run folder of a training that was stopped"]),
+    ("train --resume not-a-folder", ["not-a-folder is a file", "--resume takes the run folder"]),
+    ("train lstm good.csv --set hidden=200000", ["weights, which take", "GB to train", "are free on", "choose smaller ones"]),
+    ("train gru good.csv --set parallel=foo", ["parallel='foo' is not one of ddp, fsdp"]),
     # what is in a file
     ("train softmax empty.csv", ["empty.csv is empty"]),
     ("train softmax blank.csv", ["blank.csv is empty"]),

@@ -415,6 +415,8 @@ SENTENCES = {
         "{folder} 里有一次没有做完的训练：请用 wenmai train --resume {folder} 继续，或删去那个文件夹，或换一个 --out。",
     "{folder} holds a training that was not finished; go on with wenmai train --resume {folder}.":
         "{folder} 里有一次没有做完的训练；请用 wenmai train --resume {folder} 继续。",
+    "{file} is a file; --resume takes the run folder of a training that was stopped.":
+        "{file} 是一个文件；--resume 要的是一次中断的训练的运行文件夹。",
     "{folder} is not there; --resume takes the run folder of a training that was stopped.":
         "{folder} 不存在；--resume 要的是一次中断的训练的运行文件夹。",
     "{folder} holds no training that was stopped; start one with wenmai train RUNG DATA.":
@@ -442,9 +444,9 @@ SENTENCES = {
         "{device} 的内存放不下一批数据：{since}，每批分成 {pieces} 份来读，加起来结果相同。",
     "step {step}: a batch of {count} rows of up to {tokens} tokens does not fit into the memory of {device}; make it "
     "smaller with "
-    "--set batch_tokens=… or longest=…, or choose a smaller model.":
+    "--set batch_tokens=… or max_length=…, or choose a smaller model.":
         "第 {step} 步：{device} 的内存放不下一批 {count} 行、每行至多 {tokens} 个词元的数据；请用 --set batch_tokens=… "
-        "或 longest=… "
+        "或 max_length=… "
         "缩小，或换一个更小的模型。",
     "a batch does not fit into the memory of {device}; it is answered in pieces.":
         "{device} 的内存放不下一批数据；改为分几份来答。",
@@ -461,8 +463,8 @@ SENTENCES = {
         "或减少类别。",
     "the longest row ({tokens} tokens) takes {needed} to learn from, and {left} are left on {device} beside the weights; "
     "cut rows "
-    "with --set longest=…, or choose a smaller model.":
-        "最长的一行（{tokens} 个词元）学习时需要 {needed}，而 {device} 上除去权重只剩 {left}；请用 --set longest=… 截短，"
+    "with --set max_length=…, or choose a smaller model.":
+        "最长的一行（{tokens} 个词元）学习时需要 {needed}，而 {device} 上除去权重只剩 {left}；请用 --set max_length=… 截短，"
         "或换一个更小的模型。",
     "{rung} learns in one process; start it without torchrun.": "{rung} 只在一个进程里学习；请不要用 torchrun 启动它。",
     "found {count} GPU for process {number} of this machine, expected one for each; start fewer with --nproc-per-node, or use "

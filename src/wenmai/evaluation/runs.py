@@ -43,6 +43,8 @@ def begin(arguments: dict, out: Path | None, draw: Callable, say: Callable) -> d
 def go_on(folder: Path, draw: Callable, say: Callable) -> dict:
     with companions():
         together = team()
+        if folder.is_file():
+            raise Mistake(f"{folder} is a file; --resume takes the run folder of a training that was stopped.")
         with written_by_first(folder, together):
             if not folder.is_dir():
                 raise Mistake(f"{folder} is not there; --resume takes the run folder of a training that was stopped.")

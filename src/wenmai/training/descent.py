@@ -47,7 +47,7 @@ class Descent:
             if self.pieces >= len(own) or self.team.size > 1:
                 length = int(lengths_of(self.train, self.longest)[own].max())
                 raise Mistake(f"step {step + 1}: a batch of {len(own)} rows of up to {length:,} tokens does not fit into the "
-                              f"memory of {self.device}; make it smaller with --set batch_tokens=… or longest=…, or choose a "
+                              f"memory of {self.device}; make it smaller with --set batch_tokens=… or max_length=…, or choose a "
                               "smaller model.")  # fmt: skip
             self.pieces *= 2
         total, count, wishes = self.team.sum(torch.stack([*sums, torch.full_like(sums[0], float(wish))]))
@@ -64,11 +64,11 @@ class Descent:
         pieces += [rows[:0]] * (self.pieces - len(pieces) if self.sharded else 0)
         try:
             for number, piece in enumerate(pieces):
-                weight, piece = (weight, piece) if len(piece) else (0.0, rows[:1])
+                share, piece = (weight, piece) if len(piece) else (0.0, rows[:1])
                 with self.team.quietly(self.loss, number + 1 == len(pieces)):
                     total, count = self.judged(piece)
-                    (total * weight).backward()
-                sums = sums + torch.stack([total.detach().float(), torch.as_tensor(count, device=self.device).float()]) * weight
+                    (total * share).backward()
+                sums = sums + torch.stack([total.detach().float(), torch.as_tensor(count, device=self.device).float()]) * share
         except (RuntimeError, MemoryError) as error:
             if not memory.exhausted(error):
                 raise

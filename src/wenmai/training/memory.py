@@ -85,7 +85,7 @@ def pieces_of(row: int, rows: int, weights: int, device: str, tokens: int) -> in
     if row > room:
         left = size(max(0, int(room)))
         raise Mistake(f"the longest row ({tokens:,} tokens) takes {size(row)} to learn from, and {left} are left on {device} "
-                      "beside the weights; cut rows with --set longest=…, or choose a smaller model.")  # fmt: skip
+                      "beside the weights; cut rows with --set max_length=…, or choose a smaller model.")  # fmt: skip
     pieces = 1
     while row * -(-rows // pieces) > room:
         pieces *= 2
