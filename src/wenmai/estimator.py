@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from warnings import warn
 
 import numpy as np
 import torch
@@ -22,8 +21,8 @@ from wenmai.data.batches import by_length, lengths_of, make_batch
 from wenmai.data.examples import Examples
 from wenmai.data.sequences import Sequences, joined, runs
 from wenmai.data.splits import split, split_by_position
-from wenmai.data.stored import StoredTexts
-from wenmai.errors import Mistake, Notice
+from wenmai.data.values import as_frames, check_lengths, listed, pick
+from wenmai.errors import Mistake
 from wenmai.options import accepted, sort_out
 from wenmai.training import distributed, loop, memory, run_folder
 from wenmai.training.progress import Diverged, Progress, Snapshot
@@ -268,7 +267,8 @@ class Estimator:
         count = len(read.inputs.flat) if per_step else len(read)
         found = np.empty((count, self.model_.head.width), np.float64 if self.task_name == "regress" else np.float32)
         with torch.inference_mode():
-            for rows, outputs in in_pieces(by_length(lengths_of(read, longest), tokens), self._outputs_of(read), self.device_):
+            batches = by_length(lengths_of(read, longest), tokens)
+            for rows, outputs in memory.in_pieces(batches, self._outputs_of(read), self.device_):
                 found[read.inputs.places(rows) if per_step else rows] = outputs
         return Sequences(found, examples.inputs.offsets) if per_step else found
 
@@ -409,64 +409,3 @@ def device_named(name: str) -> str:
         return str(torch.device(name))
     except RuntimeError:
         raise Mistake(f"device={name!r} is not a device; expected auto, cpu, cuda or cuda:N.") from None
-
-
-def listed(values):
-    """A list of texts, pairs or tokens, an array of numbers or images, or Sequences of numbers, whatever the user holds them
-    in."""
-    if isinstance(values, (Sequences, StoredTexts)):
-        return values
-    values = values.to_numpy() if hasattr(values, "to_numpy") else values  # a column or a table of pandas or polars
-    if isinstance(values, np.ndarray) and values.dtype.kind not in "OUS":
-        return values
-    values = values.tolist() if hasattr(values, "tolist") else list(values)
-    if values and isinstance(values[0], (list, tuple, np.ndarray)) and not isinstance(next(iter(values[0]), ""), str):
-        if len({np.shape(row) for row in values}) > 1:  # of different length
-            return Sequences.of(values, np.float64)
-        return np.asarray(values)
-    return values
-
-
-def as_frames(values, width: int) -> Sequences:
-    """Rows that happen to be equally long came as one array."""
-    if isinstance(values, Sequences):
-        return values
-    if not len(values):
-        return Sequences(np.zeros((0, width)), np.zeros(1, np.int64))
-    try:
-        return Sequences.of([np.atleast_1d(np.asarray(row, np.float64)) for row in values], np.float64)
-    except (TypeError, ValueError):
-        raise Mistake(f"expected sequences of numbers, {width} a step, found {str(values[0])[:40]!r}.") from None
-
-
-def pick(values, rows: np.ndarray):
-    if isinstance(values, (Sequences, StoredTexts)):
-        return values.take(rows)
-    return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
-
-
-def in_pieces(batches: list[np.ndarray], outputs: Callable, device: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """(rows, their outputs) of all batches; one that does not fit into memory is halved until it does."""
-    waiting = batches[::-1]
-    while waiting:
-        rows, found = waiting.pop(), None
-        try:
-            found = outputs(rows)
-        except (RuntimeError, MemoryError) as error:
-            if not memory.exhausted(error):
-                raise
-            if len(rows) == 1:
-                raise Mistake(f"one row does not fit into the memory of {device}; use a machine with more.") from None
-        if found is None:
-            warn(f"a batch does not fit into the memory of {device}; it is answered in pieces.", Notice, stacklevel=4)
-            half = len(rows) // 2
-            waiting += [rows[half:], rows[:half]]
-        else:
-            yield rows, found
-
-
-def check_lengths(inputs, targets) -> None:
-    if len(inputs) != len(targets):
-        raise Mistake(f"found {len(inputs)} inputs and {len(targets)} targets; expected one target for every input.")
-    if not len(inputs):
-        raise Mistake("there are no rows; expected at least one input with its target.")

@@ -10,8 +10,9 @@ from wenmai.data.features import Ngrams
 from wenmai.data.sequences import Sequences, runs
 from wenmai.data.stored import StoredSequences, StoredTexts
 from wenmai.data.tokenizers import PLAIN_WORD, WORD, thinned
+from wenmai.data.values import listed, pick
 from wenmai.errors import Mistake
-from wenmai.estimator import Classifier, Regressor, listed, pick
+from wenmai.estimator import Classifier, Regressor
 
 any_text = st.text(st.characters(), max_size=12)  # half characters (surrogates) too
 WORDS = ["the", "film", "was", "a", "quiet", "joy", ",", "dull", "plot", "don't", "see", "it", "电影", "很", "好看", "坏"]

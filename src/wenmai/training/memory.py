@@ -7,12 +7,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from warnings import warn
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from wenmai.errors import Mistake
+from wenmai.errors import Mistake, Notice
 
 MOMENTS = {"lazy-adamw": 2, "adamw": 2, "sgd": 1}  # of every weight
 USED = 0.9  # of the free memory, at the most
@@ -116,3 +119,23 @@ def exhausted(error: BaseException) -> bool:
 
 def size(count: int) -> str:
     return f"{count / 1e9:,.1f} GB" if count >= 1e8 else f"{count / 1e6:,.1f} MB"
+
+
+def in_pieces(batches: list[np.ndarray], outputs: Callable, device: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """(rows, their outputs) of all batches; one that does not fit into memory is halved until it does."""
+    waiting = batches[::-1]
+    while waiting:
+        rows, found = waiting.pop(), None
+        try:
+            found = outputs(rows)
+        except (RuntimeError, MemoryError) as error:
+            if not exhausted(error):
+                raise
+            if len(rows) == 1:
+                raise Mistake(f"one row does not fit into the memory of {device}; use a machine with more.") from None
+        if found is None:
+            warn(f"a batch does not fit into the memory of {device}; it is answered in pieces.", Notice, stacklevel=4)
+            half = len(rows) // 2
+            waiting += [rows[half:], rows[:half]]
+        else:
+            yield rows, found

@@ -1,0 +1,50 @@
+"""Inputs and targets, whatever the user holds them in: lists, arrays, columns of pandas or polars, Sequences, stored texts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wenmai.data.sequences import Sequences
+from wenmai.data.stored import StoredTexts
+from wenmai.errors import Mistake
+
+
+def listed(values):
+    """A list of texts, pairs or tokens, an array of numbers or images, or Sequences of numbers, whatever the user holds them
+    in."""
+    if isinstance(values, (Sequences, StoredTexts)):
+        return values
+    values = values.to_numpy() if hasattr(values, "to_numpy") else values  # a column or a table of pandas or polars
+    if isinstance(values, np.ndarray) and values.dtype.kind not in "OUS":
+        return values
+    values = values.tolist() if hasattr(values, "tolist") else list(values)
+    if values and isinstance(values[0], (list, tuple, np.ndarray)) and not isinstance(next(iter(values[0]), ""), str):
+        if len({np.shape(row) for row in values}) > 1:  # of different length
+            return Sequences.of(values, np.float64)
+        return np.asarray(values)
+    return values
+
+
+def as_frames(values, width: int) -> Sequences:
+    """Rows that happen to be equally long came as one array."""
+    if isinstance(values, Sequences):
+        return values
+    if not len(values):
+        return Sequences(np.zeros((0, width)), np.zeros(1, np.int64))
+    try:
+        return Sequences.of([np.atleast_1d(np.asarray(row, np.float64)) for row in values], np.float64)
+    except (TypeError, ValueError):
+        raise Mistake(f"expected sequences of numbers, {width} a step, found {str(values[0])[:40]!r}.") from None
+
+
+def pick(values, rows: np.ndarray):
+    if isinstance(values, (Sequences, StoredTexts)):
+        return values.take(rows)
+    return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
+
+
+def check_lengths(inputs, targets) -> None:
+    if len(inputs) != len(targets):
+        raise Mistake(f"found {len(inputs)} inputs and {len(targets)} targets; expected one target for every input.")
+    if not len(inputs):
+        raise Mistake("there are no rows; expected at least one input with its target.")
