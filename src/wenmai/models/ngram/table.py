@@ -12,54 +12,135 @@ that costs nothing, is no use as a context: its longest suffix that is stands fo
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numba import njit
 
+from wenmai.data.saved import Unfit
 from wenmai.models.ngram.counts import Level
-from wenmai.models.ngram.smoothing import Smoothed
+from wenmai.models.ngram.layout import array_of, at_most_zero, divided, first_level, fixed, in_order, numbers, places, proper
+from wenmai.models.ngram.layout import sizes_of, weight
+from wenmai.models.ngram.smoothing import Smoothed, Weights
+from wenmai.models.ngram.vocabulary import BEGIN, UNK
 
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 LINE = np.dtype([("key", "<u8"), ("log_prob", "<f4"), ("next", "<i4")])  # 16 bytes: four of them in a line of the cache
+WORD = np.dtype([("log_prob", "<f4"), ("next", "<i4")])
 NODE = np.dtype([("backoff", "<f4"), ("suffix", "<i4")])
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class Table:
-    words: np.ndarray  # (V,) LINE: log_prob of every word by itself, and the node it leads to
+    words: np.ndarray  # (V,) WORD: log_prob of every word by itself, and the node it leads to
     nodes: np.ndarray  # (nodes,) NODE
     lines: np.ndarray  # (a power of two,) LINE, hashed by (node, word)
-    order: int
+    sizes: np.ndarray  # (order,) int64: how many n-grams each order has
 
     @classmethod
     def of(cls, levels: list[Level], smoothed: Smoothed) -> Table:
+        levels, weights = in_order(levels, smoothed)
         order, sizes = len(levels), [len(level) for level in levels]
         bases = np.cumsum([1, *sizes])  # where the nodes of each order begin
-        nodes = np.zeros(bases[order - 1] if order > 1 else 1, NODE)
+        nodes = np.zeros(bases[order - 1], NODE)
         leads = np.zeros(1, np.int32)  # from every node, to the one that stands for it
         for n in range(order - 1):
-            level, weights = levels[n], smoothed.levels[n]
-            follows = weights.backoff != 0
+            follows = weights[n].backoff != 0
             follows[levels[n + 1].context] = True
             part = nodes[bases[n] : bases[n + 1]]
-            part["backoff"] = weights.backoff
-            suffix = np.zeros(sizes[n], np.int32) if n == 0 else leads[bases[n - 1] + level.suffix]
-            part["suffix"] = suffix
+            part["backoff"] = weights[n].backoff
+            part["suffix"] = suffix = 0 if n == 0 else leads[bases[n - 1] + levels[n].suffix]
             own = np.arange(bases[n], bases[n + 1], dtype=np.int32)
             leads = np.concatenate([leads, np.where(follows, own, suffix)])
-        words = np.zeros(sizes[0], LINE)
-        words["log_prob"] = smoothed.levels[0].log_prob
+        words = np.zeros(sizes[0], WORD)
+        words["log_prob"] = weights[0].log_prob
         words["next"] = leads[1 : 1 + sizes[0]] if order > 1 else 0
-        count = sum(sizes[1:])
-        lines = np.zeros(1 << max(1, int(np.ceil(np.log2(max(1, count) * 1.4)))), LINE)
+        lines = np.zeros(1 << max(1, int(np.ceil(np.log2(max(1, sum(sizes[1:])) * 1.4)))), LINE)
         lines["key"] = EMPTY
         for n in range(1, order):
-            level, weights = levels[n], smoothed.levels[n]
-            context = (bases[n - 1] + level.context).astype(np.int64)
-            after = leads[bases[n - 1] + level.suffix] if n == order - 1 else leads[bases[n] : bases[n + 1]]
-            insert(lines, context, level.word, weights.log_prob, after)
-        return cls(words, nodes, lines, order)
+            after = leads[bases[n - 1] + levels[n].suffix] if n == order - 1 else leads[bases[n] : bases[n + 1]]
+            insert(lines, bases[n - 1] + levels[n].context, levels[n].word, weights[n].log_prob, after)
+        return cls(fixed(words), fixed(nodes), fixed(lines), np.array(sizes, np.int64))
+
+    def levels(self) -> tuple[list[Level], Smoothed]:
+        """A node's number says which n-gram of which order it is; so a line's context tells its order, and sorting by word and
+        context brings back the n-grams as they were counted."""
+        lines = self.lines[self.lines["key"] != EMPTY]
+        context, word = (lines["key"] >> np.uint64(32)).astype(np.int64), (lines["key"] & np.uint64(0xFFFFFFFF)).astype(np.int64)
+        if (word >= len(self.words)).any():
+            raise Unfit("lines: found a word beyond the vocabulary")
+        bases = np.cumsum([1, *self.sizes])
+        found, keys, probs = [first_level(len(self.words))], [], [self.words["log_prob"]]
+        for n in range(1, self.order):
+            inside = np.flatnonzero((context >= bases[n - 1]) & (context < bases[n]))
+            before, last = context[inside] - bases[n - 1], word[inside]
+            order = np.argsort(last << 32 | before)
+            before, last = before[order], last[order]
+            if len(order) != self.sizes[n]:
+                raise Unfit(f"lines: found {len(order):,} n-grams of {n + 1} words, expected {self.sizes[n]:,}")
+            suffix = last if n == 1 else places(keys[-1], last << 32 | found[-1].suffix[before])
+            found.append(Level(last.astype(np.int32), before.astype(np.int32), suffix.astype(np.int32), np.zeros(len(last), np.int64)))
+            keys.append(last << 32 | before)
+            probs.append(lines["log_prob"][inside[order]])
+        backoffs = [self.nodes["backoff"][bases[n] : bases[n + 1]] for n in range(self.order - 1)] + [np.zeros(self.sizes[-1], "<f4")]
+        return found, Smoothed([Weights(prob.copy(), backoff.copy()) for prob, backoff in zip(probs, backoffs)])
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        lines = self.lines.view(np.uint64).reshape(-1, 2)
+        return {"lines": lines, "nodes": self.nodes.view(np.uint64), "words": self.words.view(np.uint64), "sizes": self.sizes}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Table:
+        sizes = sizes_of(arrays)
+        words = array_of(arrays, "words", np.uint64, int(sizes[0]))
+        nodes = array_of(arrays, "nodes", np.uint64, 1 + int(sizes[:-1].sum()))
+        lines = array_of(arrays, "lines", np.uint64, None, 2)
+        if len(lines) < 2 or len(lines) & (len(lines) - 1) or len(lines) < sizes[1:].sum():
+            raise Unfit(f"lines: found {len(lines):,}, expected a power of two and room for all n-grams")
+        return cls(words.view(WORD), nodes.view(NODE), lines.view(LINE)[:, 0], sizes)
+
+    @property
+    def order(self) -> int:
+        return len(self.sizes)
+
+    @cached_property
+    def known(self) -> tuple:
+        """What every kernel reads."""
+        return self.words, self.nodes, self.lines, self.order
+
+    def start(self, sentences: int) -> np.ndarray:
+        return np.full((sentences, 1), self.words["next"][BEGIN], np.int32)
+
+    def empty(self, sentences: int) -> np.ndarray:
+        return np.zeros((sentences, 1), np.int32)
+
+    def advance(self, states: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        found, after = np.empty(len(states), np.float32), np.empty((len(states), 1), np.int32)
+        advance(*self.known, numbers(states), numbers(words), found, after)
+        return found, after
+
+    def following(self, state: np.ndarray) -> np.ndarray:
+        found = np.empty(len(self.words), np.float32)
+        following(*self.known, int(state[0]), found)
+        return found
+
+    def one(self, state: tuple[int, ...], word: int) -> tuple[float, tuple[int, ...]]:
+        log_prob, node = one(*self.known, state[0], word)
+        return log_prob, (node,)
+
+    def score(self, tokens: np.ndarray, starts: np.ndarray, threads: int | None = None) -> np.ndarray:
+        tokens, starts, sums = numbers(tokens), numbers(starts, np.int64), np.zeros(len(starts) - 1)
+        divided(lambda first, last: score(*self.known, tokens, starts, first, last, sums), starts, len(tokens),
+                threads or os.cpu_count() or 1)  # fmt: skip
+        return sums
+
+    def token_scores(self, tokens: np.ndarray, starts: np.ndarray, threads: int | None = None) -> np.ndarray:
+        tokens, starts, each = numbers(tokens), numbers(starts, np.int64), np.zeros(len(tokens), np.float32)
+        divided(lambda first, last: token_scores(*self.known, tokens, starts, first, last, each), starts, len(tokens),
+                threads or os.cpu_count() or 1)  # fmt: skip
+        return each
 
 
 @njit(inline="always")
@@ -80,49 +161,57 @@ def insert(lines, context, word, log_prob, after):
 
 
 @njit(inline="always")
-def step(words, nodes, lines, mask, node, word):
-    """(log p of the word after this node, the next node, how many nodes it had to back off)"""
-    paid, back = np.float32(0), 0
-    while node > 0:
+def step(words, nodes, lines, order, node, word):
+    """(log p of the word after this node, the next node)"""
+    if not 0 <= word < len(words):
+        word = UNK
+    mask, paid, back = np.uint64(len(lines) - 1), np.float32(0), 0
+    while 0 < node < len(nodes) and back < order:
         key, place = place_of(node, word, mask)
-        while True:
-            found = lines[place].key
-            if found == key:
-                return paid + lines[place].log_prob, lines[place].next, back
-            if found == EMPTY:
+        for _ in range(len(lines)):
+            line = lines[place]
+            if line.key == key:
+                return at_most_zero(paid + proper(line.log_prob)), line.next
+            if line.key == EMPTY:
                 break
             place = (place + np.uint64(1)) & mask
-        paid += nodes[node].backoff
+        paid += weight(nodes[node].backoff)
         node = nodes[node].suffix
         back += 1
-    return paid + words[word].log_prob, words[word].next, back
+    return at_most_zero(paid + proper(words[word].log_prob)), words[word].next
 
 
 @njit(cache=True, nogil=True)
-def score(words, nodes, lines, tokens, starts, opened, first, last, sums):
-    """Σ log p of the sentences first … last − 1; `opened` is the node after the opening of a sentence."""
-    mask = np.uint64(len(lines) - 1)
+def one(words, nodes, lines, order, node, word):
+    return step(words, nodes, lines, order, node, word)
+
+
+@njit(cache=True, nogil=True)
+def advance(words, nodes, lines, order, states, read, found, after):
+    for at in range(min(len(states), len(read))):
+        found[at], after[at, 0] = step(words, nodes, lines, order, states[at, 0], read[at])
+
+
+@njit(cache=True, nogil=True)
+def following(words, nodes, lines, order, node, found):
+    for word in range(len(words)):
+        found[word], _ = step(words, nodes, lines, order, node, word)
+
+
+@njit(cache=True, nogil=True)
+def score(words, nodes, lines, order, tokens, starts, first, last, sums):
+    """Σ log p of the sentences first … last − 1"""
     for sentence in range(first, last):
-        node, total = opened, 0.0
-        for at in range(starts[sentence], starts[sentence + 1]):
-            log_prob, node, _ = step(words, nodes, lines, mask, node, tokens[at])
+        node, total = words[BEGIN].next, 0.0
+        for at in range(max(0, starts[sentence]), min(len(tokens), starts[sentence + 1])):
+            log_prob, node = step(words, nodes, lines, order, node, tokens[at])
             total += log_prob
         sums[sentence] = total
 
 
 @njit(cache=True, nogil=True)
-def following(words, nodes, lines, node):
-    """log p of every word after this node."""
-    mask, found = np.uint64(len(lines) - 1), np.empty(len(words), np.float32)
-    for word in range(len(words)):
-        found[word], _, _ = step(words, nodes, lines, mask, node, word)
-    return found
-
-
-@njit(cache=True, nogil=True)
-def reached(words, nodes, lines, node, tokens):
-    """The node after reading these words from here."""
-    mask = np.uint64(len(lines) - 1)
-    for word in tokens:
-        _, node, _ = step(words, nodes, lines, mask, node, word)
-    return node
+def token_scores(words, nodes, lines, order, tokens, starts, first, last, each):
+    for sentence in range(first, last):
+        node = words[BEGIN].next
+        for at in range(max(0, starts[sentence]), min(len(tokens), starts[sentence + 1])):
+            each[at], node = step(words, nodes, lines, order, node, tokens[at])

@@ -1,0 +1,127 @@
+"""What both layouts of an n-gram model, the fast `table` and the small `trie`, have in common.
+
+A layout is some plain arrays, in memory or mapped from a file, and is asked the same things whichever it is:
+
+    of(levels, smoothed)  levels()               from the n-grams, and back to them
+    arrays()  from_arrays(arrays)                to a file and back; Unfit where they are none of its own
+    start(B)  empty(B) → states (B, S) int32     after the opening of a sentence; after nothing
+    advance(states, words (B,))                  (log p (B,), the states after the words)
+    following(state (S,)) → (V,)                 log p of every word
+    score(tokens, starts) → (sentences,)         Σ log p of every sentence, each from its opening
+    token_scores(tokens, starts) → (N,)          log p of every token
+    one(state, word)                             (log p, state), the state a tuple of S numbers: the quick way for a single word
+
+All logarithms are to base 10. A word beyond the vocabulary is UNK.
+
+Nothing of a mapped file is read before it is needed, so it cannot be looked through for damage. Instead every number that comes
+out of it is tested before it is used: a place against the array it is a place in, a loop against the longest it can be, and
+
+    log p that is not ≤ 0          counts as LOWEST; −∞ is a probability of 0 and stays
+    a back-off weight not < 99     counts as 0; below 99 it may be above 0
+    what is paid and log p         at most 0, though rounding may bring their sum just above it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numba import njit
+
+from wenmai.data.saved import Unfit
+from wenmai.models.ngram.arpa import HIGHEST, LOWEST
+from wenmai.models.ngram.counts import NONE, Level
+from wenmai.models.ngram.smoothing import Smoothed, Weights
+from wenmai.models.ngram.vocabulary import SPECIAL
+
+FLOOR, NOTHING, DEAREST = np.float32(LOWEST), np.float32(0), np.float32(99)
+FEW = 1 << 14  # tokens: fewer are not worth a thread
+
+
+@njit(inline="always")
+def proper(log_prob):
+    return log_prob if log_prob <= NOTHING else FLOOR
+
+
+@njit(inline="always")
+def weight(backoff):
+    return backoff if backoff < DEAREST else NOTHING
+
+
+@njit(inline="always")
+def at_most_zero(log_prob):
+    return log_prob if log_prob < NOTHING else NOTHING
+
+
+def in_order(levels: list[Level], smoothed: Smoothed) -> tuple[list[Level], list[Weights]]:
+    """The n-grams sorted as they are when counted, by their last word and then by their context; those of a file may not be."""
+    found, weights, place = [levels[0]], [smoothed.levels[0]], np.arange(len(levels[0]), dtype=np.int32)
+    for level, own in zip(levels[1:], smoothed.levels[1:]):
+        context, suffix = place[level.context], place[level.suffix]
+        key = level.word.astype(np.int64) << 32 | context
+        order = np.argsort(key, kind="stable") if (key[1:] <= key[:-1]).any() else slice(None)
+        found.append(Level(level.word[order], context[order], suffix[order], level.count[order]))
+        weights.append(Weights(own.log_prob[order], own.backoff[order]))
+        place = np.empty(len(level), np.int32)
+        place[order] = np.arange(len(level), dtype=np.int32)
+    return found, [Weights(np.minimum(own.log_prob, NOTHING), own.backoff) for own in weights]
+
+
+def first_level(vocabulary: int) -> Level:
+    nothing = np.full(vocabulary, NONE, np.int32)
+    return Level(np.arange(vocabulary, dtype=np.int32), nothing, nothing, np.zeros(vocabulary, np.int64))
+
+
+def places(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Where these stand among sorted keys; Unfit if one does not."""
+    at = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
+    if len(wanted) and not (len(keys) and (keys[at] == wanted).all()):
+        raise Unfit("an n-gram lacks the shorter one it begins or ends with")
+    return at.astype(np.int32)
+
+
+def array_of(arrays: dict[str, np.ndarray], name: str, kind: type, *shape: int | None) -> np.ndarray:
+    """One of the arrays, read only; None stands for any length."""
+    found = arrays.get(name)
+    if found is None:
+        raise Unfit(f'found no "{name}"')
+    fits = found.ndim == len(shape) and all(wanted in (None, size) for wanted, size in zip(shape, found.shape))
+    if found.dtype != kind or not fits or not (found.flags.c_contiguous and found.flags.aligned):
+        wanted = " × ".join("any" if size is None else str(size) for size in shape)
+        raise Unfit(f"{name}: found {found.dtype} of {' × '.join(map(str, found.shape))}, expected {np.dtype(kind)} of {wanted}")
+    return fixed(found)
+
+
+def sizes_of(arrays: dict[str, np.ndarray]) -> np.ndarray:
+    """How many n-grams each order has."""
+    sizes = array_of(arrays, "sizes", np.int64, None)
+    if not (1 <= len(sizes) <= HIGHEST and sizes[0] >= len(SPECIAL) and (sizes >= 0).all() and (sizes < 1 << 31).all()):
+        raise Unfit(f"sizes: expected 1 to {HIGHEST} of them, the first at least {len(SPECIAL)}")
+    return sizes
+
+
+def fixed(array: np.ndarray) -> np.ndarray:
+    """For arrays that are made and those that are mapped the same code is compiled: neither can be written."""
+    array = array.view()
+    array.flags.writeable = False
+    return array
+
+
+def numbers(values: np.ndarray, kind: type = np.int32) -> np.ndarray:
+    values = np.asarray(values)
+    if values.dtype != kind:
+        bounds = np.iinfo(kind)
+        values = np.where((values >= bounds.min) & (values <= bounds.max), values, NONE).astype(kind)
+    return fixed(np.ascontiguousarray(values))
+
+
+def divided(work: Callable[[int, int], None], starts: np.ndarray, tokens: int, threads: int) -> None:
+    """work(first, last) over all sentences, as many tokens for every thread."""
+    sentences, threads = len(starts) - 1, max(1, min(threads, tokens // FEW))
+    cuts = np.searchsorted(starts[:sentences], tokens * np.arange(1, threads) // threads)
+    cuts = [0, *np.maximum.accumulate(cuts).tolist(), sentences]
+    if threads == 1:
+        return work(0, sentences)
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, cuts[:-1], cuts[1:]))
