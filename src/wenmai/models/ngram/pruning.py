@@ -11,8 +11,9 @@ By relative entropy (Stolcke 1998): dropping hw alone changes the model p into p
 
     D(p‖p′) = p(h) { p(w|h) [log p(w|h) − log p(w|h′) − log α′(h)] + α(h) S [log α(h) − log α′(h)] }
 
-and hw goes if perplexity rises by a smaller share than the threshold, exp D − 1 < threshold, as in SRILM's -prune. Every n-gram is
-judged by itself against the model as it was; the highest order goes first; one that a kept longer one begins or ends with stays.
+and hw goes if perplexity rises by a smaller share than the threshold, exp D − 1 < threshold, as in SRILM's -prune. Every
+n-gram is judged by itself against the model as it was; the highest order goes first; one that a kept longer one begins or ends
+with stays.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ def thresholds(given: str | Sequence[int], order: int) -> list[int]:
         raise Mistake(f"prune={' '.join(cells)}: found {found[0]} for single words, expected 0; words that are too rare become "
                       "<unk> before n-grams are counted.")  # fmt: skip
     if found != sorted(found):
-        raise Mistake(f"prune={' '.join(cells)}: expected thresholds that do not fall; an n-gram is not seen more often than what "
-                      "it begins with.")  # fmt: skip
+        raise Mistake(f"prune={' '.join(cells)}: expected thresholds that do not fall; an n-gram is not seen more often than "
+                      "what it begins with.")  # fmt: skip
     return found + found[-1:] * (order - len(found))
 
 
@@ -82,8 +83,8 @@ def by_entropy(levels: list[Level], smoothed: Smoothed, threshold: float) -> tup
 
 def refuse(kind: Smoothing | None, refused: tuple[str, ...]) -> None:
     if kind in refused:
-        raise Mistake(f"smoothing={kind} cannot be pruned so: it has no shorter contexts to fall back on; leave pruning out, or use "
-                      "smoothing=modified-kneser-ney.")  # fmt: skip
+        raise Mistake(f"smoothing={kind} cannot be pruned so: it has no shorter contexts to fall back on; leave pruning out, or "
+                      "use smoothing=modified-kneser-ney.")  # fmt: skip
 
 
 def context_probabilities(levels: list[Level], smoothed: Smoothed) -> list[np.ndarray]:

@@ -1,7 +1,7 @@
 """Smoothing: what is taken from the n-grams that were seen and given to those that were not.
 
-c(hw) is how often the word w follows the context h, c(h) the sum of it over w, T(h) how many different words follow h, and h′ is h
-without its first word. Every kind is one of two shapes:
+c(hw) is how often the word w follows the context h, c(h) the sum of it over w, T(h) how many different words follow h, and h′ is
+h without its first word. Every kind is one of two shapes:
 
     interpolated   p(w|h) = u(hw) + γ(h) p(w|h′)                       u = 0 for what was not seen
     backing off    p(w|h) = u(hw) if hw was seen, else γ(h) p(w|h′)
@@ -21,6 +21,8 @@ The words themselves (order 1) are interpolated with 1/V, the same for each of t
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numba import njit
 
@@ -33,7 +35,8 @@ from wenmai.models.ngram.weights import Smoothed, Smoothing, Weights, logarithm
 ADDITIVE = ("none", "add-one", "add-delta")
 
 
-def smooth(levels: list[Level], kind: Smoothing, begin: int, delta: float = 1.0, kept: list[np.ndarray] | None = None) -> Smoothed:
+def smooth(levels: list[Level], kind: Smoothing, begin: int, delta: float = 1.0,
+           kept: list[np.ndarray] | None = None) -> Smoothed:  # fmt: skip
     """Probabilities and back-off weights of all n-grams. `begin` opens a sentence and never follows anything. What n-grams would
     have that are not `kept` (a mask for every order) goes to γ; pruning.by_count then takes them out."""
     if kind in ADDITIVE:
@@ -85,9 +88,10 @@ def counts_of_counts(levels: list[Level], n: int, counts: np.ndarray) -> np.ndar
     """n_r for r = 0 … KATZ + 1, and behind them how many were seen more often."""
     level = levels[n]
     seen = np.bincount(np.minimum(counts, KATZ + 2), minlength=KATZ + 3).astype(np.float64)
-    if n + 1 < len(levels) and len(level) and (n == 0 or level.suffix[-1] == len(levels[n - 1]) - 1):
-        # lmplz, KenLM's estimator, enters the very last n-gram of each order with its count in the text; so that both agree
-        # on every number, so does this. Counts that are not adjusted are those in the text anyway.
+    chain = pairwise(levels[: n + 1])
+    if n + 1 < len(levels) and len(level) and all(longer.suffix[-1] == len(shorter) - 1 for shorter, longer in chain):
+        # lmplz, KenLM's estimator, enters the very last n-gram of each order, as long as each ends with the one before, with its
+        # count in the text; so that both agree on every number, so does this. Other counts are those in the text anyway.
         seen[min(counts[-1], KATZ + 2)] -= 1
         seen[min(level.count[-1], KATZ + 2)] += 1
     return seen
