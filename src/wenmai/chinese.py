@@ -487,16 +487,30 @@ SENTENCES = {
     "the classes are uneven: {often} has {most} rows, {rare} {least}; look at macro F1 beside accuracy, and try --set "
     "balance=true":
         "各类别多少不均：{often} 有 {most} 行，{rare} 只有 {least} 行；准确率之外请看宏平均 F1，并试试 --set balance=true",
-    "order {order}: no n-gram was seen once, or none twice, so the discount is 0.5 instead of an estimate; more text, or a lower "
+    "{orders}: no n-gram was seen once, or none twice, so the discount is 0.5 instead of an estimate; more text, or a lower "
     "order, would give one.":
-        "{order} 元：没有只出现一次或两次的 n 元组，折扣无从估计，改用 0.5；更多文本或更低的阶数可以解决。",
-    "order {order}: the counts of counts give no three discounts, so 0.5, 1 and 1.5 stand in; more text, or "
+        "{orders}：没有只出现一次或两次的 n 元组，折扣无从估计，改用 0.5；更多文本或更低的阶数可以解决。",
+    "{orders}: the counts of counts give no three discounts, so 0.5, 1 and 1.5 stand in; more text, or "
     "smoothing=kneser-ney, would give better ones.":
-        "{order} 元：由计数的计数得不出三个折扣，改用 0.5、1 和 1.5；更多文本或 smoothing=kneser-ney 会更好。",
-    "order {order}: Good-Turing needs n-grams that were seen 1 to {most} times, ever fewer of them, so the discount is 0.5 "
+        "{orders}：由计数的计数得不出三个折扣，改用 0.5、1 和 1.5；更多文本或 smoothing=kneser-ney 会更好。",
+    "{orders}: Good-Turing needs n-grams that were seen 1 to {most} times, ever fewer of them, so the discount is 0.5 "
     "instead; more text, or smoothing=witten-bell, would do.":
-        "{order} 元：Good-Turing 需要出现 1 到 {most} 次、且依次减少的 n 元组，折扣改用 0.5；"
+        "{orders}：Good-Turing 需要出现 1 到 {most} 次、且依次减少的 n 元组，折扣改用 0.5；"
         "更多文本或 smoothing=witten-bell 可以解决。",
+    "delta={value}: expected a number above 0, which is added to every count; 1 is usual, and less is mostly better.":
+        "delta={value}：应为大于 0 的数，它加在每个计数上；通常用 1，更小的往往更好。",
+    "prune={given}: expected a whole number for every order, as in 0 0 1, which drops what was seen once from order 3 on.":
+        "prune={given}：每一阶应给一个整数，例如 0 0 1，表示从 3 元起去掉只出现一次的。",
+    "prune={given}: found {found} thresholds, expected at most {order}, one for every order.":
+        "prune={given}：给了 {found} 个门限，最多应为 {order} 个，每阶一个。",
+    "prune={given}: found {found} for single words, expected 0; words that are too rare become <unk> before n-grams are "
+    "counted.":
+        "prune={given}：单个词的门限是 {found}，应为 0；太少见的词在计数之前就已换成 <unk>。",
+    "prune={given}: expected thresholds that do not fall; an n-gram is not seen more often than what it begins with.":
+        "prune={given}：门限不应递减；n 元组出现的次数不会多于它的开头部分。",
+    "smoothing={kind} cannot be pruned so: it has no shorter contexts to fall back on; leave pruning out, or use "
+    "smoothing=modified-kneser-ney.":
+        "smoothing={kind} 不能这样剪枝：它没有更短的上文可以回退；请不要剪枝，或改用 smoothing=modified-kneser-ney。",
     "tags mark spans in {scheme}": "标签按 {scheme} 方案表示片段",
     "tags mark no spans": "标签不表示片段",
     "texts are {cut}: {tokens} tokens known": "文本{cut}：词表有 {tokens} 个词元",
@@ -556,6 +570,7 @@ PHRASES = {
     "where": {"{file}, line {line}": "{file} 第 {line} 行", "row {row}": "第 {row} 行"},
     "batch": {"{where}, and {count} other rows of its batch": "{where}，以及同一批的另外 {count} 行",
               "{file}, line {line}": "{file} 第 {line} 行", "row {row}": "第 {row} 行"},
+    "orders": {"order {order}": "{order} 元", "orders {choices} and {order}": "{choices}、{order} 元"},
     "since": {"from step {step} on": "从第 {step} 步起", "from the beginning": "从一开始"},
     "tag": {"{where}: the tag {name} of token {token}": "{where}：第 {token} 个词元的标签 {name} "},
     "kind": {"rung": "模型", "task": "任务", "option": "选项", "data set": "数据", "language": "语言", "tokenizer": "切词方式"},
