@@ -18,7 +18,7 @@ import torch
 
 from wenmai.catalog import TASKS
 from wenmai.data.dataset import open_dataset
-from wenmai.estimator import ESTIMATORS
+from wenmai.estimators import ESTIMATORS
 from wenmai.evaluation import runs
 from wenmai.training.checkpoints import Checkpoints
 

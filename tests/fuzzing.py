@@ -102,7 +102,7 @@ def read_tokenizer(place: Path, seed: Seed) -> Callable:
 
 
 def open_run(place: Path, seed: Seed) -> Callable:
-    from wenmai.estimator import load
+    from wenmai.estimators import load
 
     estimator = load(place)
     return lambda: repr(estimator.answers(seed.more["input"]))

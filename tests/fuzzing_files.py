@@ -222,7 +222,7 @@ SMALL = {"epochs": 1, "validation": 0.0}
 
 def estimators() -> dict[str, tuple]:
     """A run of each of these: the estimator, what it learns from, one input."""
-    from wenmai.estimator import Classifier, Regressor, Tagger
+    from wenmai.estimators import Classifier, Regressor, Tagger
 
     labels = ["x", "y"] * 6
     tokens = [["Ada", "saw", "Rome"], ["No", "one"], ["文", "脉"]] * 2

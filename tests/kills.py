@@ -27,7 +27,7 @@ import numpy as np
 
 from wenmai.catalog import RUNGS
 from wenmai.cli import main
-from wenmai.estimator import ESTIMATORS
+from wenmai.estimators import ESTIMATORS
 from wenmai.training import checkpoints, folders, loop
 
 SMALL = {"hidden": 16, "embed": 8, "width": 16, "heads": 2, "filters": 8, "steps": 60, "epochs": 12, "evaluations": 6,

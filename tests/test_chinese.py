@@ -304,7 +304,7 @@ def test_a_damaged_run_is_one_chinese_sentence(wenmai_cli, monkeypatch, folder, 
 def test_every_option_that_is_advised_exists():
     """`--set name=…` in a sentence is worth nothing if there is no such option."""
     from wenmai.catalog import RUNGS
-    from wenmai.estimator import ESTIMATORS
+    from wenmai.estimators import ESTIMATORS
 
     known = {option for rung in RUNGS.values() for task in rung.tasks for option in ESTIMATORS[task](rung.name).get_params()}
     for english, translated in SENTENCES.items():

@@ -17,7 +17,7 @@ from wenmai.data.batches import by_length, lengths_of, make_batch
 from wenmai.data.examples import Examples
 from wenmai.data.sequences import Sequences
 from wenmai.errors import Mistake
-from wenmai.estimator import ESTIMATORS
+from wenmai.estimators import ESTIMATORS
 from wenmai.layers.trace import Trace
 from wenmai.models.network import Network
 from wenmai.options import accepted

@@ -6,7 +6,7 @@ import types
 from pathlib import Path
 
 from wenmai.catalog import RUNGS, Rung
-from wenmai.estimator import Classifier
+from wenmai.estimators import Classifier
 
 
 def test_the_worked_example_is_a_rung(monkeypatch):

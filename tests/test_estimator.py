@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 import wenmai
 from wenmai.catalog import RUNGS, rungs_for
 from wenmai.errors import Mistake
-from wenmai.estimator import Classifier, Regressor, Tagger, load
+from wenmai.estimators import Classifier, Regressor, Tagger, load
 from wenmai.evaluation.compare import worst
 
 ROOT = Path(__file__).parents[1]

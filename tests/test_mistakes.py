@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from wenmai.estimator import Classifier, Regressor, Tagger
+from wenmai.estimators import Classifier, Regressor, Tagger
 from wenmai.training import folders
 
 GOOD = "".join(f"a good film {n},pos\na bad film {n},neg\n" for n in range(30))

@@ -7,7 +7,7 @@ import os
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 __version__ = "0.1.0"
-__all__ = ["Classifier", "Mistake", "Regressor", "Tagger", "load"]
+__all__ = ["Classifier", "LanguageModel", "Mistake", "Regressor", "Tagger", "load"]
 
 
 def __getattr__(name: str):
@@ -17,9 +17,9 @@ def __getattr__(name: str):
 
         return Mistake
     if name in __all__:
-        from wenmai import estimator
+        from wenmai import estimators
 
-        return getattr(estimator, name)
+        return getattr(estimators, name)
     raise AttributeError(f"module 'wenmai' has no attribute {name!r}")
 
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from wenmai.errors import Mistake, unknown
 from wenmai.models import cnn, linear, mlp, perceptron, rnn, transformer
+from wenmai.models.ngram import model as ngram
 from wenmai.tasks.classify import Classify
+from wenmai.tasks.generate import Generate
 from wenmai.tasks.regress import Regress
 from wenmai.tasks.tag import Tag
 from wenmai.training import loop
@@ -21,6 +23,8 @@ class Rung:
     about: str
     about_zh: str
     train: Callable = loop.train  # whose options training takes: the loop, or the rung's own `learn`
+    reads: tuple[str, ...] = ("tokens", "given", "numbers", "image", "frames", "lines")  # kinds of input (data/inputs.py)
+    tunes: bool = True  # on held-out text; a rung that does not learns from all of it
 
 
 ALL = ("classify", "tag", "regress")
@@ -28,6 +32,9 @@ ALL = ("classify", "tag", "regress")
 RUNGS = {
     rung.name: rung
     for rung in (
+        Rung("ngram", ngram.ngram, ("generate", "classify"),
+             "Counts what follows each few words, and shares out some of it for what was never seen.",
+             "数一数每几个词之后出现什么，再匀出一些给从未见过的。", ngram.NGram.learn, ("lines", "tokens"), False),
         Rung("perceptron", perceptron.perceptron, ("classify", "tag"),
              "A weight for every feature; it learns only from its mistakes.",
              "每个特征一个权重，只从错误中学习。", perceptron.Perceptron.learn),
@@ -70,7 +77,7 @@ RUNGS = {
     )
 }  # fmt: skip
 
-TASKS = {task.name: task for task in (Classify, Tag, Regress)}
+TASKS = {task.name: task for task in (Classify, Tag, Regress, Generate)}
 
 
 def rung_named(name: str, task: str) -> Rung:
@@ -82,5 +89,6 @@ def rung_named(name: str, task: str) -> Rung:
     return RUNGS[name]
 
 
-def rungs_for(task: str) -> list[Rung]:
-    return [rung for rung in RUNGS.values() if task in rung.tasks]
+def rungs_for(task: str, kind: str | None = None) -> list[Rung]:
+    """Those that do the task, and read this kind of input, if one is named."""
+    return [rung for rung in RUNGS.values() if task in rung.tasks and (kind is None or kind in rung.reads)]

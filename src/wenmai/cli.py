@@ -69,7 +69,7 @@ def data(source: Annotated[str, typer.Argument()] = "", columns: Columns = "", t
 def rungs(name: Annotated[str, typer.Argument(help="A rung, to see its options.")] = "", as_json: AsJson = False) -> None:
     """List the rungs of the ladder, or the options of one."""
     from wenmai.catalog import RUNGS, rung_named
-    from wenmai.estimator import ESTIMATORS
+    from wenmai.estimators import ESTIMATORS
     from wenmai.evaluation import overview
 
     if not name:
@@ -82,7 +82,7 @@ def rungs(name: Annotated[str, typer.Argument(help="A rung, to see its options."
 def train(
     rung: Annotated[str, typer.Argument(help="A rung of the ladder (see `wenmai rungs`).")] = "",
     source: Annotated[str, typer.Argument(help="A file, a folder, or a built-in set (see `wenmai data`).")] = "",
-    valid: Valid = "0.1",
+    valid: Annotated[str, typer.Option(help="Validation rows: a file, or a share of the rows; 0.1 unless said.")] = "",
     test: Test = "",
     columns: Columns = "",
     task: Task = "",
@@ -93,6 +93,8 @@ def train(
     device: Device = "auto",
     deterministic: Annotated[bool, typer.Option("--deterministic", help="On a GPU too, the same seed gives the same.")] = False,
     out: Annotated[Path | None, typer.Option(help="The run folder; runs/DATA-RUNG without it.")] = None,
+    memory: Annotated[str, typer.Option(help="What counting n-grams may take, such as 2G; the rest goes to disk.")] = "",
+    engine: Annotated[str, typer.Option(help="Where n-grams are counted: local, or spark.")] = "",
     resume: Annotated[Path | None, typer.Option(help="Go on with the training of this run folder, which was stopped.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -108,9 +110,11 @@ def train(
         if resume is not None:
             result = runs.go_on(resume, draw, say)
         else:
+            more = {"deterministic": True} if deterministic else {}
+            more |= {name: value for name, value in (("memory", memory), ("engine", engine)) if value}
             arguments = {"rung": rung, "source": source, "valid": valid or None, "test": test or None, "task": task or None,
                          "columns": columns_from(columns), "unseen": unseen, "minutes": minutes, "seed": seed, "device": device,
-                         "settings": settings_from(settings) | ({"deterministic": True} if deterministic else {})}  # fmt: skip
+                         "settings": settings_from(settings) | more}  # fmt: skip
             result = runs.begin(arguments, out, draw, say)
     if not result:  # another process of torchrun's speaks
         return
@@ -164,6 +168,96 @@ def predict(
 
 
 @app.command()
+def generate(
+    run: Run,
+    prompt: Annotated[str, typer.Option(help="What the text begins with.")] = "",
+    tokens: Annotated[int, typer.Option(min=1, help="Write so many tokens at the most.")] = 100,
+    lines: Annotated[int, typer.Option(min=0, help="Stop after so many lines; 0 goes on through their ends.")] = 0,
+    temperature: Annotated[float, typer.Option(help="0 takes the most probable token every time; 1 draws by probability.")] = 1.0,
+    top_k: Annotated[int, typer.Option(help="Choose among so many of the most probable tokens; 0 is all.")] = 0,
+    top_p: Annotated[float, typer.Option(help="Choose among the most probable tokens that together reach this.")] = 1.0,
+    seed: Seed = 0,
+    complete: Annotated[int, typer.Option(min=0, help="Show so many of the most probable next tokens instead.")] = 0,
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Go on with a text, token by token."""
+    model = language_model(run, device)
+    if complete:
+        found = model.complete(prompt, complete)
+        for token, probability in () if as_json else found:
+            print(f"{probability:.4f}\t{json.dumps(token, ensure_ascii=False)[1:-1]}")
+        answers = [{"token": token, "probability": round(probability, 6)} for token, probability in found]
+        return finish({"run": str(run), "answers": answers}, as_json, quiet=True)
+    pieces = []
+    for piece in model.stream(prompt, tokens=tokens, lines=lines or None, temperature=temperature, top_k=top_k, top_p=top_p,
+                              seed=seed):  # fmt: skip
+        if not as_json:
+            print(piece if pieces else prompt + piece, end="", flush=True)
+        pieces.append(piece)
+    if not as_json:
+        print("" if pieces else prompt)
+    finish({"run": str(run), "answers": [{"text": prompt + "".join(pieces)}]}, as_json, quiet=True)
+
+
+@app.command("filter")
+def filter_(
+    run: Run,
+    file: Annotated[str, typer.Argument(help="Lines or JSON objects (.jsonl), packed or not; - is standard input.")],
+    max_perplexity: Annotated[float, typer.Option(help="Keep what is at most this.")] = float("inf"),
+    min_perplexity: Annotated[float, typer.Option(help="Keep what is at least this.")] = 0.0,
+    out: Annotated[Path | None, typer.Option(help="Where it goes (.gz, .xz, .zst are packed); standard output without it.")] = None,
+    column: Annotated[str, typer.Option(help="In JSON objects, where the text stands.")] = "text",
+    as_json: AsJson = False,
+) -> None:
+    """Keep the lines of a file, of any size, that a language model finds likely enough."""
+    from wenmai.serving.filtering import filtered
+
+    if as_json and out is None:
+        raise Mistake("--json goes with --out FILE: what is kept would stand before it on standard output.")
+    found = filtered(language_model(run, "cpu"), file, min_perplexity, max_perplexity, out, column)
+    say(f"{found['rows']:,} rows read, {found['kept']:,} kept, {found['dropped']:,} dropped")
+    say("perplexity: " + ", ".join(f"{share} {'∞' if value is None else f'{value:.4g}'}" for share, value in
+                                   found["perplexity"].items()))  # fmt: skip
+    finish({"run": str(run), **found} | ({"out": str(out)} if out else {}), as_json, quiet=True)
+
+
+@app.command("import")
+def import_(
+    file: Annotated[str, typer.Argument(help="A model of another tool: an ARPA file of n-grams, packed or not.")],
+    out: Annotated[Path | None, typer.Option(help="The run folder; runs/NAME without it.")] = None,
+    layout: Annotated[str, typer.Option(help="fast, or small on disk.")] = "fast",
+    as_json: AsJson = False,
+) -> None:
+    """Make a run of a model that another tool wrote."""
+    from wenmai.serving.exchange import imported
+
+    folder = out or Path("runs") / Path(file).name.split(".")[0]
+    check_place(folder)
+    model = imported(file, layout)
+    model.save(folder, data=file)
+    say(f"{model.model_.parameters_count():,} n-grams up to order {model.options['order']}; kept in {folder}. Next: "
+        f"wenmai generate {folder}")  # fmt: skip
+    finish({"run": str(folder), "task": "generate", "rung": "ngram", "order": model.options["order"]}, as_json, quiet=True)
+
+
+@app.command()
+def export(
+    run: Run,
+    form: Annotated[str, typer.Option("--format", help="arpa: n-grams as text, which every toolkit reads.")] = "arpa",
+    out: Annotated[Path | None, typer.Option(help="The file (.gz, .xz, .zst are packed); the run's name without it.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a run as a file that other tools read."""
+    from wenmai.serving.exchange import exported
+
+    out = out or Path(f"{run.name}.{form}")
+    exported(load_run(run, "cpu"), form, out)
+    say(f"written to {out}")
+    finish({"run": str(run), "format": form, "out": str(out)}, as_json, quiet=True)
+
+
+@app.command()
 def compare(
     source: Data,
     minutes: Annotated[float, typer.Option(min=0.01, help="For all rungs together, shared equally.")] = 5.0,
@@ -210,9 +304,24 @@ def compare(
 
 
 def load_run(run: Path, device: str):
-    from wenmai.estimator import load
+    from wenmai.estimators import load
 
     return load(run, device=device)
+
+
+def language_model(run: Path, device: str):
+    from wenmai.language_model import LanguageModel
+
+    estimator = load_run(run, device)
+    if not isinstance(estimator, LanguageModel):
+        raise Mistake(f"{run} does {estimator.task_name}; this wants a run that does generate, as wenmai train ngram corpus.txt makes.")
+    return estimator
+
+
+def check_place(folder: Path) -> None:
+    from wenmai.training.run_folder import check_place
+
+    check_place(folder)
 
 
 def columns_from(text: str) -> dict[str, str] | None:

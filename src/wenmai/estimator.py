@@ -15,7 +15,6 @@ import torch
 
 from wenmai.catalog import TASKS, rung_named
 from wenmai.data import inputs as kinds_of_input
-from wenmai.data import saved as take
 from wenmai.data import tokenizers
 from wenmai.data.batches import by_length, lengths_of, make_batch
 from wenmai.data.examples import Examples
@@ -107,13 +106,7 @@ class Estimator:
         given = sort_out(self.options, self._owners())
         budget = fitting(**given["fitting"])
         self.task_ = TASKS[self.task_name](**given["task"])
-        inputs, targets = listed(inputs), listed(targets)
-        check_lengths(inputs, targets)
-        kept, held = np.arange(len(inputs)), np.arange(len(valid[0]) if valid else 0)  # as messages count the rows
-        if valid is None and budget["validation"] and len(inputs) >= 20:
-            kept, held = self._held_out(inputs, targets, budget["validation"], budget["seed"])
-            valid = pick(inputs, held), pick(targets, held)
-            inputs, targets = pick(inputs, kept), pick(targets, kept)
+        inputs, targets, valid, kept, held = self._parts(inputs, targets, valid, budget)
         inputs, targets = self.task_.arranged(inputs, targets)
         self.notes_ = self.task_.learn(targets, lambda row: where(kept[row]))
         team = distributed.team()
@@ -129,11 +122,7 @@ class Estimator:
         starts = train.inputs.offsets if isinstance(train.targets, Sequences) else None
         if starts is not None:
             train = train.windows(self.inputs_.longest)
-        judge = None
-        if valid is not None and len(valid[0]):
-            named, _ = self._watched(held, held, budget["seed"])
-            watched = self._watched(*valid, budget["seed"])
-            judge = self.judge_of(self._examples(*watched, lambda row: f"row {named[row] + 1}"))
+        judge = self._judge(valid, held, budget["seed"]) if valid is not None and len(valid[0]) else None
         self.device_ = device_named(budget["device"])
 
         def place(row: int) -> str:
@@ -176,6 +165,21 @@ class Estimator:
             return Snapshot(inner.arrays, inner.facts | facts | more)
 
         return snapshot if progress.snapshot else None
+
+    def _parts(self, inputs, targets, valid: tuple | None, budget: dict) -> tuple:
+        """(inputs and targets to learn from, those to judge by, and the numbers of both as messages count the rows)"""
+        inputs, targets = listed(inputs), listed(targets)
+        check_lengths(inputs, targets)
+        if valid is not None or not budget["validation"] or len(inputs) < 20:
+            return inputs, targets, valid, np.arange(len(inputs)), np.arange(len(valid[0]) if valid else 0)
+        kept, held = self._held_out(inputs, targets, budget["validation"], budget["seed"])
+        valid = pick(inputs, held), pick(targets, held)
+        return pick(inputs, kept), pick(targets, kept), valid, kept, held
+
+    def _judge(self, valid: tuple, held: np.ndarray, seed: int) -> Callable[[], float]:
+        named, _ = self._watched(held, held, seed)
+        examples = self._examples(*self._watched(*valid, seed), lambda row: f"row {named[row] + 1}")
+        return self.judge_of(examples)
 
     def _held_out(self, inputs, targets, share: float, seed: int) -> list[np.ndarray]:
         """Numbers of the rows to learn from and to judge by: of a series its end, at least twice as long as what is forecast;
@@ -353,49 +357,6 @@ class Estimator:
         """A run folder with all there is to know; `more` (scores, data, seconds …) goes into its run.json."""
         self._fitted()
         return run_folder.save(self, Path(folder), more)
-
-
-class Classifier(Estimator):
-    """`Classifier("lstm", bidirectional=True).fit(texts, labels).predict(texts)`"""
-
-    task_name = "classify"
-
-
-class Tagger(Estimator):
-    """`Tagger("lstm", bidirectional=True, crf=True).fit(rows of tokens, rows of tags).answers(["a raw text"])`"""
-
-    task_name = "tag"
-
-
-class Regressor(Estimator):
-    """`Regressor("linear").fit(x, y).predict(x)`; y is one number a row, several, or one a step."""
-
-    task_name = "regress"
-
-
-ESTIMATORS = {cls.task_name: cls for cls in (Classifier, Tagger, Regressor)}
-
-
-def load(run: str | Path, device: str = "auto") -> Estimator:
-    """The estimator of a run folder, answering as it did when it was saved."""
-    saved = run_folder.read(Path(run))
-    with run_folder.understood(saved.path / "run.json"):
-        task = take.value(saved.about, "task")
-        kind = ESTIMATORS[take.one_of(task, "name", tuple(ESTIMATORS))]
-        estimator = kind(take.text(saved.about, "rung"), **take.value(saved.about, "options"))
-        estimator.task_ = TASKS[estimator.task_name].from_json(task)
-        given = sort_out(estimator.options, estimator._owners())["rung"]
-    with run_folder.understood(saved.path / "inputs.json"):
-        estimator.inputs_ = kinds_of_input.from_json(saved.inputs)
-    estimator.device_, estimator.notes_, estimator.progress_ = device_named(device), [], saved.progress
-
-    def build():
-        estimator._build(given, seed=0)  # whose first weights the saved ones replace
-        return estimator.model_
-
-    with run_folder.understood(saved.path / "run.json"):
-        estimator.model_ = run_folder.load_weights(build, given.get("layers", 0), saved, estimator.device_)
-    return estimator
 
 
 def device_named(name: str) -> str:

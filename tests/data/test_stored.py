@@ -12,7 +12,7 @@ from wenmai.data.stored import StoredSequences, StoredTexts
 from wenmai.data.tokenizers import PLAIN_WORD, WORD, thinned
 from wenmai.data.values import listed, pick
 from wenmai.errors import Mistake
-from wenmai.estimator import Classifier, Regressor
+from wenmai.estimators import Classifier, Regressor
 
 any_text = st.text(st.characters(), max_size=12)  # half characters (surrogates) too
 WORDS = ["the", "film", "was", "a", "quiet", "joy", ",", "dull", "plot", "don't", "see", "it", "电影", "很", "好看", "坏"]

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from wenmai.data.examples import Examples
 from wenmai.data.features import Ngrams, Rows
 from wenmai.data.sequences import Sequences
-from wenmai.estimator import Classifier
+from wenmai.estimators import Classifier
 
 FEW = settings(max_examples=40, deadline=None)
 texts = st.lists(st.lists(st.integers(1, 6), max_size=9), min_size=1, max_size=8).filter(any)

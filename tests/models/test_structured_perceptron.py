@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from wenmai.data.sequences import Sequences
 from wenmai.data.templates import Templates
 from wenmai.data.tokens import Tokens
-from wenmai.estimator import Tagger
+from wenmai.estimators import Tagger
 from wenmai.layers.crf import NEVER, best_paths
 from wenmai.models.perceptron import perceptron
 

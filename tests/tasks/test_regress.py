@@ -12,7 +12,7 @@ from wenmai.data.builtin import BUILTIN
 from wenmai.data.readers import read
 from wenmai.data.sequences import Sequences, offsets_of
 from wenmai.errors import Mistake
-from wenmai.estimator import Regressor
+from wenmai.estimators import Regressor
 from wenmai.tasks.regress import Regress
 
 FEW = settings(max_examples=50, deadline=None)

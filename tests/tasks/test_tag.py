@@ -15,7 +15,7 @@ from wenmai.data.readers import Chunk
 from wenmai.data.sequences import Sequences, offsets_of
 from wenmai.data.tokens import Tokens
 from wenmai.errors import Mistake
-from wenmai.estimator import Tagger
+from wenmai.estimators import Tagger
 from wenmai.tasks.tag import Tag
 
 FEW = settings(max_examples=60, deadline=None)

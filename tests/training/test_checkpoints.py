@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from wenmai.errors import Mistake
-from wenmai.estimator import Classifier
+from wenmai.estimators import Classifier
 from wenmai.training import checkpoints, folders
 from wenmai.training.checkpoints import Checkpoints
 from wenmai.training.progress import Progress, Snapshot

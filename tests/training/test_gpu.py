@@ -4,7 +4,7 @@ import pytest
 import torch
 from test_contract import NETWORKS, made, same, small, weights
 
-from wenmai.estimator import Classifier
+from wenmai.estimators import Classifier
 from wenmai.training import loop
 from wenmai.training.progress import Snapshot
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from wenmai.errors import Mistake, Notice
-from wenmai.estimator import Classifier, Regressor, Tagger
+from wenmai.estimators import Classifier, Regressor, Tagger
 from wenmai.models.network import Network
 from wenmai.training import loop, memory, run_folder
 from wenmai.training.progress import Diverged, Snapshot

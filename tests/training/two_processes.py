@@ -6,7 +6,7 @@ import numpy as np
 from test_contract import NETWORKS, made
 
 from wenmai.data.sequences import Sequences
-from wenmai.estimator import ESTIMATORS
+from wenmai.estimators import ESTIMATORS
 from wenmai.training.distributed import team
 
 SMALL = {"hidden": 8, "embed": 8, "width": 8, "heads": 2, "filters": 4, "stages": 1, "patch": 2, "dropout": 0.0, "steps": 6,

@@ -25,6 +25,7 @@ class Format(NamedTuple):
     notes: list[str]
     stream: Callable[[int, list[int]], Iterator[tuple[list[Sequence], Sequence[int]]]]
     usual: dict[str, int] | None = None  # word → position, where the format says more than the names do
+    plain: object = None  # the TextFile, where a row is just a line of it
 
 
 @contextmanager

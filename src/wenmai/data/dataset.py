@@ -14,6 +14,7 @@ import numpy as np
 from wenmai.data import readers, stored
 from wenmai.data.builtin import BUILTIN
 from wenmai.data.columns import listed, position_of, short
+from wenmai.data.corpus import Corpus
 from wenmai.data.readers import Chunk, Table
 from wenmai.data.sequences import Sequences
 from wenmai.data.splits import groups_of, shared, split, split_by_position
@@ -26,8 +27,8 @@ from wenmai.options import accepted, fitting
 class Part:
     """Rows that belong together: inputs, targets, and where each stands, for messages."""
 
-    inputs: list | StoredTexts | np.ndarray | Sequences
-    targets: list
+    inputs: list | StoredTexts | np.ndarray | Sequences | Corpus
+    targets: list | None
     source: str
     lines: Sequence[int]
 
@@ -76,6 +77,10 @@ class Dataset:
     def check(self) -> None:
         """Before any training: there are classes to learn, and the held-out parts hold no others."""
         task = self.task
+        if isinstance(self.train.inputs, Corpus):
+            for part in filter(None, (self.train, self.valid, self.test)):
+                part.inputs.check()
+            return
         with self.train.named():
             task.learn(task.arranged(*self.train.pair)[1], self.train.where)
         for part in (self.valid, self.test):
@@ -86,6 +91,10 @@ class Dataset:
     def fingerprint(self) -> str:
         """Changes when a row of the training part does."""
         digest = hashlib.blake2b(digest_size=16)
+        if isinstance(self.train.inputs, Corpus):
+            for block in self.train.inputs.blocks():
+                digest.update(block)
+            return digest.hexdigest()
         for values in self.train.pair:
             for value in values:
                 digest.update(np.ascontiguousarray(value).tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
@@ -136,6 +145,8 @@ def open_dataset(
         shares.append(share or 0.0)
         if value is not None and share is None:
             given[name] = part_of(open_table(value, columns), kind)
+    if kind.name == "generate":
+        return in_order(source, kind, whole, shares, given, notes, table.names)
     if kind.history:
         return in_time(source, kind, whole, shares, given, notes, table.names)
     groups = groups_of(whole.inputs)
@@ -172,6 +183,16 @@ def in_time(source: str, kind, whole: Part, shares: list[float], given: dict[str
     return Dataset(name_of(source), kind, whole.take(first), given["valid"], given["test"], notes, names)
 
 
+def in_order(source: str, kind, whole: Part, shares: list[float], given: dict[str, Part | None], notes: list[str],
+             names: list[str]) -> Dataset:  # fmt: skip
+    """Running text is cut by position: its end is held out."""
+    first, *later = whole.inputs.parts(shares)
+    cut = {name: Part(text, None, whole.source, ()) for name, text in zip(("valid", "test"), later) if text.size}
+    notes += ["running text: its last lines are held out, none of them is learned from"] if cut else []
+    given = given | cut
+    return Dataset(name_of(source), kind, Part(first, None, whole.source, ()), given["valid"], given["test"], notes, names)
+
+
 def name_of(source: str) -> str:
     return Path(source).name.split(".")[0] or "data" if Path(source).exists() else source
 
@@ -197,7 +218,7 @@ def task_for(table: Table, tasks: dict[str, type], task: str | None) -> type:
     return next(kind for kind in tasks.values() if kind.fits(table.names))
 
 
-LATER = {"translate": {"source", "target"}, "answer": {"context", "question"}, "generate": {"text"}}
+LATER = {"translate": {"source", "target"}, "answer": {"context", "question"}}
 
 
 def says_no_task(table: Table, tasks: dict[str, type]) -> str:
@@ -216,6 +237,8 @@ def says_no_task(table: Table, tasks: dict[str, type]) -> str:
 
 def part_of(table: Table, kind) -> Part:
     """All rows of a table. Texts that are too large for memory go to a file as they are read; pairs and tokens stay in it."""
+    if kind.name == "generate":
+        return Part(kind.corpus_of(table), None, table.source, ())
     texts = "text" in table.names and "tokens" not in table.names and not kind.cut and not kind.history
     held, size, chunks = [], 0, table.chunks(1024)
     for chunk in chunks if texts else ():

@@ -33,7 +33,7 @@ def tabs(file: TextFile, columns: dict[str, str] | None) -> Format:
 
 
 def plain(file: TextFile) -> Format:
-    return Format(["text"], [*file.notes, "Plain text: one row a line."], _stream(file, None, 1))
+    return Format(["text"], [*file.notes, "Plain text: one row a line."], _stream(file, None, 1), plain=file)
 
 
 def uniform(file: TextFile, mark: str) -> bool:

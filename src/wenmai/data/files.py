@@ -8,6 +8,7 @@ import gzip
 import importlib
 import io
 import lzma
+import os
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -101,6 +102,26 @@ def _opened(path: Path, packed: str | None, source) -> BinaryIO:
         zstandard = extra("zstandard", source)
         return io.BufferedReader(_Frames(path, zstandard.ZstdDecompressor().decompressobj, zstandard.ZstdError), SAMPLE)
     return open(path, "rb")
+
+
+@contextmanager
+def packed(path: Path) -> Iterator[BinaryIO]:
+    """A file to be written, packed as its name ends; it stands there whole, or not at all."""
+    suffix = path.suffix.lower()
+    part = path.with_name(f".{path.name}.part.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if suffix == ".zst":
+            stream = extra("zstandard", path).open(part, "wb")
+        else:
+            stream = {".gz": gzip.open, ".xz": lzma.open}.get(suffix, open)(part, "wb")
+        with stream:
+            yield stream
+        part.replace(path)
+    except OSError as error:
+        raise Mistake(f"{path} cannot be written ({error.strerror or error}); make room or choose another place.") from None
+    finally:
+        part.unlink(missing_ok=True)
 
 
 class _Frames(io.RawIOBase):

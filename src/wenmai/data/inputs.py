@@ -12,6 +12,8 @@ import numpy as np
 
 from wenmai.data import saved as take
 from wenmai.data import stored, tokenizers, vectors
+from wenmai.data.corpus import Corpus
+from wenmai.data.lines import Lines
 from wenmai.data.sequences import Sequences, join_pairs
 from wenmai.data.stored import StoredSequences, StoredTexts
 from wenmai.data.tokens import Tokens
@@ -26,23 +28,32 @@ def learn(values, cut: bool = False, *, embedding: str = "random", max_length: i
     """The kind of these inputs; `cut` says that texts come as tokens. `embedding` is random, one-hot, or a file (or package)
     of pretrained word vectors; a network reads `max_length` tokens of a text at once; `characters` reads the letters of
     every token too, by filters or an lstm (auto: by filters, where tokens are words)."""
-    if isinstance(values, Sequences):
-        return Frames.learn(values)
-    if isinstance(values, np.ndarray) and values.ndim == 2:
-        return Numbers.learn(values)
-    if isinstance(values, np.ndarray) and values.ndim >= 3:
-        return Images.learn(values)
-    if cut:
+    kind = kind_of(values, cut)
+    if kind == "lines":
+        return Lines.learn(values, **tokenizing)
+    if kind in ("frames", "numbers", "image"):
+        return KINDS[kind].learn(values)
+    if kind == "given":
         return Tokens.learn(values, embedding, max_length, characters, **tokenizing)
     if characters not in ("auto", "none"):
         raise Mistake(f"characters={characters} goes with tokens that are tagged; a text is read by --set tokenizer=characters.")
     return Texts.learn(values, embedding, max_length, **tokenizing)
 
 
+def kind_of(values, cut: bool = False) -> str:
+    """Which of KINDS these values are; `cut` says that texts come as tokens."""
+    if isinstance(values, Corpus):
+        return "lines"
+    if isinstance(values, Sequences):
+        return "frames"
+    if isinstance(values, np.ndarray) and values.ndim >= 2:
+        return "numbers" if values.ndim == 2 else "image"
+    return "given" if cut else "tokens"
+
+
 def from_json(saved: dict):
     """What `to_json` of one of the kinds gave; Unfit if it did not."""
-    kinds = {"tokens": Texts, "given": Tokens, "numbers": Numbers, "image": Images, "frames": Frames}
-    return kinds[take.one_of(saved, "kind", tuple(kinds))].from_json(saved)
+    return KINDS[take.one_of(saved, "kind", tuple(KINDS))].from_json(saved)
 
 
 def learned_before(saved: dict):
@@ -255,6 +266,9 @@ class Frames:
     @classmethod
     def from_json(cls, saved) -> Frames:
         return cls(*take.scaling(saved), take.maybe_whole(saved, "length"), take.whole(saved, "longest", 1))
+
+
+KINDS = {"tokens": Texts, "given": Tokens, "numbers": Numbers, "image": Images, "frames": Frames, "lines": Lines}
 
 
 def two_dimensional(flat: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 
 from wenmai.data import conll, delimited, idx, images, objects
 from wenmai.data.columns import Format, parse_columns, pick, short, tidy
-from wenmai.data.files import bare_name, extra, find, readable, text_file
+from wenmai.data.files import TextFile, bare_name, extra, find, readable, text_file
 from wenmai.errors import Mistake, harmless
 
 __all__ = ["Chunk", "Table", "parse_columns", "read"]
@@ -34,6 +34,7 @@ class Table:
     names: list[str]
     notes: list[str]
     stream: Callable[[int], Iterator[Chunk]] = field(repr=False)
+    plain: TextFile | None = None  # where a row is just a line of a file
 
     def chunks(self, rows: int = 8192) -> Iterator[Chunk]:
         """Streams the file from its beginning, each time it is called; at most so many rows at once."""
@@ -66,7 +67,7 @@ def read(source: str | Path, columns: dict[str, str] | None = None, target: str 
     def stream(rows: int) -> Iterator[Chunk]:
         return (Chunk(dict(zip(words, block)), lines) for block, lines in values(rows))
 
-    return Table(source, words, list(map(harmless, notes)), stream)
+    return Table(source, words, list(map(harmless, notes)), stream, found.plain if words == ["text"] else None)
 
 
 def _format(path: Path, source: str, columns: dict[str, str] | None) -> Format:

@@ -10,6 +10,7 @@ import os
 import platform
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -20,10 +21,14 @@ from wenmai.catalog import RUNGS, rungs_for
 from wenmai.chinese import in_chinese
 from wenmai.data.dataset import Dataset, Part
 from wenmai.data.examples import Examples, taken
+from wenmai.data.inputs import kind_of
 from wenmai.data.sequences import joined
 from wenmai.errors import Mistake, unknown
-from wenmai.estimator import ESTIMATORS, Estimator, accepted, device_named, load
+from wenmai.estimator import Estimator, accepted, device_named
+from wenmai.estimators import ESTIMATORS, load
 from wenmai.evaluation.leaderboard import size as size_of
+from wenmai.language_model import LanguageModel
+from wenmai.tasks.columns import shown
 from wenmai.evaluation.pictures import metric_name
 from wenmai.training.progress import Progress
 
@@ -38,7 +43,7 @@ def compare(
     """Yields (rung, stage, progress) as it goes and returns the report, a plain dict (`report.write` says its keys)."""
     if data.test is None or data.valid is None:
         raise Mistake("compare needs a valid and a test part: give files or shares for both.")
-    names = rungs or [rung.name for rung in rungs_for(data.task.name)]
+    names = rungs or [rung.name for rung in rungs_for(data.task.name, kind_of(data.train.inputs, data.task.cut))]
     device_named(device)
     known = {option for name in names for option in ESTIMATORS[data.task.name](name).get_params()}
     for option in options or {}:  # a rung that lacks it goes without
@@ -89,18 +94,22 @@ def one_rung(data: Dataset, name: str, share: float, seed: int, seeds: int, devi
     for fraction, part in SIZES.items():
         size = max(2, int(fraction * len(data.train)))
         drawn = np.sort(np.random.default_rng(seed).permutation(len(data.train))[:size])
-        some = data.train.take(np.arange(len(data.train) - size, len(data.train)) if data.task.history else drawn)
+        if data.task.name == "generate":
+            some = replace(data.train, inputs=data.train.inputs.parts([1 - fraction])[0])
+        else:
+            some = data.train.take(np.arange(len(data.train) - size, len(data.train)) if data.task.history else drawn)
         if not complete(some.targets, data):
             continue  # a class would be unknown
         estimator = kind(name, **(options | shortened(first, known, part) | as_seen(first.task_)))
         for progress in estimator.training(*some.pair, data.valid.pair, some.where):
             yield name, f"{fraction:.0%} of the rows", progress
-        sizes.append({"fraction": fraction, "rows": len(some), "score": estimator.score(*data.test.pair)})
+        sizes.append({"fraction": fraction, "rows": len(some), "score": estimator.evaluate(*data.test.pair)[data.task.metric]})
     yield name, "measuring", None
     sizes.append({"fraction": 1.0, "rows": len(data.train), "score": scores[0]})
     folder = (out or Path("runs")) / f"{data.name.replace(':', '-')}-{name}"
     row, outputs = measured(first, data, name)
-    valid = max((p.score for p in first.progress_ if p.score is not None), default=None)
+    best = max if data.task.higher_is_better else min
+    valid = best((p.score for p in first.progress_ if p.score is not None), default=None)
     row["scores"]["valid"] = {first.task_.metric: valid}
     row |= {
         "seed_scores": scores, "spread": float(np.std(scores, ddof=1)) if seeds > 1 else None, "seconds": seconds,
@@ -158,6 +167,8 @@ def one_run(data: Dataset, run: str, name: str):
 
 def measured(estimator: Estimator, data: Dataset, name: str) -> tuple[dict, tuple]:
     """Everything that a trained estimator shows on the test part: quality, mistakes, speed, size."""
+    if estimator.task_name == "generate":
+        return measured_text(estimator, data, name)
     task, test = estimator.task_, data.test
     start = time.perf_counter()
     examples = estimator._examples(*test.pair, test.where)
@@ -182,6 +193,31 @@ def measured(estimator: Estimator, data: Dataset, name: str) -> tuple[dict, tupl
         "about": about.about, "about_zh": about.about_zh, "options": estimator.options,
     }  # fmt: skip
     return row, weighed
+
+
+def measured_text(estimator: LanguageModel, data: Dataset, name: str) -> tuple[dict, tuple]:
+    """Of running text: how likely its lines are, and the least likely of them; speed is in tokens, of a next token in time."""
+    text, start = data.test.inputs, time.perf_counter()
+    found = [(sums, lengths) for _, sums, lengths, _ in estimator.scored(text)]
+    sums, lengths = (np.concatenate(part) for part in zip(*found))
+    seconds, lines = time.perf_counter() - start, text.texts()
+    mean = -sums / lengths
+    rows = np.argsort(-mean, kind="stable")[:10]
+    prompts, times = [lines[row] for row in range(0, len(lines), max(1, len(lines) // 50))], []
+    for prompt in prompts:
+        start = time.perf_counter()
+        estimator.complete(prompt, 1)
+        times.append(1000 * (time.perf_counter() - start))
+    about = RUNGS[estimator.rung]
+    row = {
+        "rung": name, "task": "generate", "failed": None, "scores": {"test": estimator.evaluate(text)},
+        "interval": [float(edge) for edge in np.exp(interval(-sums, lengths))],
+        "parameters": estimator.model_.parameters_count(), "predictions_per_second": float(lengths.sum() / seconds),
+        "latency_ms": {"p50": float(np.quantile(times, 0.5)), "p99": float(np.quantile(times, 0.99))}, "confusion": None,
+        "worst": [{"input": shown(lines[row]), "perplexity": f"{np.exp(mean[row]):,.0f}"} for row in rows],
+        "about": about.about, "about_zh": about.about_zh, "options": estimator.options,
+    }  # fmt: skip
+    return row, (-sums, lengths.astype(np.float64))
 
 
 def worst(estimator: Estimator, examples: Examples, missed: np.ndarray, inputs, most: int = 10) -> list[dict]:
@@ -269,14 +305,15 @@ def recommend(rows: list[dict], outputs: dict[str, tuple], metric: str, sign: in
     if not able:
         return None
     best = able[0]
-    level = [row for row in able if sign * worse_by(outputs[best["rung"]], outputs[row["rung"]])[0] <= 0]
+    side = 0 if sign > 0 else 1  # of the interval: the smallest difference in the best one's favour
+    level = [row for row in able if sign * worse_by(outputs[best["rung"]], outputs[row["rung"]])[side] <= 0]
     choice = min(level, key=lambda row: row["bytes"])
     score, top = choice["scores"]["test"][metric], best["scores"]["test"][metric]
     name, zh, size, count = metric_name(metric, "en"), metric_name(metric, "zh"), size_of(choice["bytes"]), len(level)
     chosen, leader = choice["rung"], best["rung"]
     if choice is best:
         beaten = len(able) - count
-        reason, reason_zh = f"{chosen} has the best {name} ({score:.3f}, {size})", f"{chosen} 的{zh}最高（{score:.3f}，{size}）"
+        reason, reason_zh = f"{chosen} has the best {name} ({score:.3f}, {size})", f"{chosen} 的{zh} 最{'高' if sign > 0 else '低'}（{score:.3f}，{size}）"
         if count > 1:
             reason += f" and is the smallest of the {count} rungs that cannot be told from it"
             reason_zh += f"，在与它难分高下的 {count} 级中体积最小"

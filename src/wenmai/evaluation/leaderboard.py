@@ -170,6 +170,8 @@ def notes(report, lang):
 
 
 def worst_keys(rung: dict) -> list[str]:
-    """What is told of a mistake; its probability only where the rung gives one."""
+    """What is told of a mistake; its probability only where the rung gives one. Of running text, the least likely lines."""
+    if "perplexity" in rung["worst"][0]:
+        return ["input", "perplexity"]
     sure = any(mistake.get("probability") is not None for mistake in rung["worst"])
     return ["input", "expected", "answer"] + ["probability"] * sure

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from math import fsum
 
 import numpy as np
@@ -17,6 +17,7 @@ from rich.text import Text
 
 from wenmai.chinese import in_chinese
 from wenmai.data import readers, schemes
+from wenmai.data.corpus import Corpus
 from wenmai.data.dataset import Dataset
 from wenmai.data.languages import languages_in
 from wenmai.data.sequences import Sequences
@@ -35,6 +36,8 @@ WORDS = {
     # sentences, with places for what is counted
     "task {task}, {rows} rows, {inputs}": "任务 {task}，{rows} 行，输入为{inputs}",
     "{source}: {rows} rows": "{source}：{rows} 行",
+    "task {task}, running text: {rows} lines, {words} words between spaces, {bytes} bytes":
+        "任务 {task}，连续文本：{rows} 行，以空格分开的词 {words} 个，{bytes} 字节",
     "columns: {}": "列：{}", "parts: {}": "划分：{}", "languages: {}": "语言：{}",
     "length in characters: {}": "长度（字符）：{}", "length in tokens: {}": "长度（词元）：{}",
     "length in steps: {}": "长度（步）：{}", ", and {} more": "，另有 {} 项",
@@ -119,6 +122,8 @@ def builtin_sets(sets, lang: str) -> Overview:
 
 def data_set(data: Dataset, lang: str) -> Overview:
     """Task, columns, rows, lengths, languages, what the answers are, the first rows, and everything worth a warning."""
+    if isinstance(data.train.inputs, Corpus):
+        return running_text(data, lang)
     inputs, targets, task = data.train.inputs, data.train.targets, data.task
     parts = {name: len(part) for name in ("train", "valid", "test") if (part := getattr(data, name)) is not None}
     columns = list(getattr(data, "columns", None) or ())
@@ -144,6 +149,27 @@ def data_set(data: Dataset, lang: str) -> Overview:
     lines += noted(data.notes, lang)
     lines += [f"  {row['input'][:100]!r} → {answer(inputs[at], row['target'])}" for at, row in enumerate(first)]
     return Overview(known, [table for table in tables if table.row_count], lines)
+
+
+def running_text(data: Dataset, lang: str) -> Overview:
+    """Its lines, words between spaces and bytes, and how it begins."""
+    parts = {name: len(part) for name in ("train", "valid", "test") if (part := getattr(data, name)) is not None}
+    text = data.train.inputs
+    words, first = sum(len(block.split()) for block in text.blocks()), list(islice(text, FIRST))
+    sample = list(islice(text, 5000))
+    spoken, spread = languages_of(sample), spread_of(sample)
+    known = {"source": data.train.source, "task": data.task.name, "columns": ["text"], "rows": len(text), "parts": parts,
+             "inputs": "running text", "words": words, "bytes": text.size, "characters": spread, "languages": spoken,
+             "notes": data.notes, "first": [{"input": as_shown(line)} for line in first]}  # fmt: skip
+    lines = [say(lang, "task {task}, running text: {rows} lines, {words} words between spaces, {bytes} bytes", task=data.task.name,
+                 rows=f"{len(text):,}", words=f"{words:,}", bytes=f"{text.size:,}")]  # fmt: skip
+    if len(parts) > 1:
+        lines.append(say(lang, "parts: {}", listed(lang, (f"{say(lang, name)} {rows:,}" for name, rows in parts.items()))))
+    lengths = listed(lang, (f"{say(lang, name)} {value:,}" for name, value in spread.items()))
+    lines.append(say(lang, "length in characters: {}", lengths))
+    shares = [f"{code or say(lang, 'unknown')} {share:.1%}" for code, share in spoken.items() if share >= 0.005]
+    lines.append(say(lang, "languages: {}", some(shares, lang, 6)))
+    return Overview(known, [], [*lines, *noted(data.notes, lang), *(f"  {as_shown(line)[:100]!r}" for line in first)])
 
 
 def table(data: readers.Table, sentence: str, lang: str) -> Overview:

@@ -14,12 +14,15 @@ from pathlib import Path
 from wenmai.catalog import TASKS, rung_named
 from wenmai.data.dataset import Dataset, open_dataset
 from wenmai.errors import Mistake, Stopped
-from wenmai.estimator import ESTIMATORS
+from wenmai.estimators import ESTIMATORS
 from wenmai.training import folders, run_folder
 from wenmai.training.checkpoints import Checkpoints, interrupts
 from wenmai.training.descent import repeatable
 from wenmai.training.distributed import Team, companions, team
 from wenmai.training.progress import Diverged, Snapshot
+
+
+HELD_OUT = "0.1"  # of the rows, to judge training by, unless the user says otherwise
 
 
 def begin(arguments: dict, out: Path | None, draw: Callable, say: Callable) -> dict:
@@ -85,9 +88,14 @@ def resuming(folder: Path, processes: int) -> str:
 
 
 def opened_for(arguments: dict) -> Dataset:
-    opened = open_dataset(arguments["source"], TASKS, arguments["task"], arguments["columns"], arguments["valid"],
-                          arguments["test"], arguments["seed"], arguments["unseen"], arguments["settings"])  # fmt: skip
-    rung_named(arguments["rung"], opened.task.name)
+    def opened_with(valid: str | None) -> Dataset:
+        return open_dataset(arguments["source"], TASKS, arguments["task"], arguments["columns"], valid, arguments["test"],
+                            arguments["seed"], arguments["unseen"], arguments["settings"])  # fmt: skip
+
+    opened = opened_with(arguments["valid"] or HELD_OUT)
+    rung = rung_named(arguments["rung"], opened.task.name)
+    if opened.task.name == "generate" and not arguments["valid"] and not rung.tunes:
+        opened = opened_with(None)  # it learns from all of the text
     opened.check()
     return opened
 

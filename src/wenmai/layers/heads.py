@@ -36,6 +36,13 @@ def pool(y: Tensor, mask: Tensor, how: str) -> Tensor:
 
 
 @dataclass
+class Next:
+    """The next token of a running text."""
+
+    per_step = has_probabilities = True
+
+
+@dataclass
 class OneOf:
     """One of `classes` for a row."""
 

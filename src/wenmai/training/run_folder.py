@@ -24,6 +24,7 @@ from safetensors import SafetensorError
 from torch import nn
 
 from wenmai import __version__
+from wenmai.data import arrays
 from wenmai.data import saved as take
 from wenmai.data.columns import short
 from wenmai.errors import Mistake
@@ -53,8 +54,13 @@ def save(estimator, folder: Path, more: dict) -> Path:
         lines = (json.dumps(progress.to_json(), ensure_ascii=False) + "\n" for progress in estimator.progress_)
         write_text(part / "progress.jsonl", "".join(lines))
         model = estimator.model_
-        tensors = {name: value.numpy(force=True) for name, value in model.state_dict().items()} if is_network(model) else None
-        write_arrays(part / "weights.safetensors", model.state() if tensors is None else tensors)
+        if is_mapped(model):
+            arrays.write(part / "weights.safetensors", model.state() | words_of(estimator.inputs_))
+        elif is_network(model):
+            tensors = {name: value.numpy(force=True) for name, value in model.state_dict().items()}
+            write_arrays(part / "weights.safetensors", tensors)
+        else:
+            write_arrays(part / "weights.safetensors", model.state())
 
     folders.write(folder, fill)
     return folder
@@ -64,10 +70,20 @@ def is_network(model) -> bool:
     return isinstance(model, nn.Module)
 
 
-def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
+def is_mapped(model) -> bool:
+    """Whether it is read from its file as it is used, and not before: it may be larger than memory."""
+    return getattr(model, "mapped", False)
+
+
+def words_of(inputs) -> dict[str, np.ndarray]:
+    """Of inputs that keep their words in arrays, since there may be millions of them."""
+    return inputs.arrays() if hasattr(inputs, "arrays") else {}
+
+
+def write_arrays(path: Path, named: dict[str, np.ndarray]) -> None:
     from safetensors.numpy import save_file
 
-    save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path)
+    save_file({name: np.ascontiguousarray(array) for name, array in named.items()}, path)
 
 
 def check_place(folder: Path) -> None:
@@ -146,7 +162,11 @@ def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
             raise take.Unfit(f"found {len(kinds)} arrays for {take.told(layers)} layers")
         with torch.device("meta"):
             model = build()
-        if not isinstance(model, nn.Module):
+        if is_mapped(model):
+            found, _ = arrays.mapped(path)
+            model.load(found)
+            return model
+        if not is_network(model):
             model.load(load_arrays(path))
             return model
         wanted = {name: (KINDS.get(value.dtype), tuple(value.shape) or (1,)) for name, value in model.state_dict().items()}

@@ -25,7 +25,7 @@ import numpy as np
 from wenmai.errors import Mistake
 from wenmai.models.ngram.counts import Level
 from wenmai.models.ngram.smoothing import ADDITIVE, smooth
-from wenmai.models.ngram.vocabulary import BEGIN, END
+from wenmai.data.vocabulary import BEGIN, END
 from wenmai.models.ngram.weights import Smoothed, Smoothing, Weights
 
 

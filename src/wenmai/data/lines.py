@@ -1,0 +1,206 @@
+"""Lines: what a language model reads. Running text becomes numbers of tokens, every line opened and closed.
+
+The numbers are the same for every tokenizer: <unk> 0, <s> 1, which opens a line, </s> 2, which closes it, then the tokens. Words
+between spaces are numbered as they first appear, while the text is read; other tokenizers learn before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from wenmai.data import saved as take
+from wenmai.data import tokenizers
+from wenmai.data.corpus import END as LINE_END
+from wenmai.data.corpus import Corpus, lines_in
+from wenmai.data.vocabulary import BEGIN, END, SPECIAL, UNK, Growing, Vocabulary
+from wenmai.errors import unknown
+
+FIRST = len(SPECIAL)  # the first number of a token
+BEFORE = len(tokenizers.SPECIAL)  # and its number in a tokenizer
+KINDS = ("spaces", *tokenizers.KINDS)
+UNITS = {"spaces": "word", "words": "word", "jieba": "word", "characters": "character"}
+PIECE = 1 << 20
+
+
+@dataclass
+class Running:
+    """A text as it is read, some megabytes of numbers at a time."""
+
+    lines: Lines
+    corpus: Corpus
+
+    def blocks(self) -> Iterator[np.ndarray]:
+        """(N,) int32 each, whole lines, opened by BEGIN and closed by END."""
+        return self.lines.opened(self.corpus)
+
+
+class Lines:
+    kind, pairs = "lines", False
+
+    def __init__(self, tokenizer, words: Vocabulary | None = None, lowercase: bool = False):
+        """`tokenizer` is one of data.tokenizers, or None for words between spaces, whose numbers `words` holds."""
+        self.tokenizer, self.words, self.lowercase = tokenizer, words, lowercase
+        self.name = tokenizer.kind if tokenizer else "spaces"
+        self.unit = UNITS.get(self.name, "subword")
+
+    @classmethod
+    def learn(cls, corpus: Corpus, *, tokenizer: str = "auto", lowercase: bool = False, vocabulary: int | None = None,
+              min_count: int = 1) -> Lines:  # fmt: skip
+        kind = suited(corpus) if tokenizer == "auto" else tokenizer
+        if kind not in KINDS:
+            raise unknown("tokenizer", kind, ("auto", *KINDS))
+        if kind != "spaces":
+            limits = {"vocabulary": vocabulary} if vocabulary else {}
+            return cls(tokenizers.learn(corpus.texts(), tokenizer=kind, lowercase=lowercase, min_count=min_count, **limits))
+        lines = cls(None, None, lowercase)
+        if vocabulary or min_count > 1:
+            lines.words = lines.most_frequent(corpus, vocabulary, min_count)
+        return lines
+
+    def most_frequent(self, corpus: Corpus, most: int | None, least: int) -> Vocabulary:
+        """Of words that were read as often, those that came first."""
+        growing, counts = Growing(), np.zeros(0, np.int64)
+        for block in corpus.blocks():
+            found = np.bincount(growing.read(self.lowered(block)), minlength=len(counts))
+            found[: len(counts)] += counts
+            counts = found
+        order = FIRST + np.argsort(-counts[FIRST:], kind="stable")
+        kept = np.sort(order[counts[order] >= least][: most and max(0, most - FIRST)])
+        every = growing.done()
+        return Vocabulary.of([every.word(number) for number in kept])
+
+    def __len__(self) -> int:
+        return len(self.words) if self.tokenizer is None else len(self.tokenizer.tokens) - BEFORE + FIRST
+
+    @property
+    def vocabulary(self) -> int:
+        return len(self)
+
+    def tokens(self) -> list[str]:
+        """In the order of their numbers."""
+        return self.words.words() if self.tokenizer is None else [*SPECIAL, *self.tokenizer.tokens[BEFORE:]]
+
+    # Text → numbers
+
+    def encode(self, corpus: Corpus) -> Running:
+        return Running(self, corpus)
+
+    def lowered(self, block: bytes) -> bytes:
+        return block.decode("utf-8", "replace").lower().encode() if self.lowercase else block
+
+    def opened(self, corpus: Corpus) -> Iterator[np.ndarray]:
+        if self.tokenizer is None and self.words is None:
+            growing = Growing()
+            for block in corpus.blocks():
+                yield growing.read(self.lowered(block))
+            self.words = growing.done()
+        else:
+            for block in corpus.blocks(PIECE if self.tokenizer else 1 << 24):
+                yield with_openings(*self.numbers(block))
+
+    def numbers(self, block: bytes) -> tuple[np.ndarray, np.ndarray]:
+        """(tokens of all lines (N,) int32, each line closed by END; where each line starts (lines + 1,))"""
+        if self.tokenizer is None:
+            return self.words.numbers(self.lowered(block))
+        rows = self.tokenizer.encode(lines_in(block))
+        return with_ends(self.own(rows.flat), rows.offsets)
+
+    def own(self, numbers: np.ndarray) -> np.ndarray:
+        """From the numbers of the tokenizer; what is special there is unknown here."""
+        return np.where(numbers >= BEFORE, numbers - (BEFORE - FIRST), UNK).astype(np.int32)
+
+    def prompt(self, text: str) -> np.ndarray:
+        """The tokens of a text that goes on (N,); its line ends close lines."""
+        tokens, _ = self.numbers(text.encode("utf-8", "replace") or LINE_END)
+        return tokens[:-1] if not text.endswith("\n") else tokens
+
+    def number(self, token: str) -> int:
+        """Of a single token."""
+        if self.tokenizer is None:
+            return self.words.number(token.lower() if self.lowercase else token)
+        found = self.prompt(token)
+        return int(found[0]) if len(found) == 1 else UNK
+
+    # Numbers → text
+
+    def text(self, numbers: list[int]) -> str:
+        """As one would write it; every END is a line end."""
+        rows, row = [], []
+        for number in numbers:
+            if number == END:
+                rows.append(row)
+                row = []
+            else:
+                row.append(number)
+        return "\n".join(map(self.line, [*rows, row]))
+
+    def line(self, numbers: list[int]) -> str:
+        if self.tokenizer is None:
+            return " ".join(map(self.words.word, numbers))
+        return self.tokenizer.decode([n + BEFORE - FIRST if n >= FIRST else tokenizers.UNK for n in numbers])
+
+    # Keeping
+
+    def notes(self, corpus) -> list[str]:
+        said = {"characters": "read character by character", "jieba": "cut into Chinese words by jieba",
+                "spaces": "cut at spaces"}  # fmt: skip
+        known = "" if self.tokenizer is None and self.words is None else f": {len(self):,} tokens known"
+        return [f"texts are {said.get(self.name, 'cut into ' + self.name)}{known}"]
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The words, where there may be millions of them: they are mapped from a file, not read."""
+        if self.tokenizer is not None:
+            return {}
+        return {"words.letters": self.words.letters, "words.starts": self.words.starts, "words.slots": self.words.slots}
+
+    def to_json(self) -> dict:
+        tokenizer = self.tokenizer.to_json() if self.tokenizer else None
+        return {"kind": self.kind, "lowercase": self.lowercase, "tokenizer": tokenizer}
+
+    @classmethod
+    def from_json(cls, saved) -> Lines:
+        kept = take.value(saved, "tokenizer")
+        return cls(tokenizers.from_json(kept) if kept is not None else None, None, take.flag(saved, "lowercase"))
+
+    def take_arrays(self, arrays: dict[str, np.ndarray]) -> None:
+        if self.tokenizer is None:
+            self.words = Vocabulary.mapped(*(take.array(arrays, f"words.{name}") for name in ("letters", "starts", "slots")))
+
+
+def suited(corpus: Corpus) -> str:
+    """Characters for Chinese and its neighbours and for lists of names (a word or two a line), else words between spaces."""
+    sample = lines_in(next(corpus.blocks(1 << 20), b""))[:5000]
+    joined = "".join(sample)
+    if joined and len(tokenizers.CHINESE.findall(joined)) > 0.3 * len(joined):
+        return "characters"
+    words = [len(line.split()) for line in sample if line.strip()]
+    return "characters" if sum(words) < 2 * len(words) else "spaces"
+
+
+@njit(cache=True, nogil=True)
+def with_openings(tokens, starts):
+    found, at = np.empty(len(tokens) + len(starts) - 1, np.int32), 0
+    for line in range(len(starts) - 1):
+        found[at] = BEGIN
+        at += 1
+        for place in range(starts[line], starts[line + 1]):
+            found[at] = tokens[place]
+            at += 1
+    return found
+
+
+@njit(cache=True, nogil=True)
+def with_ends(tokens, starts):
+    found, ends, at = np.empty(len(tokens) + len(starts) - 1, np.int32), np.zeros(len(starts), np.int64), 0
+    for line in range(len(starts) - 1):
+        for place in range(starts[line], starts[line + 1]):
+            found[at] = tokens[place]
+            at += 1
+        found[at] = END
+        at += 1
+        ends[line + 1] = at
+    return found, ends

@@ -1,0 +1,166 @@
+"""LanguageModel: an estimator of running text, which it can score and go on with.
+
+`LanguageModel("ngram", order=5).fit(texts)`; then `log_prob`, `perplexity`, `generate`, `complete`. All logarithms are natural.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+from wenmai.catalog import rung_named
+from wenmai.data.corpus import Corpus
+from wenmai.data.examples import Examples
+from wenmai.data.vocabulary import END, UNK
+from wenmai.errors import Mistake
+from wenmai.estimator import Estimator
+from wenmai.tasks.decoding import Choice, continued
+from wenmai.tasks.generate import Total
+from wenmai.training.progress import Progress, Snapshot
+
+
+class LanguageModel(Estimator):
+    """`LanguageModel("ngram", order=5).fit(lines).generate("the")`; a text is a line, or several."""
+
+    task_name = "generate"
+
+    # Learning
+
+    def fit(self, texts, valid=None) -> LanguageModel:
+        for _ in self.training(texts, None, None if valid is None else (valid, None)):
+            pass
+        return self
+
+    def training(self, texts, targets=None, valid: tuple | None = None, where=None,
+                 resume: Snapshot | None = None) -> Iterator[Progress]:  # fmt: skip
+        text = Corpus.of(texts)
+        text.check()
+        held = None if valid is None else (Corpus.of(valid[0]), None)
+        return super().training(text, None, held, where, resume)
+
+    def _parts(self, text: Corpus, targets, valid, budget: dict):
+        """A rung that tunes nothing on held-out text learns from all of it."""
+        if valid is None and budget["validation"] and rung_named(self.rung, self.task_name).tunes:
+            text, held = text.parts([budget["validation"]])
+            valid = (held, None) if held.size else None
+        return text, None, valid, None, None
+
+    def _judge(self, valid: tuple, held, seed: int):
+        return lambda: self.evaluate(valid[0])["perplexity"]
+
+    # Scoring
+
+    def scored(self, texts) -> Iterator[tuple[bytes, np.ndarray, np.ndarray, int]]:
+        """(lines, log p of each (L,), its tokens (L,), how many are unknown), some megabytes at a time."""
+        self._fitted()
+        for block in Corpus.of(texts).blocks():
+            yield block, *self.model_.scored(block)
+
+    def total(self, texts) -> Total:
+        found = Total()
+        for block, sums, lengths, unknown in self.scored(texts):
+            found += Total(float(sums.sum()), int(lengths.sum()), len(block) + (block[-1:] != b"\n"), unknown, len(sums))
+        return found
+
+    def evaluate(self, texts, targets=None, where=None) -> dict[str, float]:
+        """Perplexity (of a token, line ends among them) and bits per byte."""
+        total = self.total(texts)
+        if not total.tokens:
+            raise Mistake("there is no text to evaluate; expected at least one line.")
+        self.evaluated_ = self.task_.notes(total, self.inputs_.unit)
+        return self.task_.scores(total)
+
+    def perplexity(self, texts) -> float:
+        return self.evaluate(texts)["perplexity"]
+
+    def score(self, texts, targets=None) -> float:
+        """Σ log p: as scikit-learn wants it, more is better."""
+        return self.total(texts).log_prob
+
+    def log_prob(self, texts, after: str | None = None):
+        """Σ log p of a text, or of each of several (N,), line by line with their ends. `after` a text that has begun, of what goes
+        on there: a word, or more, without an end."""
+        self._fitted()
+        if after is not None:
+            return self._after(after, texts)
+        if isinstance(texts, str):
+            return self.total(texts).log_prob
+        lines = [text.count("\n") + 1 for text in texts]
+        sums = np.concatenate([np.zeros(0), *(sums for _, sums, _, _ in self.scored(texts))])
+        return np.add.reduceat(sums, np.cumsum([0, *lines[:-1]])) if lines else sums
+
+    def _after(self, before: str, text: str) -> float:
+        tokens = self.inputs_.prompt(text)
+        log_probs, state = self.model_.begin(self.inputs_.prompt(before))
+        found = 0.0
+        for token in tokens.tolist():
+            found += float(log_probs[0, token])
+            log_probs, state = self.model_.step(state, torch.tensor([token]))
+        return found
+
+    # Going on
+
+    def stream(self, prompt: str = "", *, tokens: int = 100, lines: int | None = None, temperature: float = 1.0, top_k: int = 0,
+               top_p: float = 1.0, seed: int = 0) -> Iterator[str]:  # fmt: skip
+        """What follows the prompt, piece by piece; up to so many `tokens`, or `lines` that end."""
+        self._fitted()
+        choice, known = Choice(temperature, top_k, top_p), []
+        begun = self.inputs_.prompt(prompt)
+        first, state = self.model_.begin(begun)
+        ended, written, shown = 0, self.inputs_.text(begun.tolist()), ""
+        for token in continued(self._known(), self._known_of(first, prompt), state, tokens, choice, seed):
+            known.append(int(token))
+            ended += known[-1] == END
+            if ended and ended == lines:
+                return
+            whole = self.inputs_.text([*begun.tolist(), *known])[len(written) :]
+            if not whole.endswith("\ufffd"):  # a character that is not whole yet
+                yield whole[len(shown) :]
+                shown = whole
+
+    def _known(self):
+        """Steps of the model that never lead to an unknown token."""
+
+        def step(state, tokens):
+            log_probs, state = self.model_.step(state, tokens)
+            return self._known_of(log_probs), state
+
+        return step
+
+    def _known_of(self, log_probs: torch.Tensor, prompt: str = "") -> torch.Tensor:
+        log_probs[:, UNK] = float("-inf")
+        if not torch.isfinite(log_probs).any():
+            raise Mistake("nothing has a probability after this text in a model without smoothing; begin otherwise, or train with "
+                          "smoothing.")  # fmt: skip
+        return log_probs
+
+    def generate(self, prompt: str = "", **how) -> str:
+        """The prompt and what follows it; options as for `stream`."""
+        return prompt + "".join(self.stream(prompt, **how))
+
+    def complete(self, prompt: str = "", count: int = 5, beginning: str = "") -> list[tuple[str, float]]:
+        """The most probable next tokens with their probabilities; only those that begin so, if asked."""
+        self._fitted()
+        log_probs, _ = self.model_.begin(self.inputs_.prompt(prompt))
+        order = self._known_of(log_probs)[0].argsort(descending=True, stable=True)
+        found: list[tuple[str, float]] = []
+        for token in order.tolist():
+            text = "\n" if token == END else self.inputs_.line([token])
+            if text.startswith(beginning) and len(found) < count:
+                found.append((text, float(log_probs[0, token].exp())))
+            if len(found) == count:
+                break
+        return found
+
+    def predict(self, prompts) -> np.ndarray:
+        """What follows each prompt: a line, drawn as `generate` does."""
+        prompts = [prompts] if isinstance(prompts, str) else list(prompts)
+        return np.array(["".join(self.stream(prompt, lines=1)) for prompt in prompts], object)
+
+    def answers(self, prompts) -> list[dict]:
+        return [{"text": prompt, "continued": more} for prompt, more in zip(prompts, self.predict(prompts))]
+
+    def _examples(self, texts, targets=None, where=None) -> Examples:
+        return Examples(self.inputs_.encode(Corpus.of(texts)))

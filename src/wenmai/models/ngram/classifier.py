@@ -1,0 +1,99 @@
+"""One n-gram model a class, and a prior: the class under which the text is likeliest (Bayes; as Cavnar & Trenkle 1994 tell
+languages apart, with probabilities).
+
+    p(c | text) ∝ p(c) ∏ p(w_t | w_{t−n+1} … w_{t−1}, c)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from wenmai.data.examples import Examples
+from wenmai.data.sequences import Sequences
+from wenmai.data.tokenizers import SEP, SPECIAL
+from wenmai.data.tokenizers import UNK as UNKNOWN
+from wenmai.data.vocabulary import BEGIN, END, UNK
+from wenmai.models.ngram.counts import count
+from wenmai.models.ngram.estimation import LAYOUTS, Recipe
+from wenmai.training.progress import Progress, Snapshot
+
+LN10 = float(np.log(10))
+LOWEST = -99 * LN10  # of a text that has no probability at all
+
+
+class OneAClass:
+    has_probabilities = mapped = True
+    per_step = False
+
+    def __init__(self, inputs, head, recipe: Recipe):
+        self.recipe, self.classes, self.grams, self.prior = recipe, head.classes, [], np.zeros(head.classes)
+        self.balanced = head.weights is not None
+        # the tokenizer's numbers → ours: <unk> 0, <s> 1, </s> 2, what stands between two texts 3, tokens from 4 on
+        self.own = np.arange(inputs.vocabulary, dtype=np.int32) - (len(SPECIAL) - 4)
+        self.own[: len(SPECIAL)] = UNK
+        self.own[SEP], self.own[UNKNOWN] = 3, UNK
+        self.vocabulary = inputs.vocabulary - len(SPECIAL) + 4
+
+    def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None,
+              resume: Snapshot | None = None, where: Callable[[int], str] = str) -> Iterator[Progress]:  # fmt: skip
+        began, notes = time.perf_counter(), {}
+        counts = np.bincount(train.targets, minlength=self.classes)
+        self.prior = np.log(np.full(self.classes, 1 / self.classes) if self.balanced else counts / counts.sum())
+        self.grams = []
+        for number in range(self.classes):
+            rows = train.inputs.take(np.flatnonzero(train.targets == number))
+            tokens = self.opened(rows)
+            delta = self.recipe.delta_for(tokens, self.vocabulary) if self.recipe.fits_delta else None
+            grams, said = self.recipe.estimate(count(tokens, self.vocabulary, self.recipe.order, BEGIN), delta)
+            self.grams.append(grams)
+            notes |= dict.fromkeys(said)
+        if notes:
+            yield self.progress(0, began, warning=some_classes(notes, self.classes), passing=True)
+        yield self.progress(1, began, score=judge() if judge else None)
+
+    def progress(self, step: int, began: float, **more) -> Progress:
+        return Progress(step, 1, float(step), float("nan"), 0.0, time.perf_counter() - began, **more)
+
+    def opened(self, rows: Sequences) -> np.ndarray:
+        """Every row opened by BEGIN and closed by END."""
+        lengths = rows.lengths + 2
+        found = np.full(int(lengths.sum()), END, np.int32)
+        starts = np.cumsum(lengths) - lengths
+        found[starts] = BEGIN
+        inside = np.ones(len(found), bool)
+        inside[starts] = inside[starts + lengths - 1] = False
+        found[inside] = self.own[rows.flat]
+        return found
+
+    def outputs(self, inputs: Sequences) -> np.ndarray:
+        """log p(c | text) (N, C)"""
+        tokens = self.opened(inputs)
+        closed, starts = tokens[tokens != BEGIN], np.concatenate([[0], np.cumsum(inputs.lengths + 1)])
+        scores = np.stack([LN10 * grams.score(closed, starts) for grams in self.grams], 1) + self.prior
+        scores = np.maximum(scores, LOWEST * (inputs.lengths[:, None] + 1))
+        top = scores.max(1, keepdims=True)
+        return (scores - top - np.log(np.exp(scores - top).sum(1, keepdims=True))).astype(np.float32)
+
+    def parameters_count(self) -> int:
+        return sum(grams.parameters_count() for grams in self.grams)
+
+    def state(self) -> dict[str, np.ndarray]:
+        found = {"prior": self.prior}
+        for number, grams in enumerate(self.grams):
+            found |= {f"{number}.{name}": array for name, array in grams.arrays().items()}
+        return found
+
+    def load(self, arrays: dict[str, np.ndarray]) -> None:
+        self.prior = arrays["prior"]
+        self.grams = [LAYOUTS[self.recipe.layout].from_arrays(own(arrays, f"{number}.")) for number in range(self.classes)]
+
+
+def own(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def some_classes(notes, classes: int) -> str:
+    return f"in some of the {classes} classes there is little text: {next(iter(notes))}"

@@ -1,0 +1,185 @@
+"""The n-gram model: the next word from the n − 1 before it (Shannon 1948), by counts of a text, smoothed.
+
+    p(w₁ … w_T) = ∏ p(w_t | w_{t−n+1} … w_{t−1})
+
+counting (counts, spilled, spark) → smoothing → pruning → a layout that is walked word by word: table (fast) or trie (small).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from wenmai.data.examples import Examples
+from wenmai.data.lines import Lines, Running
+from wenmai.data.vocabulary import BEGIN, END, UNK
+from wenmai.errors import Mistake
+from wenmai.layers.heads import OneOf
+from wenmai.models.ngram.classifier import OneAClass
+from wenmai.models.ngram.estimation import ENOUGH, LAYOUTS, Layout, Recipe, recipe
+from wenmai.models.ngram.smoothing import Smoothing
+from wenmai.models.ngram.spilled import count_blocks
+from wenmai.training.progress import Progress, Snapshot
+
+LN10 = float(np.log(10))
+PIECE = 1 << 20  # bytes that a thread scores at once
+SIZE = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def ngram(inputs, head, *, order: int | None = None, smoothing: Smoothing = "modified-kneser-ney", delta: float | None = None,
+          prune: str = "0", threshold: float = 0.0, layout: Layout = "fast", memory: str | None = None,
+          engine: Literal["local", "spark"] = "local"):  # fmt: skip
+    """`order`: how long the n-grams are, 1 to 7 (5 unless said; 3 to classify). `delta` goes with add-delta: given, or fitted on the
+    last tenth of the text. `prune` drops what was seen so often or less, order by order ("0,0,1"; the last number holds for the
+    rest); `threshold` what raises perplexity by a smaller share than this when it goes. `layout`: fast, or small on disk. `memory`: what
+    counting may take, such as 2G; what is more goes to disk in sorted runs. `engine`: count here, or on Spark."""
+    if inputs.kind not in ("lines", "tokens"):
+        raise Mistake("the rung ngram reads text; for numbers and images use another, such as softmax.")
+    classes = isinstance(head, OneOf)
+    chosen = recipe((3 if classes else 5) if order is None else order, smoothing, delta, prune, threshold, layout)
+    bound = size_in_bytes(memory)
+    if not classes:
+        return NGram(inputs, chosen, bound, engine)
+    if bound or engine != "local":
+        raise Mistake("memory and engine go with running text; to classify, leave them out.")
+    return OneAClass(inputs, head, chosen)
+
+
+class NGram:
+    has_probabilities = per_step = mapped = True
+
+    def __init__(self, inputs: Lines, recipe: Recipe, memory: int | None, engine: str):
+        self.inputs, self.recipe, self.memory, self.engine, self.grams = inputs, recipe, memory, engine, None
+
+    # Learning
+
+    def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None,
+              resume: Snapshot | None = None, where: Callable[[int], str] = str) -> Iterator[Progress]:  # fmt: skip
+        began, text = time.perf_counter(), train.inputs
+
+        def progress(step: int, note: str = "", **more) -> Progress:
+            return Progress(step, 3, step / 3, float("nan"), 0.0, time.perf_counter() - began, note=note, **more)
+
+        yield progress(0, "counting")
+        if self.engine == "spark":
+            levels = self.counted_on_spark(text)
+        else:
+            levels = count_blocks(text.blocks(), lambda: len(self.inputs), self.recipe.order, self.memory)
+        self.check(levels, text)
+        yield progress(1, "smoothing")
+        delta = self.recipe.delta_for(beginning(text), len(self.inputs)) if self.recipe.fits_delta else None
+        self.grams, notes = self.recipe.estimate(levels, delta)
+        for note in ([f"add-delta: δ = {delta:.4g}, fitted on the last tenth of the text"] if delta else []) + notes:
+            yield progress(2, warning=note, passing=True)
+        yield progress(3, score=judge() if judge else None)
+
+    def counted_on_spark(self, text: Running):
+        from wenmai.models.ngram import spark
+
+        if text.corpus.path is None or self.inputs.tokenizer is not None or self.inputs.words is not None:
+            raise Mistake("engine=spark counts words between spaces in a text file in UTF-8, all of them: leave out tokenizer, "
+                          "vocabulary, min_count and shares that are held out.")  # fmt: skip
+        self.inputs.words, levels = spark.count(text.corpus.path, self.recipe.order, self.inputs.lowercase)
+        return levels
+
+    def check(self, levels: list, text: Running) -> None:
+        tokens = int(levels[0].count.sum() - levels[0].count[BEGIN] - levels[0].count[END])
+        if not tokens:
+            raise Mistake(f"{text.corpus.source} is empty; expected at least one line of text.")
+        if tokens < self.recipe.order:
+            raise Mistake(f"{text.corpus.source}: found {tokens} tokens, expected at least as many as the order, {self.recipe.order}; "
+                          "give more text, or a lower order.")  # fmt: skip
+
+    # Scoring
+
+    def scored(self, block: bytes) -> tuple[np.ndarray, np.ndarray, int]:
+        """(Σ log p of every line (L,), its tokens with its end (L,), how many were unknown); on all cores."""
+        pieces = list(cut(block, PIECE))
+        if len(pieces) == 1:
+            return self.scored_piece(pieces[0])
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            found = list(pool.map(self.scored_piece, pieces))
+        sums, lengths, unknown = zip(*found)
+        return np.concatenate(sums), np.concatenate(lengths), sum(unknown)
+
+    def scored_piece(self, block: bytes) -> tuple[np.ndarray, np.ndarray, int]:
+        tokens, starts = self.inputs.numbers(block)
+        return LN10 * self.grams.score(tokens, starts, threads=1), np.diff(starts), int((tokens == UNK).sum())
+
+    # Generating
+
+    def begin(self, tokens: np.ndarray) -> tuple[Tensor, Tensor]:
+        """(log p of what comes next (1, V), the state) after these tokens of a text that a line opens."""
+        state = self.grams.start(1)
+        for token in tokens:
+            state = self.after(state, np.array([token], np.int32))
+        return self.next(state), torch.from_numpy(state)
+
+    def step(self, state: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
+        """(log p of what comes next (B, V), the state) after one token more (B,)."""
+        state = self.after(state.numpy(), tokens.numpy().astype(np.int32))
+        return self.next(state), torch.from_numpy(state)
+
+    def after(self, state: np.ndarray, tokens: np.ndarray) -> np.ndarray:
+        _, state = self.grams.advance(state, tokens)
+        ended = tokens == END
+        state[ended] = self.grams.start(int(ended.sum()))
+        return state
+
+    def next(self, state: np.ndarray) -> Tensor:
+        found = torch.from_numpy(np.stack([self.grams.following(row) for row in state])) * LN10
+        found[:, BEGIN] = float("-inf")
+        return found
+
+    # Keeping
+
+    def parameters_count(self) -> int:
+        return self.grams.parameters_count()
+
+    def state(self) -> dict[str, np.ndarray]:
+        return self.grams.arrays()
+
+    def load(self, arrays: dict[str, np.ndarray]) -> None:
+        self.inputs.take_arrays(arrays)
+        self.grams = LAYOUTS[self.recipe.layout].from_arrays(arrays)
+
+
+def beginning(text: Running) -> np.ndarray:
+    """As much of the text as it takes to fit a number by."""
+    found, size = [], 0
+    for block in text.blocks():
+        found.append(block)
+        size += len(block)
+        if size > ENOUGH:
+            break
+    return np.concatenate(found)
+
+
+def cut(block: bytes, size: int) -> Iterator[bytes]:
+    """Into pieces of whole lines."""
+    at = 0
+    while at < len(block):
+        end = len(block) if at + size >= len(block) else block.find(b"\n", at + size) + 1 or len(block)
+        yield block[at:end]
+        at = end
+
+
+def size_in_bytes(text: str | None) -> int | None:
+    """2G → 2147483648."""
+    if text is None:
+        return None
+    number, unit = text.upper().removesuffix("B")[:-1], text.upper().removesuffix("B")[-1:]
+    try:
+        found = int(float(number) * SIZE[unit])
+    except (ValueError, KeyError, OverflowError):
+        found = 0
+    if found < 1 << 20:
+        raise Mistake(f"memory={text}: expected a size of at least 1M, such as 500M or 2G.")
+    return found

@@ -1,0 +1,149 @@
+"""filter: keeps the lines (or JSON objects) of a file of any size whose text a language model finds likely enough.
+
+    perplexity = exp(−Σ log p / tokens) of every line; of an object, of all lines of its text
+
+The file is read, scored and written some megabytes at a time; what passes is written as it was read, byte for byte.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from wenmai.data.corpus import LONGEST_LINE
+from wenmai.data.files import bare_name, find, packed, unpacked
+from wenmai.errors import Mistake
+from wenmai.language_model import LanguageModel
+
+BLOCK = 1 << 23
+SAMPLE = 100_000  # perplexities that the quantiles are taken from
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+@dataclass
+class Counts:
+    read: int = 0
+    kept: int = 0
+    sample: list[np.ndarray] = field(default_factory=list)
+    every: int = 1  # which of them are in the sample
+
+    def add(self, perplexities: np.ndarray, passed: np.ndarray) -> None:
+        self.sample.append(perplexities[(-self.read) % self.every :: self.every])
+        self.read, self.kept = self.read + len(passed), self.kept + int(passed.sum())
+        if sum(map(len, self.sample)) > 2 * SAMPLE:  # every second of them is enough
+            self.sample, self.every = [np.concatenate(self.sample)[::2]], 2 * self.every
+
+    def quantiles(self) -> dict[str, float | None]:
+        """None where it is infinite."""
+        if not self.read:
+            return {}
+        found = np.quantile(np.concatenate(self.sample), QUANTILES, method="lower")
+        return {f"{share:.0%}": float(value) if np.isfinite(value) else None for share, value in zip(QUANTILES, found)}
+
+
+def filtered(model: LanguageModel, source: str, lowest: float, highest: float, out: Path | None, column: str = "text") -> dict:
+    """Counts of what was read, kept and dropped, and quantiles of perplexity. `source` may be - for standard input."""
+    for name, value in (("min", lowest), ("max", highest)):
+        if not value >= 0:
+            raise Mistake(f"--{name}-perplexity {value}: expected 0 or more; a perplexity is never below 1.")
+    if lowest > highest:
+        raise Mistake(f"--min-perplexity {lowest:g} is above --max-perplexity {highest:g}; nothing would pass.")
+    path = None if source == "-" else find(source)
+    if path and path.is_dir():
+        raise Mistake(f"{source} is a folder; filter takes a file of lines or of JSON objects, a line each.")
+    if path and out and out.exists() and out.samefile(path):
+        raise Mistake(f"--out {out} is the file that is read; choose another.")
+    counts, number = Counts(), 1
+    with opened(path, source) as stream, written(out) as write:
+        objects = path is not None and bare_name(path).endswith((".jsonl", ".ndjson"))
+        for block in blocks(stream, source):
+            ends = np.flatnonzero(np.frombuffer(block, np.uint8) == 10) + 1
+            if not len(ends) or ends[-1] < len(block):
+                ends = np.append(ends, len(block))
+            texts = texts_in(block, ends, column, source, number) if objects else None
+            perplexities = of_lines(model, block) if texts is None else of_texts(model, texts)
+            passed = (perplexities >= lowest) & (perplexities <= highest)
+            counts.add(perplexities, passed)
+            write(chosen(block, ends, passed))
+            number += len(ends)
+    return {"rows": counts.read, "kept": counts.kept, "dropped": counts.read - counts.kept, "perplexity": counts.quantiles()}
+
+
+@contextmanager
+def opened(path: Path | None, source: str) -> Iterator[BinaryIO]:
+    if path is None:
+        yield sys.stdin.buffer
+        return
+    with unpacked(path, source) as stream:
+        yield stream
+
+
+@contextmanager
+def written(out: Path | None):
+    if out is None:
+        yield sys.stdout.buffer.write
+        sys.stdout.buffer.flush()
+        return
+    with packed(out) as stream:
+        yield stream.write
+
+
+def blocks(stream: BinaryIO, source: str) -> Iterator[bytes]:
+    """Whole lines, some megabytes of them."""
+    left = b""
+    while block := stream.read(BLOCK):
+        left += block
+        end = left.rfind(b"\n") + 1
+        if end:
+            yield left[:end]
+            left = left[end:]
+        elif len(left) > LONGEST_LINE:
+            raise Mistake(f"{source}: found a line of more than {LONGEST_LINE:,} bytes, expected shorter ones; break it into several.")
+    if left:
+        yield left
+
+
+def of_lines(model: LanguageModel, block: bytes) -> np.ndarray:
+    sums, lengths, _ = model.model_.scored(block)
+    return perplexity(sums, lengths)
+
+
+def of_texts(model: LanguageModel, texts: list[str]) -> np.ndarray:
+    texts = [text.removesuffix("\n") for text in texts]
+    sums, lengths, _ = model.model_.scored("\n".join(texts).encode("utf-8", "replace") + b"\n")
+    starts = np.cumsum([0, *(text.count("\n") + 1 for text in texts[:-1])])
+    return perplexity(np.add.reduceat(sums, starts), np.add.reduceat(lengths, starts))
+
+
+def perplexity(sums: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        return np.exp(-sums / lengths)
+
+
+def texts_in(block: bytes, ends: np.ndarray, column: str, source: str, number: int) -> list[str]:
+    """The texts of a line of JSON each; an empty line is an empty text."""
+    texts, start = [], 0
+    for at, end in enumerate(ends.tolist()):
+        line, start = block[start:end], end
+        try:
+            found = json.loads(line) if line.strip() else {column: ""}
+        except (ValueError, RecursionError):
+            raise Mistake(f"{source}, line {number + at}: found no JSON object; correct the line or remove it.") from None
+        if not isinstance(found, dict) or not isinstance(found.get(column), str):
+            raise Mistake(f'{source}, line {number + at}: found no text under "{column}"; name the column with --column.')
+        texts.append(found[column])
+    return texts
+
+
+def chosen(block: bytes, ends: np.ndarray, passed: np.ndarray) -> bytes:
+    """The lines that passed; those that stand together are copied at once."""
+    turns = np.flatnonzero(np.diff(passed, prepend=False, append=False))  # where a stretch of them begins, and where it is over
+    edges = np.concatenate([[0], ends])[turns].tolist()
+    return b"".join(block[start:end] for start, end in zip(edges[::2], edges[1::2]))

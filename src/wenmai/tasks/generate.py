@@ -1,0 +1,92 @@
+"""generate: the next token of a running text.
+
+    perplexity = exp(−Σ log p / tokens), of a word, a subword or a character      bits per byte = −Σ log₂ p / bytes
+
+Every line counts its end as a token. Bits per byte can be compared between models that cut the text differently, where both know
+every token of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, inf, log
+
+import numpy as np
+
+from wenmai.data.corpus import Corpus
+from wenmai.data.readers import Table
+from wenmai.layers.heads import Next
+from wenmai.tasks.columns import texts_in
+
+
+@dataclass
+class Total:
+    """What was read, and how probable it was."""
+
+    log_prob: float = 0.0  # Σ, natural
+    tokens: int = 0
+    size: int = 0  # bytes
+    unknown: int = 0
+    lines: int = 0
+
+    def __add__(self, other: Total) -> Total:
+        return Total(*(getattr(self, name) + getattr(other, name) for name in ("log_prob", "tokens", "size", "unknown", "lines")))
+
+
+class Generate:
+    name, metric, higher_is_better = "generate", "perplexity", False
+    target = None  # there is no column that holds the answer
+    cut, history = False, None
+
+    @staticmethod
+    def fits(names: list[str]) -> bool:
+        return names == ["text"]
+
+    def corpus_of(self, table: Table) -> Corpus:
+        """A plain file as it lies there; of another its column text."""
+        if table.plain is not None:
+            return Corpus.file(table.plain)
+        chunks = table.chunks(1024)
+        return Corpus.joined((text for chunk in chunks for text in texts_in(chunk, "text", table.source)), table.source)
+
+    def look(self, targets, where) -> list[str]:
+        return []
+
+    def arranged(self, inputs, targets=None):
+        return inputs, targets
+
+    def learn(self, targets, where=None) -> list[str]:
+        return []
+
+    def encode(self, targets, where=None) -> None:
+        return None
+
+    def head(self) -> Next:
+        return Next()
+
+    def scores(self, total: Total) -> dict[str, float]:
+        mean = -total.log_prob / max(1, total.tokens)
+        return {"perplexity": exp(mean) if mean < 700 else inf, "bits_per_byte": -total.log_prob / log(2) / max(1, total.size)}
+
+    def notes(self, total: Total, unit: str) -> list[str]:
+        """What is worth saying of a score."""
+        told = []
+        if total.unknown:
+            told.append(f"{total.unknown:,} of the {total.tokens:,} tokens are unknown to the model: perplexity and bits per byte "
+                        "count them as <unk>, not as what they are")  # fmt: skip
+        if total.log_prob == -inf:
+            told.append("the text holds what has no probability at all in this model, so its perplexity is infinite; smoothing "
+                        "gives every word some")  # fmt: skip
+        return told
+
+    def to_json(self) -> dict:
+        return {"name": self.name}
+
+    @classmethod
+    def from_json(cls, saved: dict) -> Generate:
+        return cls()
+
+
+def weighed(sums: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Two numbers a line; the logarithm of perplexity is the sum of the first over the sum of the second."""
+    return -sums, lengths.astype(np.float64)
