@@ -1,8 +1,7 @@
-"""Counts are those of a plain loop, probabilities those of lmplz, of nltk and of worked examples."""
+"""Probabilities are those of lmplz, of nltk and of worked examples."""
 
 import lzma
 import os
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -45,25 +44,6 @@ def in_words(levels, names) -> list[list[tuple]]:
     for level in levels[1:]:
         tables.append([(*tables[-1][before], names[word]) for before, word in zip(level.context, level.word)])
     return tables
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_counts_are_those_of_a_plain_loop(seed):
-    chance = np.random.default_rng(seed)
-    order = int(chance.integers(1, 6))
-    text = [[f"w{n}" for n in chance.integers(0, 5, chance.integers(0, 7))] for _ in range(chance.integers(1, 9))]
-    tokens, names = numbered(text)
-    levels = count(tokens, len(names), order, BEGIN)
-    tables = in_words(levels, names)
-    for n, (level, table) in enumerate(zip(levels, tables), 1):
-        padded = [["<s>", *sentence, "</s>"] for sentence in text]
-        expected = Counter(tuple(s[at : at + n]) for s in padded for at in range(len(s) - n + 1))
-        assert {gram: int(found) for gram, found in zip(table, level.count) if found} == expected
-        if n > 1:
-            assert [tables[n - 2][at] for at in level.suffix] == [gram[1:] for gram in table]
-            number = {name: at for at, name in enumerate(names)}
-            keys = [[number[word] for word in gram[::-1]] for gram in table]
-            assert keys == sorted(keys)
 
 
 def by_hand(text: str) -> dict[tuple, tuple[float, float]]:

@@ -1,7 +1,8 @@
 """Words and their numbers: text as bytes, cut at white space, a sentence a line.
 
-Numbers are given in the order in which words first appear, after <unk>, <s> and </s>. The words lie end to end in one array,
-and a hash table finds them, so that both can be mapped from a file and read without a Python object a word.
+Numbers are given in the order in which words first appear, after <unk>, <s> and </s>; where a text says <s> or </s> itself, it
+is the unknown word. The words lie end to end in one array, and a hash table finds them, so that both can be mapped from a file
+and read without a Python object a word. What such a file says is not believed: no lookup leaves the arrays or fails to end.
 """
 
 from __future__ import annotations
@@ -11,13 +12,17 @@ from itertools import pairwise
 import numpy as np
 from numba import njit
 
+from wenmai.models.ngram.threads import side_by_side, threads
+
 UNK, BEGIN, END = 0, 1, 2
 SPECIAL = ("<unk>", "<s>", "</s>")
+SMALL = 1 << 20  # bytes: fewer are not worth a thread
 
 
 class Vocabulary:
     def __init__(self, letters: np.ndarray, starts: np.ndarray, slots: np.ndarray):
-        self.letters, self.starts, self.slots = letters, starts, slots  # (bytes,) uint8, (V + 1,) int64, (a power of two,) int32
+        self.letters, self.starts = letters, starts  # (bytes,) uint8, (V + 1,) int32 or int64
+        self.slots = slots  # (a power of two,) int32
 
     @classmethod
     def of(cls, words: list[str]) -> Vocabulary:
@@ -38,7 +43,7 @@ class Vocabulary:
 
     def number(self, word: str) -> int:
         """UNK where it is not known."""
-        data = np.frombuffer(word.encode(), np.uint8)
+        data = np.frombuffer(word.encode("utf-8", "surrogatepass"), np.uint8)
         return int(look(data, 0, len(data), self.letters, self.starts, self.slots)) if len(data) else UNK
 
     def numbers(self, text: bytes) -> tuple[np.ndarray, np.ndarray]:
@@ -67,7 +72,17 @@ class Growing:
 
     def read(self, text: bytes) -> np.ndarray:
         """The words of these lines (N,) int32, each line opened by BEGIN and closed by END; new words get a number."""
-        data = np.frombuffer(text, np.uint8)
+        pieces = halves(np.frombuffer(text, np.uint8), threads() if len(text) >= SMALL else 1)
+        readers = [self, *(Growing() for _ in pieces[1:])]  # the others number words as their piece has them
+        found = side_by_side(Growing.read_piece, zip(readers, pieces))
+        numbers = [self.join(other) for other in readers[1:]]
+        whole, ends = np.empty(sum(map(len, found)), np.int32), np.cumsum([0, *map(len, found)])
+        whole[: ends[1]] = found[0]
+        calls = zip(numbers, found[1:], pairwise(ends[1:]))
+        side_by_side(np.take, [(number, some, None, whole[start:end], "clip") for number, some, (start, end) in calls])
+        return whole
+
+    def read_piece(self, data: np.ndarray) -> np.ndarray:
         tokens, lines = sizes(data)
         found, at, filled = np.empty(tokens + lines, np.int32), 0, 0
         while at < len(data):
@@ -75,7 +90,14 @@ class Growing:
             self.size, at, filled = grow(data, at, self.letters, self.starts, self.slots, self.size, found, filled)
             if at < len(data):
                 self.room(2 * len(self.letters) - int(self.starts[self.size]), self.size + (1 << 12))
-        return found[:filled]
+        return found
+
+    def join(self, other: Growing) -> np.ndarray:
+        """Takes up the words of another, in its order. Returns the number here of each of its words, (its V,) int32."""
+        self.room(int(other.starts[other.size]), other.size)
+        numbers = np.empty(other.size, np.int32)
+        self.size = put_all(other.letters, other.starts, self.letters, self.starts, self.slots, self.size, numbers)
+        return numbers
 
     def room(self, letters: int, words: int) -> None:
         """For so many more of both, the hash table at most half full."""
@@ -88,6 +110,22 @@ class Growing:
 
     def done(self) -> Vocabulary:
         return Vocabulary(self.letters[: self.starts[self.size]].copy(), self.starts[: self.size + 1].copy(), self.slots)
+
+
+def halves(data: np.ndarray, parts: int) -> list[np.ndarray]:
+    """The text in at most so many pieces of whole lines, about as long as one another."""
+    cuts = [0]
+    for part in range(1, parts):
+        at = max(cuts[-1], len(data) * part // parts)
+        cuts.append(line_end(data, at))
+    return [data[start:end] for start, end in pairwise([*cuts, len(data)]) if start < end or start == 0]
+
+
+@njit(cache=True, nogil=True)
+def line_end(data, at):
+    while at < len(data) and data[at] != 10:
+        at += 1
+    return min(at + 1, len(data))
 
 
 @njit(inline="always")
@@ -106,47 +144,62 @@ def hash_of(data, start, end):
 
 @njit(inline="always")
 def slot_of(data, start, end, letters, starts, slots):
-    """Where the word stands in the table, or the free place where it would."""
+    """(where the word stands in the table, its number); if it does not: the free place where it would, and -1."""
     mask = np.uint64(len(slots) - 1)
     slot = hash_of(data, start, end) & mask
-    while slots[slot] >= 0:
+    for _ in range(len(slots)):
         number = slots[slot]
+        if number < 0 or number >= len(starts) - 1:
+            break
         first, last = starts[number], starts[number + 1]
-        same = last - first == end - start
+        same = last - first == end - start and first >= 0 and last <= len(letters)
         if same:
             for n in range(end - start):
                 if letters[first + n] != data[start + n]:
                     same = False
                     break
         if same:
-            break
+            return slot, number
         slot = (slot + np.uint64(1)) & mask
-    return slot
+    return slot, np.int32(-1)
+
+
+@njit(inline="always")
+def plain(number):
+    """What was not found, and what only we may write, is unknown."""
+    return number if number > END else np.int32(UNK)
 
 
 @njit(cache=True, nogil=True)
 def look(data, start, end, letters, starts, slots):
-    return max(0, slots[slot_of(data, start, end, letters, starts, slots)])
+    return plain(slot_of(data, start, end, letters, starts, slots)[1])
 
 
 @njit(cache=True, nogil=True)
 def put(data, start, end, letters, starts, slots, size):
-    slot = slot_of(data, start, end, letters, starts, slots)
-    if slots[slot] < 0:
-        first = starts[size]
-        for n in range(end - start):
-            letters[first + n] = data[start + n]
-        starts[size + 1] = first + end - start
-        slots[slot] = size
-        size += 1
-    return size, slots[slot]
+    slot, number = slot_of(data, start, end, letters, starts, slots)
+    if number >= 0:
+        return size, number
+    first = starts[size]
+    for n in range(end - start):
+        letters[first + n] = data[start + n]
+    starts[size + 1] = first + end - start
+    slots[slot] = size
+    return size + 1, np.int32(size)
+
+
+@njit(cache=True, nogil=True)
+def put_all(data, bounds, letters, starts, slots, size, numbers):
+    for n in range(len(numbers)):
+        size, numbers[n] = put(data, bounds[n], bounds[n + 1], letters, starts, slots, size)
+    return size
 
 
 @njit(cache=True, nogil=True)
 def hashed(letters, starts, size, count):
     slots = np.full(count, -1, np.int32)
     for number in range(size):
-        slots[slot_of(letters, starts[number], starts[number + 1], letters, starts, slots)] = number
+        slots[slot_of(letters, starts[number], starts[number + 1], letters, starts, slots)[0]] = number
     return slots
 
 
@@ -187,7 +240,8 @@ def grow(data, at, letters, starts, slots, size, found, filled):
             end += 1
         if starts[size] + end - at > len(letters) or size + 2 > len(starts) or 2 * size > len(slots):
             return size, at, filled - (data[at - 1] == 10 or at == 0)
-        size, found[filled] = put(data, at, end, letters, starts, slots, size)
+        size, number = put(data, at, end, letters, starts, slots, size)
+        found[filled] = plain(number)
         filled += 1
         at = end
     if not fresh:
@@ -213,7 +267,7 @@ def numbered(data, letters, starts, slots, found, lines):
             end = at
             while end < len(data) and not white(data[end]):
                 end += 1
-            found[filled] = max(0, slots[slot_of(data, at, end, letters, starts, slots)])
+            found[filled] = plain(slot_of(data, at, end, letters, starts, slots)[1])
             filled += 1
             at = end
     if line + 1 < len(lines):

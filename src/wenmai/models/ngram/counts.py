@@ -4,16 +4,25 @@ Positions of the text are kept sorted by the n-gram that ends there, the last wo
 the order for n−1 words the order for n follows by a single stable pass: take the position after each, and drop it into the
 bucket of its word (as the Burrows-Wheeler transform is walked, Ferragina & Manzini 2000). Equal n-grams stand side by side;
 and since every order refines the one before it, an n-gram lies inside the shorter one that it ends with.
+
+Threads share the words: each takes those between two bounds, with all places in their buckets. How many of these places go on to
+every word is the same for all orders, since a pass moves places only within their buckets. So each thread knows from the start
+which part of every bucket is its own to fill.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numba import njit
 
+from wenmai.models.ngram.threads import side_by_side, threads
+
 NONE = -1
+SMALL = 1 << 16  # tokens: fewer are not worth a thread
 
 
 @dataclass
@@ -32,79 +41,112 @@ class Level:
 def count(tokens: np.ndarray, vocabulary: int, order: int, begin: int) -> list[Level]:
     """The levels 1 … order of a text: numbers of words (N,) int32, every sentence opened by `begin` and closed by its end.
     No n-gram reaches beyond the opening of its sentence. The first level holds all words of the vocabulary."""
-    counts = np.bincount(tokens, minlength=vocabulary).astype(np.int64)
-    starts = np.zeros(vocabulary + 1, np.int64)
-    np.cumsum(counts, out=starts[1:])
-    every = np.arange(vocabulary, dtype=np.int32)
-    nothing = np.full(vocabulary, NONE, np.int32)
-    levels = [Level(every, nothing, nothing, counts)]
-    positions = sort_by_word(tokens, starts)
-    group = np.repeat(every, counts)  # at every place of `positions`, which n-gram it is
-    entry = every.copy()  # of every group, which n-gram of the level; NONE where it would reach beyond the opening
+    return list(counted(tokens, vocabulary, order, begin))
+
+
+def counted(tokens: np.ndarray, vocabulary: int, order: int, begin: int) -> Iterator[Level]:
+    """One level after the other, so that none has to be held. Beside them 16 bytes a token are held, in two arrays of pairs:
+    at every place the position, and which n-gram ends there; a negative number where it would reach beyond the opening."""
+    parts = threads() if len(tokens) >= SMALL else 1
+    cuts = np.linspace(0, len(tokens), parts + 1).astype(np.int64)
+    at = np.zeros((parts, vocabulary), np.int64)  # of every part: where it goes on in every bucket
+    side_by_side(tally, [(tokens[first:last], own) for (first, last), own in zip(pairwise(cuts), at)])
+    counts = at.sum(0)
+    every, nothing = np.arange(vocabulary, dtype=np.int32), np.full(vocabulary, NONE, np.int32)
+    yield Level(every, nothing, nothing, counts)
+    if order == 1:
+        return
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])  # of the buckets
+    pairs, refined = np.empty((len(tokens), 2), np.int32), np.empty((len(tokens), 2), np.int32)
+    begun = stacked(starts, at)
+    side_by_side(sort_by_word, [(tokens, *between, own, pairs) for between, own in zip(pairwise(cuts), begun)])
+    words = [0, *np.searchsorted(starts, cuts[1:-1]).tolist(), vocabulary]  # the bounds between parts, now of words
+    at[:] = 0
+    side_by_side(tally_after, [(tokens, *between, own) for between, own in zip(pairwise(words), at)])
+    begun = stacked(starts, at)
     for _ in range(order - 1):
-        positions, context = refine(tokens, positions, group, starts, begin)
-        groups, real = sizes(starts, context, entry, begin)
-        group, entry, word, before, after, found = cut(starts, context, group, entry, begin, groups, real)
-        levels.append(Level(word, before, after, found))
-    return levels
+        at[:] = begun
+        side_by_side(refine, [(tokens, pairs, starts, *between, begin, own, refined)
+                              for between, own in zip(pairwise(words), at)])  # fmt: skip
+        found = side_by_side(sizes, [(refined, starts, *between) for between in pairwise(words)])
+        ends = np.concatenate([np.zeros((1, 2), np.int64), np.cumsum(found, 0)])
+        columns = [np.empty(ends[-1, 0], kind) for kind in (np.int32, np.int32, np.int32, np.int64)]
+        side_by_side(cut, [(refined, pairs, starts, *between, *first, *columns) for between, first in zip(pairwise(words), ends)])
+        pairs, refined = refined, pairs
+        yield Level(*columns)
+        del columns
+
+
+def stacked(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Where in every bucket each part begins, whose counts these are."""
+    return starts[:-1] + np.cumsum(counts, 0) - counts
 
 
 @njit(cache=True, nogil=True)
-def sort_by_word(tokens, starts):
-    at, positions = starts.copy(), np.empty(len(tokens), np.int32)
-    for position in range(len(tokens)):
+def tally(tokens, counts):
+    for word in tokens:
+        counts[word] += 1
+
+
+@njit(cache=True, nogil=True)
+def tally_after(tokens, low, high, counts):
+    """What follows the words low … high − 1; the opening of the first sentence follows the end of the last."""
+    before = tokens[-1] if len(tokens) else 0
+    for word in tokens:
+        if low <= before < high:
+            counts[word] += 1
+        before = word
+
+
+@njit(cache=True, nogil=True)
+def sort_by_word(tokens, first, last, at, pairs):
+    for position in range(first, last):
         word = tokens[position]
-        positions[at[word]] = position
+        pairs[at[word], 0], pairs[at[word], 1] = position, word
         at[word] += 1
-    return positions
 
 
 @njit(cache=True, nogil=True)
-def refine(tokens, positions, group, starts, begin):
-    """Positions sorted by one word more, and which group the n-gram before each belongs to."""
-    at, refined = starts.copy(), np.empty((len(positions), 2), np.int32)  # side by side: one line of the cache for both
-    for place in range(len(positions)):
-        position = positions[place] + 1
+def refine(tokens, pairs, starts, low, high, begin, at, refined):
+    """Positions sorted by one word more, and which n-gram stands before each."""
+    for place in range(starts[low], starts[high]):
+        position = pairs[place, 0] + 1
         if position == len(tokens):
-            position = 0  # the opening of the first sentence follows the end of the last
+            position = 0
         word = tokens[position]
         where = at[word]
         at[word] += 1
         refined[where, 0] = position
-        refined[where, 1] = NONE if word == begin else group[place]
-    return refined[:, 0], refined[:, 1]
+        refined[where, 1] = NONE if word == begin else pairs[place, 1]
 
 
 @njit(cache=True, nogil=True)
-def sizes(starts, context, entry, begin):
-    """How many groups there are now, and how many of them are n-grams of this order."""
-    groups = real = 0
-    for word in range(len(starts) - 1):
+def sizes(refined, starts, low, high):
+    """How many n-grams of this order there are, and how many that reach beyond the opening."""
+    real = lost = 0
+    for word in range(low, high):
         for place in range(starts[word], starts[word + 1]):
-            if place == starts[word] or context[place] != context[place - 1]:
-                groups += 1
-                real += word != begin and entry[context[place]] != NONE
-    return groups, real
+            if place == starts[word] or refined[place, 1] != refined[place - 1, 1]:
+                if refined[place, 1] >= 0:
+                    real += 1
+                else:
+                    lost += 1
+    return real, lost
 
 
 @njit(cache=True, nogil=True)
-def cut(starts, context, shorter, entry, begin, groups, real):
-    """The groups at every place, and what each n-gram of this order is made of."""
-    group, entries = np.empty_like(shorter), np.empty(groups, np.int32)
-    last, before, after = np.empty(real, np.int32), np.empty(real, np.int32), np.empty(real, np.int32)
-    found = np.zeros(real, np.int64)
-    number = at = -1
-    for word in range(len(starts) - 1):
-        inside = False
-        for place in range(starts[word], starts[word + 1]):
-            if place == starts[word] or context[place] != context[place - 1]:
-                number += 1
-                inside = word != begin and entry[context[place]] != NONE
-                if inside:
-                    at += 1
-                    last[at], before[at], after[at] = word, entry[context[place]], entry[shorter[place]]
-                entries[number] = at if inside else NONE
-            group[place] = number
-            if inside:
-                found[at] += 1
-    return group, entries, last, before, after, found
+def cut(refined, shorter, starts, low, high, real, lost, last, before, after, found):
+    """What each n-gram is made of; its number takes the place of the one before it."""
+    for word in range(low, high):
+        place, end = starts[word], starts[word + 1]
+        while place < end:
+            start, context = place, refined[place, 1]
+            number = real if context >= 0 else NONE - 1 - lost
+            while place < end and refined[place, 1] == context:
+                refined[place, 1] = number
+                place += 1
+            if context >= 0:
+                last[real], before[real], after[real], found[real] = word, context, shorter[start, 1], place - start
+                real += 1
+            else:
+                lost += 1

@@ -1,0 +1,116 @@
+"""Words get the numbers, and n-grams the counts, that a plain loop gives them: on one core, on all of them, through files."""
+
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+from test_ngram import BEGIN, END, UNK, in_words, numbered
+
+from wenmai.models.ngram import counts, threads
+from wenmai.models.ngram import vocabulary as vocabularies
+from wenmai.models.ngram.counts import count
+from wenmai.models.ngram.vocabulary import Growing, Vocabulary
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_counts_are_those_of_a_plain_loop(seed):
+    chance = np.random.default_rng(seed)
+    order = int(chance.integers(1, 6))
+    text = [[f"w{n}" for n in chance.integers(0, 5, chance.integers(0, 7))] for _ in range(chance.integers(1, 9))]
+    tokens, names = numbered(text)
+    levels = count(tokens, len(names), order, BEGIN)
+    tables = in_words(levels, names)
+    for n, (level, table) in enumerate(zip(levels, tables), 1):
+        padded = [["<s>", *sentence, "</s>"] for sentence in text]
+        expected = Counter(tuple(s[at : at + n]) for s in padded for at in range(len(s) - n + 1))
+        assert {gram: int(found) for gram, found in zip(table, level.count) if found} == expected
+        if n > 1:
+            assert [tables[n - 2][at] for at in level.suffix] == [gram[1:] for gram in table]
+            number = {name: at for at, name in enumerate(names)}
+            keys = [[number[word] for word in gram[::-1]] for gram in table]
+            assert keys == sorted(keys)
+
+
+
+def same(found, expected) -> None:
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected):
+        for column in ("word", "context", "suffix", "count"):
+            np.testing.assert_array_equal(getattr(one, column), getattr(other, column), strict=True)
+
+
+def any_text(chance, words: int, sentences: int) -> bytes:
+    pieces = ["".join(chance.choice([" ", "\t", "\r", "  "]) + f"w{n}" for n in chance.zipf(1.3, chance.integers(0, 9)) % words)
+              for _ in range(sentences)]  # fmt: skip
+    return "\n".join(pieces).encode()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_threads_change_nothing(seed, monkeypatch):
+    chance = np.random.default_rng(seed)
+    text, order = any_text(chance, int(chance.integers(1, 30)), int(chance.integers(1, 60))), int(chance.integers(1, 8))
+    alone = Growing()
+    tokens = alone.read(text)
+    expected = count(tokens, alone.size, order, BEGIN)
+    monkeypatch.setattr(counts, "SMALL", 0)
+    monkeypatch.setattr(vocabularies, "SMALL", 0)
+    for number in (2, 3, 8):
+        for module in (counts, vocabularies, threads):
+            monkeypatch.setattr(module, "threads", lambda number=number: number)
+        together = Growing()
+        np.testing.assert_array_equal(together.read(text), tokens)
+        assert together.done().words() == alone.done().words()
+        same(count(tokens, alone.size, order, BEGIN), expected)
+
+
+def by_the_line(text: bytes) -> tuple[list[int], list[bytes]]:
+    names, tokens = {b"<unk>": UNK, b"<s>": BEGIN, b"</s>": END}, []
+    lines = text.split(b"\n")
+    for line in lines[:-1] if not lines[-1] else lines:
+        words = re.split(rb"[ \t\n\v\f\r]+", line)
+        numbers = [names.setdefault(word, len(names)) for word in words if word]
+        tokens += [BEGIN, *(UNK if number in (BEGIN, END) else number for number in numbers), END]
+    return tokens, list(names)
+
+
+TEXTS = {
+    "empty": b"", "a line end": b"\n", "no line end": b"a b", "blank lines": b"\n\n  \n a\n", "windows": b"a b\r\nc\r\n",
+    "zeros": b"a\0b \0 \0\0\n\0", "no utf-8": b"\xff\xfe a \xc3\n\xff\xfe", "specials": b"<s> a </s> <unk> <s>\n</s>",
+    "chinese": "文 脉\n脉　文".encode(), "a long line": b"ab c " * 500_000 + b"\n" + b"x y\n" * 300_000,
+    "a long word": b"a " + b"b" * 2_500_000 + b" c\n" + b"d" * 70_000 + b"\nb " + b"b" * 2_500_000 + b" e\n",
+    "many words": b" ".join(b"%d" % n for n in range(200_000)) + b"\n" + b"7\n" * 10,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_texts_of_any_kind(name):
+    text = TEXTS[name]
+    tokens, words = by_the_line(text)
+    growing = Growing()
+    np.testing.assert_array_equal(growing.read(text), np.array(tokens, np.int32))
+    vocabulary = growing.done()
+    assert vocabulary.words() == [word.decode("utf-8", "replace") for word in words]
+    found, starts = vocabulary.numbers(text)
+    assert found.tolist() == [token for token in tokens if token != BEGIN]
+    assert len(starts) - 1 == tokens.count(BEGIN) and starts[-1] == len(found)
+    assert vocabulary.number("<s>") == vocabulary.number("</s>") == vocabulary.number("\udcff") == vocabulary.number("") == UNK
+    np.testing.assert_array_equal(growing.read(text), np.array(tokens, np.int32))  # again: nothing is new
+
+
+def test_a_vocabulary_from_a_damaged_file_is_harmless():
+    """No lookup leaves the arrays or goes on for ever, whatever stands in them."""
+    whole = Vocabulary.of([f"w{n}" for n in range(500)])
+    text = b" ".join(b"w%d" % n for n in range(600))
+    expected = whole.numbers(text)[0]
+    small = Vocabulary(whole.letters, whole.starts.astype(np.int32), whole.slots)
+    np.testing.assert_array_equal(small.numbers(text)[0], expected)
+    chance = np.random.default_rng(0)
+    for kind in (np.int32, np.int64):
+        highest = np.iinfo(kind).max
+        starts = chance.integers(-highest, highest, len(whole.starts)).astype(kind)
+        for slots in (chance.integers(-(2**31), 2**31, 1024), chance.integers(0, 400, 64), np.full(1, 3), np.full(0, 3)):
+            for letters in (whole.letters, whole.letters[:9], whole.letters[:0]):
+                for some in (starts, whole.starts.astype(kind), starts[:1], starts[:0]):
+                    found = Vocabulary(letters, some, slots.astype(np.int32)).numbers(text)[0]
+                    assert (found[:-1] >= 0).all() and (found[:-1] < max(1, len(some) - 1)).all()
