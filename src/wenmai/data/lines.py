@@ -168,7 +168,7 @@ class Lines:
 
     def take_arrays(self, arrays: dict[str, np.ndarray]) -> None:
         if self.tokenizer is None:
-            self.words = Vocabulary.mapped(*(take.array(arrays, f"words.{name}") for name in ("letters", "starts", "slots")))
+            self.words = words_in(arrays)
 
 
 def suited(corpus: Corpus) -> str:
@@ -179,6 +179,17 @@ def suited(corpus: Corpus) -> str:
         return "characters"
     words = [len(line.split()) for line in sample if line.strip()]
     return "characters" if sum(words) < 2 * len(words) else "spaces"
+
+
+def words_in(arrays: dict[str, np.ndarray]) -> Vocabulary:
+    """Unfit where they cannot be those of a vocabulary; what they hold is tested when it is used."""
+    letters, starts, slots = (arrays.get(f"words.{name}") for name in ("letters", "starts", "slots"))
+    kinds = [None if array is None or array.ndim != 1 else array.dtype for array in (letters, starts, slots)]
+    if kinds[0] != np.uint8 or kinds[1] not in (np.int32, np.int64) or kinds[2] != np.int32:
+        raise take.Unfit("it lacks the words, or they are not where they should be")
+    if len(starts) <= FIRST or len(slots) < 2 or len(slots) & (len(slots) - 1):
+        raise take.Unfit("the table of its words is not whole")
+    return Vocabulary(letters, starts, slots)
 
 
 @njit(cache=True, nogil=True)

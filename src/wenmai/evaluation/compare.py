@@ -27,9 +27,9 @@ from wenmai.errors import Mistake, unknown
 from wenmai.estimator import Estimator, accepted, device_named
 from wenmai.estimators import ESTIMATORS, load
 from wenmai.evaluation.leaderboard import size as size_of
+from wenmai.evaluation.pictures import metric_name
 from wenmai.language_model import LanguageModel
 from wenmai.tasks.columns import shown
-from wenmai.evaluation.pictures import metric_name
 from wenmai.training.progress import Progress
 
 SIZES = {0.1: 0.15, 0.3: 0.3}  # share of the rows → length of the training on them, compared with all rows

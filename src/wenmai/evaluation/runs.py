@@ -21,7 +21,6 @@ from wenmai.training.descent import repeatable
 from wenmai.training.distributed import Team, companions, team
 from wenmai.training.progress import Diverged, Snapshot
 
-
 HELD_OUT = "0.1"  # of the rows, to judge training by, unless the user says otherwise
 
 

@@ -17,10 +17,10 @@ import numpy as np
 
 from wenmai.data.columns import short
 from wenmai.data.files import text_file
+from wenmai.data.vocabulary import BEGIN, SPECIAL
 from wenmai.errors import Mistake
 from wenmai.models.ngram.counts import NONE, Level
 from wenmai.models.ngram.smoothing import Smoothed, Weights
-from wenmai.data.vocabulary import BEGIN, SPECIAL
 
 LOWEST = -99.0  # stands for the logarithm of 0
 HIGHEST = 7  # order

@@ -30,10 +30,10 @@ import numpy as np
 from numba import njit
 
 from wenmai.data.saved import Unfit
+from wenmai.data.vocabulary import SPECIAL
 from wenmai.models.ngram.arpa import HIGHEST, LOWEST
 from wenmai.models.ngram.counts import NONE, Level
 from wenmai.models.ngram.smoothing import Smoothed, Weights
-from wenmai.data.vocabulary import SPECIAL
 
 FLOOR, NOTHING, DEAREST = np.float32(LOWEST), np.float32(0), np.float32(99)
 FEW = 1 << 14  # tokens: fewer are not worth a thread

@@ -23,9 +23,9 @@ from wenmai.data.vocabulary import BEGIN, END, UNK
 from wenmai.errors import Mistake
 from wenmai.layers.heads import OneOf
 from wenmai.models.ngram.classifier import OneAClass
-from wenmai.models.ngram.estimation import ENOUGH, LAYOUTS, Layout, Recipe, recipe
-from wenmai.models.ngram.smoothing import Smoothing
-from wenmai.models.ngram.spilled import count_blocks
+from wenmai.models.ngram.counts import count
+from wenmai.models.ngram.estimation import ENOUGH, LAYOUTS, Layout, Recipe
+from wenmai.models.ngram.weights import Smoothing
 from wenmai.training.progress import Progress, Snapshot
 
 LN10 = float(np.log(10))
@@ -43,7 +43,7 @@ def ngram(inputs, head, *, order: int | None = None, smoothing: Smoothing = "mod
     if inputs.kind not in ("lines", "tokens"):
         raise Mistake("the rung ngram reads text; for numbers and images use another, such as softmax.")
     classes = isinstance(head, OneOf)
-    chosen = recipe((3 if classes else 5) if order is None else order, smoothing, delta, prune, threshold, layout)
+    chosen = Recipe((3 if classes else 5) if order is None else order, smoothing, delta, prune, threshold, layout)
     bound = size_in_bytes(memory)
     if not classes:
         return NGram(inputs, chosen, bound, engine)
@@ -71,7 +71,7 @@ class NGram:
         if self.engine == "spark":
             levels = self.counted_on_spark(text)
         else:
-            levels = count_blocks(text.blocks(), lambda: len(self.inputs), self.recipe.order, self.memory)
+            levels = count(np.concatenate([*text.blocks()]), len(self.inputs), self.recipe.order, BEGIN)
         self.check(levels, text)
         yield progress(1, "smoothing")
         delta = self.recipe.delta_for(beginning(text), len(self.inputs)) if self.recipe.fits_delta else None

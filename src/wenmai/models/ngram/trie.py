@@ -22,11 +22,22 @@ import numpy as np
 from numba import njit
 
 from wenmai.data.saved import Unfit
-from wenmai.models.ngram.counts import NONE, Level
-from wenmai.models.ngram.layout import array_of, at_most_zero, divided, first_level, fixed, in_order, numbers, places, proper
-from wenmai.models.ngram.layout import sizes_of, weight
-from wenmai.models.ngram.smoothing import Smoothed, Weights
 from wenmai.data.vocabulary import BEGIN, UNK
+from wenmai.models.ngram.counts import NONE, Level
+from wenmai.models.ngram.layout import (
+    array_of,
+    at_most_zero,
+    divided,
+    first_level,
+    fixed,
+    in_order,
+    numbers,
+    places,
+    proper,
+    sizes_of,
+    weight,
+)
+from wenmai.models.ngram.smoothing import Smoothed, Weights
 
 DEEPEST = 8
 PROB, BACKOFF = 31, 32  # bits
