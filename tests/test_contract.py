@@ -135,8 +135,11 @@ def rows_in(outputs) -> list[np.ndarray]:
 
 
 KIND = {"classify": "texts", "tag": "tokens", "regress": "texts"}  # that the options are tried on
-ROWS = [(rung.name, task) for rung in RUNGS.values() for task in rung.tasks]
-CASES = [(rung, task, kind) for rung, task in ROWS for kind in EXAMPLES[task]]
+# running text has no rows and no targets: tests/test_language_model.py holds its contract
+ROWS = [(rung.name, task) for rung in RUNGS.values() for task in rung.tasks if task != "generate"]
+READ = {"texts": "tokens", "pairs": "tokens", "tokens": "given", "numbers": "numbers", "images": "image", "frames": "frames",
+        "steps": "frames"}  # fmt: skip
+CASES = [(rung, task, kind) for rung, task in ROWS for kind in EXAMPLES[task] if READ[kind] in RUNGS[rung].reads]
 each_case = pytest.mark.parametrize(("rung", "task", "kind"), CASES, ids=str)
 each_row = pytest.mark.parametrize(("rung", "task"), ROWS, ids=str)
 
@@ -145,6 +148,8 @@ def choices(rung: str) -> list[tuple[str, object]]:
     """Every value of every option that names its values, and two layers; taken from the builder's signature."""
     found = []
     for name, option in accepted(RUNGS[rung].build).items():
+        if name == "engine":  # of running text only
+            continue
         if typing.get_origin(option.annotation) is typing.Literal:
             found += [(name, value) for value in typing.get_args(option.annotation) if value != option.default]
         elif option.annotation is bool:
@@ -203,7 +208,7 @@ each_network = pytest.mark.parametrize(("rung", "task", "kind"), NETWORKS, ids=s
 
 
 def test_the_tables_hold_together():
-    assert set(TASKS) == set(ESTIMATORS) == set(EXAMPLES)
+    assert set(TASKS) == set(ESTIMATORS) == {*EXAMPLES, "generate"}
     assert all(name == rung.name and rung.about and rung.about_zh for name, rung in RUNGS.items())
     for rung, task in ROWS:
         owners = ESTIMATORS[task](rung)._owners().values()
@@ -414,7 +419,10 @@ def test_training_yields_progress(rung, task, kind):
     assert steps == sorted(set(steps)) and len({progress.steps for progress in seen}) == 1
     assert seen[-1].step == seen[-1].steps > 0
     told = [progress for progress in seen if progress.step]
-    assert told == estimator.progress_ and len(told) >= 2
+    assert told == estimator.progress_
+    if rung == "ngram":  # counts once, and that is all
+        return
+    assert len(told) >= 2
     assert all(np.isfinite([p.loss, p.epoch, p.rate, p.score]).all() and p.score <= 1 for p in told)
     assert np.all(np.diff([p.epoch for p in told]) > 0) and np.all(np.diff([p.seconds for p in told]) >= 0)
 

@@ -150,7 +150,7 @@ MISTAKES = [
     ("train softmax binary.csv", ["binary.csv looks like a binary file"]),
     ("train softmax cut.csv.gz", ["cut.csv.gz is damaged or cut off"]),
     ("train softmax broken.parquet", ["broken.parquet cannot be read as Parquet"]),
-    ("train softmax plain.txt", ["plain.txt", "text"]),
+    ("train softmax plain.txt", ["plain.txt", "generate", "ngram"]),
     ("train softmax words.csv", ["words.csv, line 3", "'four' in column b", "expected a number"]),
     ("train softmax nan.csv", ["found nan", "expected a finite number"]),
     ("train softmax infinite.csv", ["found inf", "expected a finite number"]),

@@ -393,6 +393,64 @@ SENTENCES = {
         "{option}={value}：至多为 {most}，任何一行的特征都用不到更多。",
     "{file}, line {line}: found {found} in column {name}, expected a text; correct it or remove the row.":
         "{file} 第 {line} 行：{name} 列里是 {found}，应为文本；请改正，或删去这一行。",
+    # Running text
+    "{file}: found a line of more than {most} bytes, expected shorter ones; break it into several.":
+        "{file}：有一行超过 {most} 字节，应短一些；请断成几行。",
+    "running text: its last lines are held out, none of them is learned from": "连续文本：留出最后的一段，不参与学习",
+    "texts are {cut}": "文本{cut}",
+    "there is no text to evaluate; expected at least one line.": "没有可评估的文本；至少应有一行。",
+    "after this text nothing has a probability in a model without smoothing; begin otherwise, or train with smoothing.":
+        "模型没有平滑，这段文本之后的任何词概率都是 0；请换一个开头，或带平滑重新训练。",
+    "{unknown} of the {tokens} tokens are unknown to the model: perplexity and bits per byte count them as <unk>, not as what "
+    "they are":
+        "{tokens} 个词元中有 {unknown} 个是模型不认识的：困惑度和每字节比特数把它们都算作 <unk>，而不是它们本来的样子",
+    "the text holds what has no probability at all in this model, so its perplexity is infinite; smoothing gives every word some":
+        "文本里有模型认为概率为 0 的内容，所以困惑度是无穷大；平滑会给每个词一点概率",
+    "order={order}: expected 1 to {most}, how long the n-grams are.": "order={order}：应为 1 到 {most}，即 n 元组的长度。",
+    "delta={delta} goes with smoothing=add-delta; leave it out.": "delta={delta} 要与 smoothing=add-delta 一起用；请去掉。",
+    "add-delta: δ = {delta}, fitted on the last tenth of the text": "add-delta：δ = {delta}，用文本的最后十分之一求得",
+    "in some of the {classes} classes there is little text: {note}": "{classes} 个类别中有些文本太少：{note}",
+    "the rung ngram reads text; for numbers and images use another, such as softmax.":
+        "模型 ngram 读的是文本；数值和图像请用别的，例如 softmax。",
+    "memory and engine go with running text; to classify, leave them out.": "memory 和 engine 只用于连续文本；分类时请去掉。",
+    "engine=spark counts words between spaces in a text file in UTF-8, all of them: leave out tokenizer, vocabulary, min_count "
+    "and shares that are held out.":
+        "engine=spark 统计 UTF-8 文本文件中以空格分开的全部词：请去掉 tokenizer、vocabulary、min_count 和留出的比例。",
+    "{file}: found {tokens} tokens, expected at least as many as the order, {order}; give more text, or a lower order.":
+        "{file}：只有 {tokens} 个词元，至少应与阶数 {order} 一样多；请给更多文本，或用更低的阶数。",
+    "memory={memory}: expected a size of at least 1M, such as 500M or 2G.":
+        "memory={memory}：应为至少 1M 的大小，例如 500M 或 2G。",
+    "temperature={temperature}: expected 0 (always the most probable token) or more.":
+        "temperature={temperature}：应为 0（总取概率最大的词元）或更大。",
+    "top_k={k}: expected 1 or more, how many tokens are chosen from; 0 is all of them.":
+        "top_k={k}：应为 1 或更大，即从几个词元中选；0 表示全部。",
+    "top_p={p}: expected more than 0 and at most 1, the probability that is chosen from.":
+        "top_p={p}：应大于 0、不超过 1，即从多大的概率范围中选。",
+    "{run} does {task}, and a run is wanted that does generate, as wenmai train ngram corpus.txt makes one.":
+        "{run} 做的是 {task} 任务；这里需要能生成文本的模型，例如 wenmai train ngram corpus.txt 训练的。",
+    "{grams} n-grams up to order {order}; kept in {run}. Next: wenmai generate {run}":
+        "{grams} 个 n 元组，最高 {order} 阶；已存入 {run}。接下来可以：wenmai generate {run}",
+    "written to {file}": "已写入 {file}",
+    "--json goes with --out FILE: what is kept would stand before it on standard output.":
+        "--json 要与 --out FILE 一起用：否则留下的内容会先出现在标准输出里。",
+    "{rows} rows read, {kept} kept, {dropped} dropped": "读了 {rows} 行，留下 {kept} 行，去掉 {dropped} 行",
+    "perplexity: {quantiles}": "困惑度：{quantiles}",
+    "--{which}-perplexity {value}: expected 0 or more; a perplexity is never below 1.":
+        "--{which}-perplexity {value}：应为 0 或更大；困惑度从不小于 1。",
+    "--min-perplexity {least} is above --max-perplexity {most}; nothing would pass.":
+        "--min-perplexity {least} 比 --max-perplexity {most} 大；什么都留不下。",
+    "{file} is a folder; filter takes a file of lines or of JSON objects, a line each.":
+        "{file} 是文件夹；filter 要的是一行一段文本或一行一个 JSON 对象的文件。",
+    "--out {file} is the file that is read; choose another.": "--out {file} 正是要读的文件；请换一个。",
+    "{file}, line {line}: found no JSON object; correct the line or remove it.":
+        "{file}，第 {line} 行：不是 JSON 对象；请改正或删去这一行。",
+    '{file}, line {line}: found no text under "{column}"; name the column with --column.':
+        "{file}，第 {line} 行：“{column}”下没有文本；请用 --column 指明是哪一列。",
+    "{file} cannot be imported; expected an ARPA file, whose name ends in .arpa, .lm or .txt.":
+        "{file} 不能导入；应为 ARPA 文件，文件名以 .arpa、.lm 或 .txt 结尾。",
+    "--format {format}: expected one of {choices}.": "--format {format}：应为以下之一：{choices}。",
+    "an ARPA file holds an n-gram language model, and this run is a {rung} that does {task}.":
+        "ARPA 文件存的是 n 元语言模型，而这个模型是做 {task} 的 {rung}。",
     # ARPA
     "{file}: found {found}, expected {heading}; the file is cut off, or its counts are wrong.":
         "{file}：见到 {found}，应为 {heading}；文件不完整，或其中的个数不对。",
@@ -702,6 +760,34 @@ HELP = {
     "A run to add as a row. May be repeated.": "再加一个训练好的模型。可以给多次。",
     "Train each rung so many times; the spread is shown.": "每个模型训练几次；会显示差异有多大。",
     "The report's folder; reports/DATA without it.": "报告的文件夹；不给，就是 reports/数据。",
+    "Validation rows: a file, or a share of the rows; 0.1 unless said.": "验证数据：一个文件，或一个比例；不说就是 0.1。",
+    "What counting n-grams may take, such as 2G; the rest goes to disk.": "统计 n 元组最多用多少内存，例如 2G；其余放到磁盘上。",
+    "Where n-grams are counted: local, or spark.": "在哪里统计 n 元组：local（本机）或 spark。",
+    "Go on with a text, token by token.": "接着一段文本写下去，一个词元一个词元地写。",
+    "What the text begins with.": "文本的开头。",
+    "Write so many tokens at the most.": "最多写多少个词元。",
+    "Stop after so many lines; 0 goes on through their ends.": "写满多少行就停；0 表示换行后接着写。",
+    "0 takes the most probable token every time; 1 draws by probability.": "0 总取概率最大的词元；1 按概率抽取。",
+    "Choose among so many of the most probable tokens; 0 is all.": "只从概率最大的几个词元中选；0 表示全部。",
+    "Choose among the most probable tokens that together reach this.": "只从概率最大、合起来达到这个数的词元中选。",
+    "Show so many of the most probable next tokens instead.": "改为显示概率最大的几个后续词元。",
+    "Keep the lines of a file, of any size, that a language model finds likely enough.":
+        "留下文件中语言模型觉得足够像样的行；文件可以任意大。",
+    "Lines or JSON objects (.jsonl), packed or not; - is standard input.":
+        "一行一段文本或一行一个 JSON 对象（.jsonl），可以压缩；- 表示标准输入。",
+    "Keep what is at most this.": "留下不超过这个数的。",
+    "Keep what is at least this.": "留下不低于这个数的。",
+    "Where it goes (.gz, .xz, .zst: packed); standard output without it.":
+        "写到哪里（.gz、.xz、.zst 会压缩）；不给就写到标准输出。",
+    "In JSON objects, where the text stands.": "JSON 对象中哪一项是文本。",
+    "Make a run of a model that another tool wrote.": "把别的工具写的模型变成运行文件夹。",
+    "A model of another tool: an ARPA file of n-grams, packed or not.": "别的工具的模型：n 元组的 ARPA 文件，可以压缩。",
+    "The run folder; runs/NAME without it.": "运行文件夹；不给就是 runs/名称。",
+    "fast, or small on disk.": "fast（快）或 small（小）。",
+    "Write a run as a file that other tools read.": "把模型写成别的工具能读的文件。",
+    "arpa: n-grams as text, which every toolkit reads.": "arpa：文本形式的 n 元组，各种工具都能读。",
+    "The file (.gz, .xz, .zst are packed); the run's name without it.":
+        "文件（.gz、.xz、.zst 会压缩）；不给就用运行文件夹的名称。",
 }  # fmt: skip
 
 # The words of others.

@@ -206,7 +206,7 @@ def filter_(
     file: Annotated[str, typer.Argument(help="Lines or JSON objects (.jsonl), packed or not; - is standard input.")],
     max_perplexity: Annotated[float, typer.Option(help="Keep what is at most this.")] = float("inf"),
     min_perplexity: Annotated[float, typer.Option(help="Keep what is at least this.")] = 0.0,
-    out: Annotated[Path | None, typer.Option(help="Where it goes (.gz, .xz, .zst are packed); standard output without it.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where it goes (.gz, .xz, .zst: packed); standard output without it.")] = None,
     column: Annotated[str, typer.Option(help="In JSON objects, where the text stands.")] = "text",
     as_json: AsJson = False,
 ) -> None:
@@ -314,7 +314,8 @@ def language_model(run: Path, device: str):
 
     estimator = load_run(run, device)
     if not isinstance(estimator, LanguageModel):
-        raise Mistake(f"{run} does {estimator.task_name}; this wants a run that does generate, as wenmai train ngram corpus.txt makes.")
+        raise Mistake(f"{run} does {estimator.task_name}, and a run is wanted that does generate, as wenmai train ngram "
+                      "corpus.txt makes one.")  # fmt: skip
     return estimator
 
 

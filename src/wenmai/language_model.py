@@ -80,14 +80,14 @@ class LanguageModel(Estimator):
         return self.total(texts).log_prob
 
     def log_prob(self, texts, after: str | None = None):
-        """Σ log p of a text, or of each of several (N,), line by line with their ends. `after` a text that has begun, of what goes
-        on there: a word, or more, without an end."""
+        """Σ log p of a text, or of each of several (N,), line by line with their ends. `after` a text that has begun, of what
+        goes on there: a word, or more, without an end."""
         self._fitted()
         if after is not None:
             return self._after(after, texts)
         if isinstance(texts, str):
             return self.total(texts).log_prob
-        lines = [text.count("\n") + 1 for text in texts]
+        lines = [text.removesuffix("\n").count("\n") + 1 for text in texts]
         sums = np.concatenate([np.zeros(0), *(sums for _, sums, _, _ in self.scored(texts))])
         return np.add.reduceat(sums, np.cumsum([0, *lines[:-1]])) if lines else sums
 
@@ -132,8 +132,8 @@ class LanguageModel(Estimator):
     def _known_of(self, log_probs: torch.Tensor, prompt: str = "") -> torch.Tensor:
         log_probs[:, UNK] = float("-inf")
         if not torch.isfinite(log_probs).any():
-            raise Mistake("nothing has a probability after this text in a model without smoothing; begin otherwise, or train with "
-                          "smoothing.")  # fmt: skip
+            raise Mistake("after this text nothing has a probability in a model without smoothing; begin otherwise, or train "
+                          "with smoothing.")  # fmt: skip
         return log_probs
 
     def generate(self, prompt: str = "", **how) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 
-from wenmai.data.files import TextFile, compression
+from wenmai.data.files import SPELLED, TextFile, compression
 from wenmai.data.stored import LARGE, Spool, StoredTexts
 from wenmai.errors import Mistake
 
@@ -31,9 +31,7 @@ class Corpus:
         """What a user holds: a text, or texts, of which each is a line or several."""
         if isinstance(texts, Corpus):
             return texts
-        if isinstance(texts, str):
-            texts = [texts]
-        return cls.joined(checked(texts), source)
+        return cls.joined(checked([texts] if isinstance(texts, str) else texts), source)
 
     @classmethod
     def joined(cls, texts: Iterable[str], source: str) -> Corpus:
@@ -93,8 +91,7 @@ class Corpus:
             block = self.read(at, at + want)
             while at + len(block) < self.end and END not in block:
                 if len(block) >= LONGEST_LINE:
-                    raise Mistake(f"{self.source}: found a line of more than {LONGEST_LINE:,} bytes, expected shorter ones; break "
-                                  "it into several.")  # fmt: skip
+                    raise endless(self.source)
                 block += self.read(at + len(block), min(self.end, at + 2 * len(block)))
             if at + len(block) < self.end:
                 block = block[: block.rindex(END) + 1]
@@ -139,12 +136,16 @@ class Corpus:
                 block.decode("utf-8")
             except UnicodeDecodeError as error:
                 line += block[: error.start].count(END) + 1
-                raise Mistake(f"{self.source}, line {line}: found bytes that are not UTF-8, which the beginning of the file is; "
+                raise Mistake(f"{self.source}, line {line}: found bytes that are not {SPELLED['utf-8']}, which the beginning of the file is; "
                               "save the whole file as UTF-8.") from None  # fmt: skip
             line += block.count(END)
             found = found or not block.isspace()
         if not found:
             raise Mistake(f"{self.source} is empty; expected at least one line of text.")
+
+
+def endless(source: str) -> Mistake:
+    return Mistake(f"{source}: found a line of more than {LONGEST_LINE:,} bytes, expected shorter ones; break it into several.")
 
 
 def lines_in(block: bytes) -> list[str]:
@@ -156,4 +157,4 @@ def checked(texts) -> Iterator[str]:
     for row, text in enumerate(texts):
         if not isinstance(text, str):
             raise Mistake(f"input {row}: expected a text, found {type(text).__name__} {str(text)[:40]!r}.")
-        yield text
+        yield text.removesuffix("\n")

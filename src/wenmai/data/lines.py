@@ -148,8 +148,10 @@ class Lines:
     def notes(self, corpus) -> list[str]:
         said = {"characters": "read character by character", "jieba": "cut into Chinese words by jieba",
                 "spaces": "cut at spaces"}  # fmt: skip
-        known = "" if self.tokenizer is None and self.words is None else f": {len(self):,} tokens known"
-        return [f"texts are {said.get(self.name, 'cut into ' + self.name)}{known}"]
+        cut = said.get(self.name, f"cut into {self.name}")
+        if self.tokenizer is None and self.words is None:
+            return [f"texts are {cut}"]
+        return [f"texts are {cut}: {len(self):,} tokens known"]
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The words, where there may be millions of them: they are mapped from a file, not read."""

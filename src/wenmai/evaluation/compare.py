@@ -313,7 +313,8 @@ def recommend(rows: list[dict], outputs: dict[str, tuple], metric: str, sign: in
     chosen, leader = choice["rung"], best["rung"]
     if choice is best:
         beaten = len(able) - count
-        reason, reason_zh = f"{chosen} has the best {name} ({score:.3f}, {size})", f"{chosen} 的{zh} 最{'高' if sign > 0 else '低'}（{score:.3f}，{size}）"
+        reason = f"{chosen} has the best {name} ({score:.3f}, {size})"
+        reason_zh = f"{chosen} 的{zh}{' ' * zh[-1:].isascii()}最{'高' if sign > 0 else '低'}（{score:.3f}，{size}）"
         if count > 1:
             reason += f" and is the smallest of the {count} rungs that cannot be told from it"
             reason_zh += f"，在与它难分高下的 {count} 级中体积最小"

@@ -161,8 +161,8 @@ def running_text(data: Dataset, lang: str) -> Overview:
     known = {"source": data.train.source, "task": data.task.name, "columns": ["text"], "rows": len(text), "parts": parts,
              "inputs": "running text", "words": words, "bytes": text.size, "characters": spread, "languages": spoken,
              "notes": data.notes, "first": [{"input": as_shown(line)} for line in first]}  # fmt: skip
-    lines = [say(lang, "task {task}, running text: {rows} lines, {words} words between spaces, {bytes} bytes", task=data.task.name,
-                 rows=f"{len(text):,}", words=f"{words:,}", bytes=f"{text.size:,}")]  # fmt: skip
+    lines = [say(lang, "task {task}, running text: {rows} lines, {words} words between spaces, {bytes} bytes",
+                 task=data.task.name, rows=f"{len(text):,}", words=f"{words:,}", bytes=f"{text.size:,}")]  # fmt: skip
     if len(parts) > 1:
         lines.append(say(lang, "parts: {}", listed(lang, (f"{say(lang, name)} {rows:,}" for name, rows in parts.items()))))
     lengths = listed(lang, (f"{say(lang, name)} {value:,}" for name, value in spread.items()))

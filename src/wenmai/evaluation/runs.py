@@ -92,7 +92,8 @@ def opened_for(arguments: dict) -> Dataset:
                             arguments["seed"], arguments["unseen"], arguments["settings"])  # fmt: skip
 
     opened = opened_with(arguments["valid"] or HELD_OUT)
-    rung = rung_named(arguments["rung"], opened.task.name)
+    with opened.train.named():
+        rung = rung_named(arguments["rung"], opened.task.name)
     if opened.task.name == "generate" and not arguments["valid"] and not rung.tunes:
         opened = opened_with(None)  # it learns from all of the text
     opened.check()

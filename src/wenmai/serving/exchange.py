@@ -23,7 +23,7 @@ def imported(source: str, layout: str) -> LanguageModel:
     """A language model from the file of another tool."""
     path = find(source)
     if path.is_dir() or not bare_name(path).endswith((".arpa", ".lm", ".txt")):
-        raise Mistake(f"{source} is not a file that can be imported; expected an ARPA file, whose name ends in .arpa, .lm or .txt.")
+        raise Mistake(f"{source} cannot be imported; expected an ARPA file, whose name ends in .arpa, .lm or .txt.")
     words, levels, smoothed = arpa.read(path)
     return language_model(words, levels, smoothed, layout)
 
@@ -41,7 +41,8 @@ def exported(estimator: Estimator, form: str, out: Path) -> None:
     if form not in FORMATS:
         raise Mistake(f"--format {form}: expected one of {', '.join(FORMATS)}.")
     if not isinstance(getattr(estimator, "model_", None), NGram):
-        raise Mistake(f"an ARPA file holds an n-gram language model; this run is a {estimator.rung} that does {estimator.task_name}.")
+        raise Mistake(f"an ARPA file holds an n-gram language model, and this run is a {estimator.rung} that does "
+                      f"{estimator.task_name}.")  # fmt: skip
     levels, smoothed = estimator.model_.grams.levels()
     with packed(out) as stream, io.TextIOWrapper(stream, "utf-8", newline="\n") as text:
         arpa.write(text, estimator.inputs_.tokens(), levels, smoothed)

@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from wenmai.data.corpus import LONGEST_LINE
+from wenmai.data.corpus import LONGEST_LINE, endless
 from wenmai.data.files import bare_name, find, packed, unpacked
 from wenmai.errors import Mistake
 from wenmai.language_model import LanguageModel
@@ -105,7 +105,7 @@ def blocks(stream: BinaryIO, source: str) -> Iterator[bytes]:
             yield left[:end]
             left = left[end:]
         elif len(left) > LONGEST_LINE:
-            raise Mistake(f"{source}: found a line of more than {LONGEST_LINE:,} bytes, expected shorter ones; break it into several.")
+            raise endless(source)
     if left:
         yield left
 

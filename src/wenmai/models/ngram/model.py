@@ -36,10 +36,11 @@ SIZE = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 def ngram(inputs, head, *, order: int | None = None, smoothing: Smoothing = "modified-kneser-ney", delta: float | None = None,
           prune: str = "0", threshold: float = 0.0, layout: Layout = "fast", memory: str | None = None,
           engine: Literal["local", "spark"] = "local"):  # fmt: skip
-    """`order`: how long the n-grams are, 1 to 7 (5 unless said; 3 to classify). `delta` goes with add-delta: given, or fitted on the
-    last tenth of the text. `prune` drops what was seen so often or less, order by order ("0,0,1"; the last number holds for the
-    rest); `threshold` what raises perplexity by a smaller share than this when it goes. `layout`: fast, or small on disk. `memory`: what
-    counting may take, such as 2G; what is more goes to disk in sorted runs. `engine`: count here, or on Spark."""
+    """`order`: how long the n-grams are, 1 to 7 (5 unless said; 3 to classify). `delta` goes with add-delta: given, or fitted
+    on the last tenth of the text. `prune` drops what was seen so often or less, order by order ("0 0 1"; the last number holds
+    for the rest); `threshold` what raises perplexity by a smaller share than this when it goes. `layout`: fast, or small on
+    disk. `memory`: what counting may take, such as 2G; what is more goes to disk in sorted runs. `engine`: count here, or on
+    Spark."""
     if inputs.kind not in ("lines", "tokens"):
         raise Mistake("the rung ngram reads text; for numbers and images use another, such as softmax.")
     classes = isinstance(head, OneOf)
@@ -94,8 +95,8 @@ class NGram:
         if not tokens:
             raise Mistake(f"{text.corpus.source} is empty; expected at least one line of text.")
         if tokens < self.recipe.order:
-            raise Mistake(f"{text.corpus.source}: found {tokens} tokens, expected at least as many as the order, {self.recipe.order}; "
-                          "give more text, or a lower order.")  # fmt: skip
+            raise Mistake(f"{text.corpus.source}: found {tokens} tokens, expected at least as many as the order, "
+                          f"{self.recipe.order}; give more text, or a lower order.")  # fmt: skip
 
     # Scoring
 
