@@ -188,6 +188,10 @@ SENTENCES = {
         "{file} 是 {folder} 中标签“{label}”的第二个文件，只应有一个；请去掉其中一个。",
     "{folder}: {why}, while data was put there that is too large for memory; make room, or set TMPDIR to another folder.":
         "{folder}：{why}；内存装不下的数据要暂存在这里；请腾出空间，或把 TMPDIR 设为别的文件夹。",
+    "{folder}: {why}, while n-grams were put there that are too many for memory; make room, or name another folder.":
+        "{folder}：{why}；内存装不下的 n 元组要暂存在这里；请腾出空间，或指定别的文件夹。",
+    "the text has more than {most} n-grams of {order} words, expected fewer; choose a lower order, or less text.":
+        "文本中 {order} 个词的 n 元组超过 {most} 个，应当更少；请选较低的阶数，或用较少的文本。",
     # What is in a file
     "{file} holds a header and no rows; expected at least one row below it.":
         "{file} 只有表头，没有数据行；表头之下至少应有一行。",

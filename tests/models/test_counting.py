@@ -1,15 +1,20 @@
 """Words get the numbers, and n-grams the counts, that a plain loop gives them: on one core, on all of them, through files."""
 
+import errno
+import lzma
+import os
 import re
 from collections import Counter
 
 import numpy as np
 import pytest
-from test_ngram import BEGIN, END, UNK, in_words, numbered
+from test_ngram import BEGIN, END, PTB, UNK, in_words, numbered
 
-from wenmai.models.ngram import counts, threads
+from wenmai.errors import Mistake
+from wenmai.models.ngram import counts, merging, spilled, threads
 from wenmai.models.ngram import vocabulary as vocabularies
 from wenmai.models.ngram.counts import count
+from wenmai.models.ngram.spilled import count_blocks
 from wenmai.models.ngram.vocabulary import Growing, Vocabulary
 
 
@@ -114,3 +119,70 @@ def test_a_vocabulary_from_a_damaged_file_is_harmless():
                 for some in (starts, whole.starts.astype(kind), starts[:1], starts[:0]):
                     found = Vocabulary(letters, some, slots.astype(np.int32)).numbers(text)[0]
                     assert (found[:-1] >= 0).all() and (found[:-1] < max(1, len(some) - 1)).all()
+
+
+def in_blocks(text: bytes, growing: Growing, size: int):
+    """Words are numbered while blocks are read, as from a file."""
+    lines = re.findall(rb"[^\n]*\n|[^\n]+", text)
+    for start in range(0, len(lines), size):
+        yield growing.read(b"".join(lines[start : start + size]))
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 1 << 10])
+@pytest.mark.parametrize("order", range(1, 8))
+def test_runs_change_nothing(order, chunk, monkeypatch):
+    for module in (merging, spilled):
+        monkeypatch.setattr(module, "CHUNK", chunk)
+    monkeypatch.setattr(spilled, "LEAST", 1)
+    chance = np.random.default_rng(order)
+    for memory in (0, 1000, 5000, 20_000, 100_000, None):
+        text = any_text(chance, int(chance.integers(1, 30)), int(chance.integers(1, 60)))
+        alone, growing = Growing(), Growing()
+        expected = count(alone.read(text), alone.size, order, BEGIN)
+        found = count_blocks(in_blocks(text, growing, int(chance.integers(1, 9))), lambda own=growing: own.size, order, memory)
+        same(found, expected)
+
+
+def test_a_text_of_nothing():
+    for memory in (0, None):
+        same(count_blocks([], lambda: 3, 3, memory), count(np.zeros(0, np.int32), 3, 3, BEGIN))
+        same(count_blocks([np.zeros(0, np.int32)] * 2, lambda: 3, 3, memory), count(np.zeros(0, np.int32), 3, 3, BEGIN))
+
+
+@pytest.mark.skipif(not PTB.is_dir(), reason="the Penn Treebank text is not here")
+def test_penn_treebank_through_files():
+    text, growing = lzma.decompress((PTB / "ptb.train.txt.xz").read_bytes()), Growing()
+    tokens = growing.read(text)
+    expected, again = count(tokens, growing.size, 5, BEGIN), Growing()
+    same(count_blocks(in_blocks(text, again, 2000), lambda: again.size, 5, 8_000_000), expected)
+    assert again.done().words() == growing.done().words()
+
+
+def test_a_sentence_that_is_larger_than_memory(monkeypatch):
+    monkeypatch.setattr(spilled, "LEAST", 4)
+    tokens = np.concatenate([np.array([BEGIN, *range(3, most), END], np.int32) for most in (3, 40, 3, 4, 50, 60, 3)])
+    same(count_blocks([tokens[:43], tokens[43:]], lambda: 60, 3, 0), count(tokens, 60, 3, BEGIN))
+
+
+def test_files_are_gone_and_what_hinders_them_is_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr(spilled, "LEAST", 100)
+    growing = Growing()
+    tokens = growing.read(any_text(np.random.default_rng(0), 30, 200))
+    levels = count_blocks([tokens], lambda: growing.size, 3, 0, tmp_path)
+    assert len(levels[2]) > 100 and not list(tmp_path.iterdir())
+    levels[2].count[:] = 1  # as any other array
+    with pytest.raises(Mistake, match="nowhere: No such file or directory, while n-grams were put there"):
+        count_blocks([tokens], lambda: growing.size, 3, 0, tmp_path / "nowhere")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+
+    class Full:
+        def write(self, data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr(merging.tempfile, "TemporaryFile", lambda **_: Full())
+    with pytest.raises(Mistake, match=r"No space left on device, .* make room, or set TMPDIR"):
+        count_blocks([tokens], lambda: growing.size, 3, 0)
+    assert not list(tmp_path.iterdir())
