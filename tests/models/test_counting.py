@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from test_ngram import BEGIN, END, PTB, UNK, in_words, numbered
 
+from wenmai.data.vocabulary import Growing, Vocabulary
 from wenmai.errors import Mistake
 from wenmai.models.ngram import counts, merging, spilled, threads
 from wenmai.models.ngram import vocabulary as vocabularies
 from wenmai.models.ngram.counts import count
 from wenmai.models.ngram.spilled import count_blocks
-from wenmai.models.ngram.vocabulary import Growing, Vocabulary
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -99,7 +99,7 @@ def test_additive_kinds_are_those_of_nltk(kind, order):
     for context in contexts:
         for word, prob in ours.after(context).items():
             assert prob == pytest.approx(theirs.score("<UNK>" if word == "<unk>" else word, context), abs=1e-6), (context, word)
-    assert order < 3 or kind == "none" or set(ours.after(())) and max(ours.after(()).values()) == pytest.approx(1 / 5)
+    assert order < 3 or kind == "none" or (set(ours.after(())) and max(ours.after(()).values()) == pytest.approx(1 / 5))
 
 
 # The formulas again, with dictionaries (Chen & Goodman 1999), as slow as they are plain

@@ -16,6 +16,7 @@ import mmap
 import os
 import struct
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +77,7 @@ def mapped(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
         if not name.startswith(FILLED):
             arrays[name] = viewed(whole, kind, shape, start + place[0])
     places = [[0, 0], *sorted(places), [size - start] * 2]
-    if any(one[1] != other[0] for one, other in zip(places, places[1:])):
+    if any(one[1] != other[0] for one, other in pairwise(places)):
         raise Unfit("the arrays do not follow one another")
     return arrays, about
 

@@ -136,8 +136,8 @@ class Corpus:
                 block.decode("utf-8")
             except UnicodeDecodeError as error:
                 line += block[: error.start].count(END) + 1
-                raise Mistake(f"{self.source}, line {line}: found bytes that are not {SPELLED['utf-8']}, which the beginning of the file is; "
-                              "save the whole file as UTF-8.") from None  # fmt: skip
+                raise Mistake(f"{self.source}, line {line}: found bytes that are not {SPELLED['utf-8']}, which the beginning of "
+                              "the file is; save the whole file as UTF-8.") from None  # fmt: skip
             line += block.count(END)
             found = found or not block.isspace()
         if not found:

@@ -11,8 +11,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from wenmai.models.ngram.hashing import BEGIN, END, UNK, grow, hashed, line_end, look, numbered, put, put_all, sizes  # noqa: F401 (others take them from here)
-from wenmai.models.ngram.threads import side_by_side, threads
+from wenmai.data.hashing import BEGIN, END, UNK, grow, hashed, line_end, look, numbered, put, put_all, sizes  # noqa: F401 (others take them from here)
+from wenmai.data.threads import side_by_side, threads
 
 SPECIAL = ("<unk>", "<s>", "</s>")  # 0, 1, 2: UNK, BEGIN, END
 SMALL = 1 << 20  # bytes: fewer are not worth a thread

@@ -19,7 +19,7 @@ from itertools import pairwise
 import numpy as np
 from numba import njit
 
-from wenmai.models.ngram.threads import side_by_side, threads
+from wenmai.data.threads import side_by_side, threads
 
 NONE = -1
 SMALL = 1 << 16  # tokens: fewer are not worth a thread

@@ -23,6 +23,7 @@ out of it is tested before it is used: a place against the array it is a place i
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -52,6 +53,10 @@ def weight(backoff):
 @njit(inline="always")
 def at_most_zero(log_prob):
     return log_prob if log_prob < NOTHING else NOTHING
+
+
+def tested(log_prob: np.ndarray, backoff: np.ndarray) -> Weights:
+    return Weights(np.where(log_prob <= NOTHING, log_prob, FLOOR), np.where(backoff < DEAREST, backoff, NOTHING))
 
 
 def in_order(levels: list[Level], smoothed: Smoothed) -> tuple[list[Level], list[Weights]]:
@@ -116,12 +121,17 @@ def numbers(values: np.ndarray, kind: type = np.int32) -> np.ndarray:
     return fixed(np.ascontiguousarray(values))
 
 
-def divided(work: Callable[[int, int], None], starts: np.ndarray, tokens: int, threads: int) -> None:
-    """work(first, last) over all sentences, as many tokens for every thread."""
-    sentences, threads = len(starts) - 1, max(1, min(threads, tokens // FEW))
-    cuts = np.searchsorted(starts[:sentences], tokens * np.arange(1, threads) // threads)
+def read_through(kernel: Callable, known: tuple, tokens: np.ndarray, starts: np.ndarray, threads: int | None,
+                 separately: bool = False) -> np.ndarray:  # fmt: skip
+    """Σ log p of every sentence (sentences,), or log p of every token (N,); each thread reads as many tokens."""
+    tokens, starts, sentences = numbers(tokens), numbers(starts, np.int64), len(starts) - 1
+    sums, each = np.zeros(sentences), np.zeros(len(tokens) if separately else 0, np.float32)
+    threads = max(1, min(threads or os.cpu_count() or 1, len(tokens) // FEW))
+    cuts = np.searchsorted(starts[:sentences], len(tokens) * np.arange(1, threads) // threads)
     cuts = [0, *np.maximum.accumulate(cuts).tolist(), sentences]
     if threads == 1:
-        return work(0, sentences)
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, cuts[:-1], cuts[1:]))
+        kernel(*known, tokens, starts, 0, sentences, sums, each)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(lambda first, last: kernel(*known, tokens, starts, first, last, sums, each), cuts[:-1], cuts[1:]))
+    return each if separately else sums

@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 from numba import njit
 
+from wenmai.data.threads import side_by_side, threads
 from wenmai.errors import Mistake
 from wenmai.models.ngram.counts import NONE, Level
-from wenmai.models.ngram.threads import side_by_side, threads
 
 MOST = 2**31 - 1  # n-grams of an order, tokens of a run
 CHUNK = 1 << 19  # n-grams that are merged before they are written

@@ -23,8 +23,8 @@ from wenmai.data.vocabulary import BEGIN, END, UNK
 from wenmai.errors import Mistake
 from wenmai.layers.heads import OneOf
 from wenmai.models.ngram.classifier import OneAClass
-from wenmai.models.ngram.counts import count
 from wenmai.models.ngram.estimation import ENOUGH, LAYOUTS, Layout, Recipe
+from wenmai.models.ngram.spilled import count_blocks
 from wenmai.models.ngram.weights import Smoothing
 from wenmai.training.progress import Progress, Snapshot
 
@@ -72,7 +72,7 @@ class NGram:
         if self.engine == "spark":
             levels = self.counted_on_spark(text)
         else:
-            levels = count(np.concatenate([*text.blocks()]), len(self.inputs), self.recipe.order, BEGIN)
+            levels = count_blocks(text.blocks(), lambda: len(self.inputs), self.recipe.order, self.memory)
         self.check(levels, text)
         yield progress(1, "smoothing")
         delta = self.recipe.delta_for(beginning(text), len(self.inputs)) if self.recipe.fits_delta else None

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
+from wenmai.data.threads import threads
+from wenmai.data.vocabulary import BEGIN
 from wenmai.models.ngram.counts import Level, count, counted
 from wenmai.models.ngram.merging import CHUNK, MOST, NOTHING, Column, Tree, merged
-from wenmai.models.ngram.threads import threads
-from wenmai.models.ngram.vocabulary import BEGIN
 
 HELD = 20  # bytes a token and order, if every n-gram is a new one: text and sort, then a row of every level
 SPILLED = 56  # bytes a token: text 4, sort 16, one level 20, first words 8, and the blocks from which it is put together

@@ -12,7 +12,6 @@ that costs nothing, is no use as a context: its longest suffix that is stands fo
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,21 +20,10 @@ from numba import njit
 
 from wenmai.data.saved import Unfit
 from wenmai.data.vocabulary import BEGIN, UNK
+from wenmai.models.ngram import layout
 from wenmai.models.ngram.counts import Level
-from wenmai.models.ngram.layout import (
-    array_of,
-    at_most_zero,
-    divided,
-    first_level,
-    fixed,
-    in_order,
-    numbers,
-    places,
-    proper,
-    sizes_of,
-    weight,
-)
-from wenmai.models.ngram.smoothing import Smoothed, Weights
+from wenmai.models.ngram.layout import at_most_zero, proper, weight
+from wenmai.models.ngram.smoothing import Smoothed
 
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 LINE = np.dtype([("key", "<u8"), ("log_prob", "<f4"), ("next", "<i4")])  # 16 bytes: four of them in a line of the cache
@@ -52,7 +40,7 @@ class Table:
 
     @classmethod
     def of(cls, levels: list[Level], smoothed: Smoothed) -> Table:
-        levels, weights = in_order(levels, smoothed)
+        levels, weights = layout.in_order(levels, smoothed)
         order, sizes = len(levels), [len(level) for level in levels]
         bases = np.cumsum([1, *sizes])  # where the nodes of each order begin
         nodes = np.zeros(bases[order - 1], NODE)
@@ -73,7 +61,7 @@ class Table:
         for n in range(1, order):
             after = leads[bases[n - 1] + levels[n].suffix] if n == order - 1 else leads[bases[n] : bases[n + 1]]
             insert(lines, bases[n - 1] + levels[n].context, levels[n].word, weights[n].log_prob, after)
-        return cls(fixed(words), fixed(nodes), fixed(lines), np.array(sizes, np.int64))
+        return cls(layout.fixed(words), layout.fixed(nodes), layout.fixed(lines), np.array(sizes, np.int64))
 
     def levels(self) -> tuple[list[Level], Smoothed]:
         """A node's number says which n-gram of which order it is; so a line's context tells its order, and sorting by word and
@@ -83,20 +71,22 @@ class Table:
         if (word >= len(self.words)).any():
             raise Unfit("lines: found a word beyond the vocabulary")
         bases = np.cumsum([1, *self.sizes])
-        found, keys, probs = [first_level(len(self.words))], [], [self.words["log_prob"]]
+        found, keys, probs = [layout.first_level(len(self.words))], [], [self.words["log_prob"]]
         for n in range(1, self.order):
             inside = np.flatnonzero((context >= bases[n - 1]) & (context < bases[n]))
-            before, last = context[inside] - bases[n - 1], word[inside]
-            order = np.argsort(last << 32 | before)
-            before, last = before[order], last[order]
-            if len(order) != self.sizes[n]:
-                raise Unfit(f"lines: found {len(order):,} n-grams of {n + 1} words, expected {self.sizes[n]:,}")
-            suffix = last if n == 1 else places(keys[-1], last << 32 | found[-1].suffix[before])
-            found.append(Level(last.astype(np.int32), before.astype(np.int32), suffix.astype(np.int32), np.zeros(len(last), np.int64)))
-            keys.append(last << 32 | before)
+            key = word[inside] << 32 | context[inside] - bases[n - 1]
+            order = np.argsort(key)
+            key = key[order]
+            if len(key) != self.sizes[n] or (key[1:] == key[:-1]).any():
+                raise Unfit(f"lines: found {len(key):,} n-grams of {n + 1} words, expected {self.sizes[n]:,} different ones")
+            last, before = key >> 32, (key & 0xFFFFFFFF).astype(np.int32)
+            suffix = last if n == 1 else layout.places(keys[-1], last << 32 | found[-1].suffix[before])
+            found.append(Level(last.astype(np.int32), before, suffix.astype(np.int32), np.zeros(len(key), np.int64)))
+            keys.append(key)
             probs.append(lines["log_prob"][inside[order]])
-        backoffs = [self.nodes["backoff"][bases[n] : bases[n + 1]] for n in range(self.order - 1)] + [np.zeros(self.sizes[-1], "<f4")]
-        return found, Smoothed([Weights(prob.copy(), backoff.copy()) for prob, backoff in zip(probs, backoffs)])
+        backoffs = [self.nodes["backoff"][bases[n] : bases[n + 1]] for n in range(self.order - 1)]
+        backoffs.append(np.zeros(self.sizes[-1], np.float32))
+        return found, Smoothed([layout.tested(prob, backoff) for prob, backoff in zip(probs, backoffs)])
 
     def arrays(self) -> dict[str, np.ndarray]:
         lines = self.lines.view(np.uint64).reshape(-1, 2)
@@ -104,10 +94,10 @@ class Table:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Table:
-        sizes = sizes_of(arrays)
-        words = array_of(arrays, "words", np.uint64, int(sizes[0]))
-        nodes = array_of(arrays, "nodes", np.uint64, 1 + int(sizes[:-1].sum()))
-        lines = array_of(arrays, "lines", np.uint64, None, 2)
+        sizes = layout.sizes_of(arrays)
+        words = layout.array_of(arrays, "words", np.uint64, int(sizes[0]))
+        nodes = layout.array_of(arrays, "nodes", np.uint64, 1 + int(sizes[:-1].sum()))
+        lines = layout.array_of(arrays, "lines", np.uint64, None, 2)
         if len(lines) < 2 or len(lines) & (len(lines) - 1) or len(lines) < sizes[1:].sum():
             raise Unfit(f"lines: found {len(lines):,}, expected a power of two and room for all n-grams")
         return cls(words.view(WORD), nodes.view(NODE), lines.view(LINE)[:, 0], sizes)
@@ -129,7 +119,7 @@ class Table:
 
     def advance(self, states: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         found, after = np.empty(len(states), np.float32), np.empty((len(states), 1), np.int32)
-        advance(*self.known, numbers(states), numbers(words), found, after)
+        advance(*self.known, layout.numbers(states), layout.numbers(words), found, after)
         return found, after
 
     def following(self, state: np.ndarray) -> np.ndarray:
@@ -142,16 +132,10 @@ class Table:
         return log_prob, (node,)
 
     def score(self, tokens: np.ndarray, starts: np.ndarray, threads: int | None = None) -> np.ndarray:
-        tokens, starts, sums = numbers(tokens), numbers(starts, np.int64), np.zeros(len(starts) - 1)
-        divided(lambda first, last: score(*self.known, tokens, starts, first, last, sums), starts, len(tokens),
-                threads or os.cpu_count() or 1)  # fmt: skip
-        return sums
+        return layout.read_through(score, self.known, tokens, starts, threads)
 
     def token_scores(self, tokens: np.ndarray, starts: np.ndarray, threads: int | None = None) -> np.ndarray:
-        tokens, starts, each = numbers(tokens), numbers(starts, np.int64), np.zeros(len(tokens), np.float32)
-        divided(lambda first, last: token_scores(*self.known, tokens, starts, first, last, each), starts, len(tokens),
-                threads or os.cpu_count() or 1)  # fmt: skip
-        return each
+        return layout.read_through(score, self.known, tokens, starts, threads, separately=True)
 
 
 @njit(inline="always")
@@ -210,19 +194,13 @@ def following(words, nodes, lines, order, node, found):
 
 
 @njit(cache=True, nogil=True)
-def score(words, nodes, lines, order, tokens, starts, first, last, sums):
-    """Σ log p of the sentences first … last − 1"""
+def score(words, nodes, lines, order, tokens, starts, first, last, sums, each):
+    """Σ log p of the sentences first … last − 1, and log p of every token if there is room for it"""
     for sentence in range(first, last):
         node, total = words[BEGIN].next, 0.0
         for at in range(max(0, starts[sentence]), min(len(tokens), starts[sentence + 1])):
             log_prob, node = step(words, nodes, lines, order, node, tokens[at])
             total += log_prob
+            if len(each):
+                each[at] = log_prob
         sums[sentence] = total
-
-
-@njit(cache=True, nogil=True)
-def token_scores(words, nodes, lines, order, tokens, starts, first, last, each):
-    for sentence in range(first, last):
-        node = words[BEGIN].next
-        for at in range(max(0, starts[sentence]), min(len(tokens), starts[sentence + 1])):
-            each[at], node = step(words, nodes, lines, order, node, tokens[at])

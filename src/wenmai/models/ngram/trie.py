@@ -3,18 +3,11 @@
 Level n holds its n-grams sorted by their last word, the word before it, …, as they were counted; so those that end with one
 (n−1)-gram stand side by side, told apart by their first word alone. A word is looked up, then the word before it among what
 stands there, and so on as far as the tree goes (as KenLM's trie, Heafield 2011). What is passed on the way are the contexts of
-the next word: their back-off weights are all that has to be remembered.
-
-    n-gram      first word      log p     back-off weight     where the longer ones begin
-    bits        ⌈log₂ V⌉        31        32                  as many as the level above needs
-
-The words themselves lack the first field, since their place says it; the highest order lacks the last two. log p is never
-above 0, so its sign is not kept. One n-gram more, at the end of a level, says where the longer ones of the last end.
+the next word: their back-off weights are all that has to be remembered. How an n-gram is packed: packing.py.
 """
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,24 +16,13 @@ from numba import njit
 
 from wenmai.data.saved import Unfit
 from wenmai.data.vocabulary import BEGIN, UNK
+from wenmai.models.ngram import layout
 from wenmai.models.ngram.counts import NONE, Level
-from wenmai.models.ngram.layout import (
-    array_of,
-    at_most_zero,
-    divided,
-    first_level,
-    fixed,
-    in_order,
-    numbers,
-    places,
-    proper,
-    sizes_of,
-    weight,
-)
+from wenmai.models.ngram.layout import at_most_zero
+from wenmai.models.ngram.packing import bits_at, longer_at, pack, plan_of, unpacked, weights_at
 from wenmai.models.ngram.smoothing import Smoothed, Weights
 
 DEEPEST = 8
-PROB, BACKOFF = 31, 32  # bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +32,7 @@ class Trie:
 
     @classmethod
     def of(cls, levels: list[Level], smoothed: Smoothed) -> Trie:
-        levels, weights = in_order(levels, smoothed)
+        levels, weights = layout.in_order(levels, smoothed)
         sizes = np.array([len(level) for level in levels], np.int64)
         plan, length = plan_of(sizes)
         data, first = np.zeros(length, np.uint64), levels[0].word
@@ -61,18 +43,18 @@ class Trie:
             if n + 1 < len(levels):
                 longer = np.searchsorted(levels[n + 1].suffix, np.arange(len(level) + 1))
             pack(data, plan[n], first, prob, backoff, longer)
-        return cls(fixed(data), sizes)
+        return cls(layout.fixed(data), sizes)
 
     def levels(self) -> tuple[list[Level], Smoothed]:
-        """Those that stand side by side have one suffix; the context of an n-gram is that of its suffix, behind its first word."""
-        found, weights, keys, beside = [first_level(int(self.sizes[0]))], [], [], None
+        """Those that stand side by side have one suffix; the context of an n-gram is that of its suffix, after its first word."""
+        found, weights, keys, beside = [layout.first_level(int(self.sizes[0]))], [], [], None
         for n in range(self.order):
             size, plan = int(self.sizes[n]), self.plan[n]
             first, prob, backoff, longer = unpacked(self.data, plan, size, n + 1 < self.order)
             weights.append(Weights(prob, backoff))
             if n:
                 suffix = np.repeat(np.arange(len(beside), dtype=np.int32), beside)
-                context = first if n == 1 else places(keys[-1], found[-1].context[suffix].astype(np.int64) << 32 | first)
+                context = first if n == 1 else layout.places(keys[-1], found[-1].context[suffix].astype(np.int64) << 32 | first)
                 found.append(Level(found[-1].word[suffix], context, suffix, np.zeros(size, np.int64)))
                 keys.append(suffix.astype(np.int64) << 32 | first)
                 if (first >= self.sizes[0]).any() or (keys[-1][1:] <= keys[-1][:-1]).any():
@@ -87,8 +69,8 @@ class Trie:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Trie:
-        sizes = sizes_of(arrays)
-        return cls(array_of(arrays, "data", np.uint64, plan_of(sizes)[1]), sizes)
+        sizes = layout.sizes_of(arrays)
+        return cls(layout.array_of(arrays, "data", np.uint64, plan_of(sizes)[1]), sizes)
 
     @property
     def order(self) -> int:
@@ -96,7 +78,7 @@ class Trie:
 
     @cached_property
     def plan(self) -> np.ndarray:
-        return fixed(plan_of(self.sizes)[0])
+        return layout.fixed(plan_of(self.sizes)[0])
 
     @cached_property
     def known(self) -> tuple[np.ndarray, np.ndarray]:
@@ -118,12 +100,12 @@ class Trie:
 
     def advance(self, states: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         found, after = np.empty(len(states), np.float32), np.empty((len(states), len(self.nothing)), np.int32)
-        advance(*self.known, numbers(states), numbers(words), found, after)
+        advance(*self.known, layout.numbers(states), layout.numbers(words), found, after)
         return found, after
 
     def following(self, state: np.ndarray) -> np.ndarray:
         found = np.empty(int(self.sizes[0]), np.float32)
-        following(*self.known, numbers(state), found)
+        following(*self.known, layout.numbers(state), found)
         return found
 
     def one(self, state: tuple[int, ...], word: int) -> tuple[float, tuple[int, ...]]:
@@ -132,93 +114,10 @@ class Trie:
         return log_prob, ((word, *state)[:length] + self.nothing[length:])
 
     def score(self, tokens: np.ndarray, starts: np.ndarray, threads: int | None = None) -> np.ndarray:
-        tokens, starts, sums = numbers(tokens), numbers(starts, np.int64), np.zeros(len(starts) - 1)
-        each = np.zeros(0, np.float32)
-        divided(lambda first, last: score(*self.known, tokens, starts, first, last, sums, each), starts, len(tokens),
-                threads or os.cpu_count() or 1)  # fmt: skip
-        return sums
+        return layout.read_through(score, self.known, tokens, starts, threads)
 
     def token_scores(self, tokens: np.ndarray, starts: np.ndarray, threads: int | None = None) -> np.ndarray:
-        tokens, starts, sums = numbers(tokens), numbers(starts, np.int64), np.zeros(len(starts) - 1)
-        each = np.zeros(len(tokens), np.float32)
-        divided(lambda first, last: score(*self.known, tokens, starts, first, last, sums, each), starts, len(tokens),
-                threads or os.cpu_count() or 1)  # fmt: skip
-        return each
-
-
-def plan_of(sizes: np.ndarray) -> tuple[np.ndarray, int]:
-    """(of every level: its first bit, the bits of an n-gram, of its first word, of where the longer ones begin, and how many
-    n-grams it has; how many words of 64 bits that makes)"""
-    counts, bit = [int(size) for size in sizes], 0
-    rows = []
-    for n, size in enumerate(counts):
-        first = 0 if n == 0 else (counts[0] - 1).bit_length()
-        longer = counts[n + 1].bit_length() if n + 1 < len(counts) else 0
-        whole = first + PROB + (BACKOFF + longer if n + 1 < len(counts) else 0)
-        rows.append([bit, whole, first, longer, size])
-        bit += -(-whole * (size + (n + 1 < len(counts))) // 64) * 64
-    return np.array(rows, np.int64), bit // 64 + 1
-
-
-@njit(inline="always")
-def bits_at(data, bit, width):
-    """`width` bits, at most 64, of this word and the next: the second is there even where nothing of it is wanted."""
-    place, shift = bit >> 6, np.uint64(bit & 63)
-    both = (data[place] >> shift) | ((data[place + 1] << np.uint64(1)) << (np.uint64(63) - shift))
-    return both & ((np.uint64(1) << np.uint64(width)) - np.uint64(1))
-
-
-@njit(inline="always")
-def put_bits(data, bit, value):
-    place, shift = bit >> 6, np.uint64(bit & 63)
-    data[place] |= np.uint64(value) << shift
-    data[place + 1] |= (np.uint64(value) >> np.uint64(1)) >> (np.uint64(63) - shift)
-
-
-@njit(cache=True, nogil=True)
-def pack(data, plan, first, prob, backoff, longer):
-    bit, whole, width = plan[0], plan[1], plan[2]
-    for at in range(len(first)):
-        if width:
-            put_bits(data, bit, first[at])
-        put_bits(data, bit + width, prob[at] & np.uint32(0x7FFFFFFF))
-        if len(longer):
-            put_bits(data, bit + width + PROB, backoff[at])
-            put_bits(data, bit + width + PROB + BACKOFF, longer[at])
-        bit += whole
-    if len(longer):
-        put_bits(data, bit + width + PROB + BACKOFF, longer[len(first)])
-
-
-@njit(cache=True, nogil=True)
-def unpacked(data, plan, size, below):
-    bit, whole, width = plan[0], plan[1], plan[2]
-    first, longer = np.empty(size, np.int32), np.zeros(size + 1 if below else 1, np.int64)
-    prob, backoff = np.empty(size, np.float32), np.zeros(size, np.float32)
-    for at in range(size):
-        first[at] = bits_at(data, bit, width) if width else at
-        prob[at], paid = weights_at(data, plan, at)
-        if below:
-            backoff[at], longer[at] = paid, bits_at(data, bit + width + PROB + BACKOFF, plan[3])
-        bit += whole
-    if below:
-        longer[size] = bits_at(data, bit + width + PROB + BACKOFF, plan[3])
-    return first, prob, backoff, longer
-
-
-@njit(inline="always")
-def weights_at(data, plan, at):
-    """(log p, the back-off weight, which means nothing in the highest order)"""
-    both = bits_at(data, plan[0] + at * plan[1] + plan[2], PROB + BACKOFF)
-    prob = np.uint32(both | np.uint64(0x80000000))  # with its sign again
-    return proper(prob.view(np.float32)), weight(np.uint32(both >> np.uint64(PROB)).view(np.float32))
-
-
-@njit(inline="always")
-def longer_at(data, plan, at, most):
-    """(where those that end with this one begin, and end)"""
-    bit = plan[0] + at * plan[1] + plan[2] + PROB + BACKOFF
-    return np.int64(bits_at(data, bit, plan[3])), min(np.int64(bits_at(data, bit + plan[1], plan[3])), most)
+        return layout.read_through(score, self.known, tokens, starts, threads, separately=True)
 
 
 @njit(inline="always")
