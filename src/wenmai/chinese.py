@@ -398,6 +398,10 @@ SENTENCES = {
     "{file}, line {line}: found {found} in column {name}, expected a text; correct it or remove the row.":
         "{file} 第 {line} 行：{name} 列里是 {found}，应为文本；请改正，或删去这一行。",
     # Running text
+    "{seconds} s; kept in {run}. Next: wenmai generate {run} --prompt …":
+        "用时 {seconds} 秒；已存入 {run}。接下来可以：wenmai generate {run} --prompt …",
+    "learned from all of the text; for a perplexity, hold some of it out with --valid 0.1, or give --valid FILE":
+        "全部文本都用来学习了；要看困惑度，请用 --valid 0.1 留出一部分，或用 --valid FILE 给一个文件",
     "{file}: found a line of more than {most} bytes, expected shorter ones; break it into several.":
         "{file}：有一行超过 {most} 字节，应短一些；请断成几行。",
     "running text: its last lines are held out, none of them is learned from": "连续文本：留出最后的一段，不参与学习",
@@ -714,7 +718,7 @@ PHRASES = {
     "or_else": {", or a text": "，或一段文本"},
     "part": {"valid": "验证数据", "test": "测试数据"},
     "position": {"column {number}": "第 {number} 列"},
-    "cut": {"read character by character": "逐字读入", "cut into Chinese words by jieba": "由 jieba 切成词",
+    "cut": {"read character by character": "逐字读入", "cut at spaces": "以空格切开", "cut into Chinese words by jieba": "由 jieba 切成词",
             "cut into {pieces}": "切成{pieces}"},
     "pieces": {"words": "词", "bpe": " BPE 子词", "wordpiece": " WordPiece 子词", "unigram": " Unigram 子词"},
     "unit": {"characters": "单字", "words": "词"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import sys
@@ -118,8 +119,11 @@ def train(
             result = runs.begin(arguments, out, draw, say)
     if not result:  # another process of torchrun's speaks
         return
-    say_scores(result["scores"])
-    say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai predict {result['run']} …")
+    say_scores(result["scores"], result.get("unit", ""))
+    if result["task"] == "generate":
+        say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai generate {result['run']} --prompt …")
+    else:
+        say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai predict {result['run']} …")
     finish(result, as_json, quiet=True)
 
 
@@ -134,8 +138,11 @@ def evaluate(run: Run, source: Data, columns: Columns = "", device: Device = "au
     part = part_of(open_table(source, columns_from(columns)), estimator.task_)
     began = time.perf_counter()
     scores = {"test": estimator.evaluate(*part.pair, part.where)}
-    say_scores(scores)
-    finish({"run": str(run), "task": estimator.task_name, "rung": estimator.rung, "scores": scores, "rows": len(part),
+    unit = {"unit": estimator.inputs_.unit} if estimator.task_name == "generate" else {}
+    say_scores(scores, unit.get("unit", ""))
+    for note in getattr(estimator, "evaluated_", ()):
+        say(note)
+    finish({"run": str(run), "task": estimator.task_name, "rung": estimator.rung, "scores": scores, **unit, "rows": len(part),
             "seconds": round(time.perf_counter() - began, 2)}, as_json, quiet=True)  # fmt: skip
 
 
@@ -342,19 +349,28 @@ def say(sentence: str) -> None:
     print(told(sentence), file=sys.stderr)
 
 
-def say_scores(scores: dict) -> None:
+def say_scores(scores: dict, unit: str = "") -> None:
     from wenmai.evaluation.overview import scored
 
     for part, found in scores.items():
-        say(scored(part, found, language()))
+        say(scored(part, found, language(), unit))
 
 
 def finish(result, as_json: bool, quiet: bool = False) -> None:
     """The result: as one JSON line, or drawn (an overview knows how), or not at all where it was said already."""
     if as_json:
-        print(json.dumps(getattr(result, "json", result), ensure_ascii=False))
+        print(json.dumps(finite(getattr(result, "json", result)), ensure_ascii=False))
     elif not quiet:
         result.show()
+
+
+def finite(value):
+    """As JSON knows it: what is infinite, or no number, is null."""
+    if isinstance(value, dict):
+        return {key: finite(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 NEGATIVE = re.compile(r"-[\d.][\d.,eE+ -]*")

@@ -139,7 +139,11 @@ def carry_out(arguments: dict, opened: Dataset, folder: Path, kept: Checkpoints,
     with repeatable(bool(arguments["settings"].get("deterministic"))):
         scores = {name: estimator.evaluate(*part.pair, part.where) for name, part in parts.items() if part}
     estimator.save(folder, data=arguments["source"], fingerprint=opened.fingerprint(), scores=scores, seconds=seconds)
-    for note in dict.fromkeys(opened.notes + estimator.notes_):
+    running = opened.task.name == "generate"
+    if running and not scores:
+        say("learned from all of the text; for a perplexity, hold some of it out with --valid 0.1, or give --valid FILE")
+    for note in dict.fromkeys(opened.notes + estimator.notes_ + getattr(estimator, "evaluated_", [])):
         if note not in told:
             say(note)
-    return {"run": str(folder), "task": opened.task.name, "rung": rung, "scores": scores, "seconds": round(seconds, 2)}
+    unit = {"unit": estimator.inputs_.unit} if running else {}
+    return {"run": str(folder), "task": opened.task.name, "rung": rung, "scores": scores, **unit, "seconds": round(seconds, 2)}

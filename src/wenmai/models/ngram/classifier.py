@@ -78,7 +78,7 @@ class OneAClass:
         return (scores - top - np.log(np.exp(scores - top).sum(1, keepdims=True))).astype(np.float32)
 
     def parameters_count(self) -> int:
-        return sum(grams.parameters_count() for grams in self.grams)
+        return sum(int(grams.sizes.sum()) for grams in self.grams)
 
     def state(self) -> dict[str, np.ndarray]:
         found = {"prior": self.prior}

@@ -82,11 +82,11 @@ class NGram:
         yield progress(3, score=judge() if judge else None)
 
     def counted_on_spark(self, text: Running):
-        from wenmai.models.ngram import spark
-
         if text.corpus.path is None or self.inputs.tokenizer is not None or self.inputs.words is not None:
             raise Mistake("engine=spark counts words between spaces in a text file in UTF-8, all of them: leave out tokenizer, "
                           "vocabulary, min_count and shares that are held out.")  # fmt: skip
+        from wenmai.models.ngram import spark
+
         self.inputs.words, levels = spark.count(text.corpus.path, self.recipe.order, self.inputs.lowercase)
         return levels
 
@@ -142,7 +142,7 @@ class NGram:
     # Keeping
 
     def parameters_count(self) -> int:
-        return self.grams.parameters_count()
+        return int(self.grams.sizes.sum())
 
     def state(self) -> dict[str, np.ndarray]:
         return self.grams.arrays()

@@ -1,0 +1,379 @@
+"""Language models: what they say of a text adds up, what they write follows the prompt and the seed, and what was saved answers
+as it did. The contract of running text, over every rung that generates."""
+
+import gzip
+import io
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import wenmai
+from wenmai import LanguageModel, Mistake
+from wenmai.catalog import rungs_for
+from wenmai.data.corpus import Corpus
+from wenmai.data.vocabulary import END, UNK
+from wenmai.serving.exchange import exported, imported
+from wenmai.serving.filtering import filtered
+from wenmai.tasks.decoding import Choice
+
+TEXT = ["the cat sat on the mat", "the dog sat on the log", "a cat saw the dog", "the dog saw a cat on the mat", "",
+        "the mat is on the log", "a dog is a dog", "the cat is on the dog"] * 3  # fmt: skip
+CHINESE = ["白日依山尽", "黄河入海流", "欲穷千里目", "更上一层楼", "床前明月光", "疑是地上霜", "举头望明月", "低头思故乡"]
+RUNGS = [rung.name for rung in rungs_for("generate")]
+every_rung = pytest.mark.parametrize("rung", RUNGS)
+both_layouts = pytest.mark.parametrize("layout", ["fast", "small"])
+
+
+def trained(rung: str = "ngram", texts=TEXT, **options) -> LanguageModel:
+    return LanguageModel(rung, **({"order": 3} if rung == "ngram" else {}) | options).fit(texts)
+
+
+# What it says of a text
+
+
+@every_rung
+def test_a_text_is_as_likely_as_its_lines_and_these_as_their_tokens(rung):
+    model = trained(rung)
+    lines = ["the cat sat on the log", "a dog saw the zebra"]
+    whole, apart = model.log_prob("\n".join(lines)), model.log_prob(lines)
+    assert isinstance(whole, float) and apart.shape == (2,)
+    assert whole == pytest.approx(apart.sum(), rel=1e-6)
+    words, found = lines[0].split(), 0.0
+    for at, word in enumerate(words):
+        found += model.log_prob(word, after=" ".join(words[:at]))
+    assert found == pytest.approx(model.log_prob(lines[0]) - model.log_prob("\n", after=lines[0]), abs=1e-4)
+    assert found == pytest.approx(model.log_prob(lines[0], after=""), abs=1e-4)
+
+
+@every_rung
+@pytest.mark.parametrize("tokenizer", ["spaces", "characters", "bpe", "words"])
+def test_one_step_at_a_time_says_what_the_whole_text_says(rung, tokenizer):
+    model = trained(rung, tokenizer=tokenizer)
+    for text in ("the cat sat on the log", "zebra dog", "a"):
+        tokens = [*model.inputs_.prompt(text).tolist(), END]
+        log_probs, state = model.model_.begin(np.zeros(0, np.int32))
+        found = 0.0
+        for token in tokens:
+            assert log_probs.shape == (1, len(model.inputs_))
+            assert torch.logsumexp(log_probs.double(), 1).item() == pytest.approx(0, abs=1e-4)
+            found += log_probs[0, token].item()
+            log_probs, state = model.model_.step(state, torch.tensor([token]))
+        assert found == pytest.approx(model.log_prob(text), abs=1e-4)
+
+
+@every_rung
+def test_a_batch_of_states_is_as_many_single_ones(rung):
+    model = trained(rung)
+    tokens = model.inputs_.prompt("the cat")
+    one, state = model.model_.begin(tokens)
+    log_probs, _ = model.model_.step(state.repeat(3, 1), torch.tensor([3, 4, END]))
+    for row, token in enumerate([3, 4, END]):
+        alone, _ = model.model_.step(state, torch.tensor([token]))
+        torch.testing.assert_close(log_probs[row], alone[0])
+
+
+def test_scores():
+    model, held = trained(), ["the dog sat on the mat", "a zebra is a cat"]
+    scores, tokens = model.evaluate(held), sum(len(line.split()) + 1 for line in held)
+    assert scores["perplexity"] == pytest.approx(math.exp(-model.log_prob(held).sum() / tokens))
+    assert scores["bits_per_byte"] == pytest.approx(-model.log_prob(held).sum() / math.log(2) / sum(len(line) + 1 for line in held))
+    assert model.perplexity(held) == scores["perplexity"] and model.score(held) == pytest.approx(model.log_prob(held).sum())
+    assert model.evaluated_ == ["1 of the 13 tokens are unknown to the model: perplexity and bits per byte count them as <unk>, "
+                                "not as what they are"]  # fmt: skip
+    assert model.perplexity("the dog\n") == model.perplexity(["the dog"])
+
+
+def test_without_smoothing_what_was_not_seen_has_no_probability():
+    model = trained(smoothing="none")
+    assert model.evaluate("the mat saw a log")["perplexity"] == math.inf and "infinite" in model.evaluated_[0]
+    assert model.perplexity(TEXT[0]) < 10 and model.log_prob("mat", after="on the") == pytest.approx(math.log(2 / 5), abs=1e-6)
+    with pytest.raises(Mistake, match="after this text nothing has a probability"):
+        model.generate("zebra zebra", tokens=3)
+    assert model.generate("the", tokens=5, seed=1).startswith("the ")
+
+
+# How the text is read
+
+
+@pytest.mark.parametrize(("tokenizer", "unit"), [("spaces", "word"), ("words", "word"), ("characters", "character"),
+                                                 ("bpe", "subword"), ("wordpiece", "subword")])  # fmt: skip
+def test_every_unit(tokenizer, unit, tmp_path):
+    model = trained(tokenizer=tokenizer)
+    assert model.inputs_.unit == unit
+    assert 1 < model.perplexity(TEXT) < 12
+    again = wenmai.load(model.save(tmp_path / "run"))
+    assert again.evaluate(TEXT) == model.evaluate(TEXT)
+    assert again.generate("the ", tokens=20, seed=5) == model.generate("the ", tokens=20, seed=5)
+
+
+def test_chinese_is_read_character_by_character():
+    model = LanguageModel("ngram").fit(CHINESE * 4)
+    assert model.inputs_.name == "characters" and model.inputs_.unit == "character"
+    assert model.generate("白日", tokens=3, temperature=0) == "白日依山尽"
+    assert [token for token, _ in model.complete("举头望", 1)] == ["明"]
+    assert model.generate("床前", tokens=4, temperature=0).startswith("床前明月光")
+
+
+def test_names_are_read_character_by_character():
+    assert LanguageModel("ngram", order=2).fit(["Anna", "Otto", "Hannah", "Ada Lovelace"] * 4).inputs_.name == "characters"
+
+
+def test_rare_words_are_unknown_if_asked():
+    model = trained(min_count=7)
+    kept = set(model.inputs_.tokens()[3:])
+    assert kept == {word for word in " ".join(TEXT).split() if " ".join(TEXT).split().count(word) >= 7}
+    assert "saw" not in kept and model.log_prob("a saw") == model.log_prob("a zebra") != model.log_prob("a mat")
+    assert len(trained(vocabulary=6).inputs_) == 6
+    assert trained(lowercase=True, texts=["The Cat sat", "the cat SAT on it"]).inputs_.tokens()[3:] == ["the", "cat", "sat", "on", "it"]
+
+
+def test_unk_in_the_text_is_the_unknown_word():
+    model = trained(texts=["the <unk> sat", "a <unk> sat", "the cat sat"] * 3)
+    assert model.inputs_.number("<unk>") == UNK == model.inputs_.number("zebra") == model.inputs_.number("<s>")
+    assert model.log_prob("zebra", after="a") > model.log_prob("cat", after="a")
+
+
+def test_what_the_text_comes_in(tmp_path):
+    """A list, one text of many lines, a file, a packed file: the same lines, the same model."""
+    (tmp_path / "a.txt").write_text("\n".join(TEXT) + "\n")
+    models = [trained(texts=texts) for texts in (TEXT, "\n".join(TEXT), Corpus.of(TEXT), tuple(TEXT))]
+    assert len({model.perplexity(TEXT) for model in models}) == 1
+    with pytest.raises(Mistake, match="input 1: expected a text, found int"):
+        trained(texts=["a", 3])
+
+
+@pytest.mark.parametrize("text", [b"a b\r\nc d\r\n", b"a b\nc d", "\ufeffa b\nc d\n".encode(), "甲 乙\n丙 丁\n".encode("gb18030")])
+def test_line_ends_and_encodings(text, tmp_path, wenmai_cli):
+    (tmp_path / "a.txt").write_bytes(text * 1)
+    ran = wenmai_cli("train", "ngram", str(tmp_path / "a.txt"), "--set", "order=2", "--set", "tokenizer=spaces", "--out",
+                     str(tmp_path / "run"))  # fmt: skip
+    assert ran.status == 0, ran.err
+    assert sorted(wenmai.load(tmp_path / "run").inputs_.tokens()[3:]) in (["a", "b", "c", "d"], sorted("甲乙丙丁"))
+
+
+# Going on
+
+
+@every_rung
+def test_generation_follows_seed_and_prompt(rung):
+    model = trained(rung)
+    first = model.generate("the cat", tokens=30, seed=3)
+    assert first == model.generate("the cat", tokens=30, seed=3) and first.startswith("the cat")
+    assert len({model.generate("the cat", tokens=30, seed=seed) for seed in range(8)}) > 3
+    assert "".join(model.stream("the cat", tokens=30, seed=3)) == first.removeprefix("the cat")
+    greedy = model.generate("the", tokens=12, temperature=0)
+    assert greedy == model.generate("the", tokens=12, top_k=1, seed=7) == model.generate("the", tokens=12, top_p=1e-9, seed=8)
+    assert "<unk>" not in model.generate("", tokens=300, seed=1)
+    assert model.generate("the cat", tokens=30, lines=1, seed=3).count("\n") == 0
+    assert model.generate("", tokens=60, lines=2, seed=3).count("\n") == 1
+    prompts = ["the cat", "a"]
+    assert [row["text"] for row in model.answers(prompts)] == prompts
+
+
+def test_choices():
+    log_probs = torch.log(torch.tensor([[0.5, 0.3, 0.15, 0.05]])).repeat(20_000, 1)
+
+    def shares(**how):
+        chosen = Choice(**how)(log_probs, torch.Generator().manual_seed(0))
+        return np.bincount(chosen, minlength=4) / len(chosen)
+
+    np.testing.assert_allclose(shares(), [0.5, 0.3, 0.15, 0.05], atol=0.015)
+    np.testing.assert_allclose(shares(top_k=2), [0.625, 0.375, 0, 0], atol=0.015)
+    np.testing.assert_allclose(shares(top_p=0.9), [0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95, 0], atol=0.015)
+    np.testing.assert_allclose(shares(top_p=0.5), [1, 0, 0, 0])
+    hot = np.array([0.5, 0.3, 0.15, 0.05]) ** 0.5
+    np.testing.assert_allclose(shares(temperature=2.0), hot / hot.sum(), atol=0.015)
+    assert (Choice(temperature=0)(log_probs[:3], torch.Generator()) == 0).all()
+
+
+@pytest.mark.parametrize(("how", "said"), [({"temperature": -0.1}, "temperature=-0.1: expected 0"),
+                                           ({"temperature": math.nan}, "temperature=nan"), ({"top_k": -1}, "top_k=-1"),
+                                           ({"top_p": 0}, "top_p=0"), ({"top_p": 1.1}, "top_p=1.1: expected more than 0")])  # fmt: skip
+def test_choices_that_are_none(how, said):
+    with pytest.raises(Mistake, match=said):
+        trained().generate("the", **how)
+
+
+def test_completion():
+    model = trained()
+    found = model.complete("the cat sat on", 3)
+    assert [word for word, _ in found][:1] == ["the"] and len(found) == 3
+    assert [p for _, p in found] == sorted((p for _, p in found), reverse=True)
+    assert found[0][1] == pytest.approx(math.exp(model.log_prob("the", after="the cat sat on")), rel=1e-5)
+    assert [word for word, _ in model.complete("the", 2, beginning="d")] == ["dog"]
+    assert sum(p for _, p in model.complete("zebra", 1000)) == pytest.approx(1, abs=0.2)  # all but <unk>
+
+
+# Keeping, and other tools
+
+
+@both_layouts
+def test_a_saved_model_answers_as_it_did(layout, tmp_path):
+    model = trained(layout=layout)
+    again = wenmai.load(model.save(tmp_path / "run"))
+    assert again.log_prob(TEXT[:5]).tolist() == model.log_prob(TEXT[:5]).tolist()
+    assert again.get_params() == model.get_params() and again.inputs_.tokens() == model.inputs_.tokens()
+    assert again.generate("the", tokens=20, seed=2) == model.generate("the", tokens=20, seed=2)
+    assert all(not array.flags.writeable for array in again.model_.state().values())  # mapped, not read
+
+
+@both_layouts
+@pytest.mark.parametrize("options", [{}, {"smoothing": "katz"}, {"smoothing": "add-one"}, {"smoothing": "none"}, {"order": 1},
+                                     {"prune": "0 1"}, {"threshold": 1e-3}], ids=str)  # fmt: skip
+def test_through_arpa_and_back(layout, options, tmp_path):
+    model = trained(layout=layout, **options)
+    for name in ("model.arpa", "model.arpa.gz"):
+        exported(model, "arpa", tmp_path / name)
+        again = imported(str(tmp_path / name), layout)
+        held = ["the dog sat on the mat", "a zebra is", "mat"]
+        expected = np.maximum(model.log_prob(held), -99 * math.log(10) * 8)
+        if options.get("smoothing") != "none":
+            np.testing.assert_allclose(again.log_prob(held), expected, atol=1e-4)
+        assert again.inputs_.tokens() == model.inputs_.tokens()
+        assert wenmai.load(again.save(tmp_path / "run")).log_prob(held).tolist() == again.log_prob(held).tolist()
+
+
+def test_kenlm_reads_what_is_exported(tmp_path):
+    kenlm = pytest.importorskip("kenlm")
+    model = trained()
+    exported(model, "arpa", tmp_path / "model.arpa")
+    theirs = kenlm.Model(str(tmp_path / "model.arpa"))
+    for text in [*TEXT[:5], "a zebra saw the log"]:
+        assert theirs.score(text) * math.log(10) == pytest.approx(model.log_prob(text), abs=1e-4)
+
+
+def test_a_classifier_is_not_exported(tmp_path):
+    model = wenmai.Classifier("ngram").fit(["a b", "c d"] * 3, ["x", "y"] * 3)
+    with pytest.raises(Mistake, match="this run is a ngram that does classify"):
+        exported(model, "arpa", tmp_path / "model.arpa")
+
+
+# Filtering
+
+
+def lines_and_perplexities(model):
+    lines = [*TEXT[:6], "zebra zebra zebra", "the log the log the log"]
+    return lines, [model.perplexity(line) for line in lines]
+
+
+@pytest.mark.parametrize("name", ["in.txt", "in.txt.gz", "in.jsonl", "in.jsonl.xz"])
+def test_filter_keeps_what_is_likely_enough(name, tmp_path):
+    model = trained()
+    lines, perplexities = lines_and_perplexities(model)
+    rows = [json.dumps({"n": n, "body": line}) for n, line in enumerate(lines)] if "json" in name else lines
+    data = "".join(f"{row}\n" for row in rows).encode()
+    if name.endswith(".xz"):
+        import lzma
+
+        data = lzma.compress(data)
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    bound = sorted(perplexities)[4]
+    found = filtered(model, str(tmp_path / name), 0.0, bound, tmp_path / "out.gz", "body")
+    passed = [row for row, perplexity in zip(rows, perplexities) if perplexity <= bound]
+    assert gzip.decompress((tmp_path / "out.gz").read_bytes()).decode().splitlines() == passed
+    assert (found["rows"], found["kept"], found["dropped"]) == (8, len(passed), 8 - len(passed))
+    assert found["perplexity"]["50%"] == pytest.approx(sorted(perplexities)[3], rel=1e-6)
+    both = filtered(model, str(tmp_path / name), bound, math.inf, tmp_path / "rest", "body")
+    assert both["kept"] + found["kept"] == 8 + perplexities.count(bound)
+
+
+def test_filter_reads_in_blocks_and_keeps_bytes(tmp_path, monkeypatch, capfdbinary):
+    import wenmai.serving.filtering as filtering
+
+    model = trained()
+    lines = [f"the cat {n} sat\r" for n in range(500)] + ["x" * 5000, "caf\udce9"]
+    data = "\n".join(lines).encode("utf-8", "surrogateescape")
+    expected = [model.perplexity(line.replace("\udce9", "?")) for line in lines]
+    monkeypatch.setattr(filtering, "BLOCK", 1000)
+    (tmp_path / "in.txt").write_bytes(data)
+    filtered(model, str(tmp_path / "in.txt"), 0.0, math.inf, tmp_path / "all")
+    assert (tmp_path / "all").read_bytes() == data
+    found = filtered(model, str(tmp_path / "in.txt"), 0.0, sorted(expected)[100], tmp_path / "some")
+    assert found["kept"] == (tmp_path / "some").read_bytes().count(b"\n") == sum(p <= sorted(expected)[100] for p in expected)
+
+
+def test_filter_on_the_command_line(tmp_path, wenmai_cli, monkeypatch):
+    trained().save(tmp_path / "run")
+    (tmp_path / "in.jsonl").write_text('{"text": "the cat sat"}\n{"text": "mat mat mat mat"}\n')
+    ran = wenmai_cli("filter", str(tmp_path / "run"), str(tmp_path / "in.jsonl"), "--max-perplexity", "10", "--out",
+                     str(tmp_path / "out.jsonl"), "--json")  # fmt: skip
+    assert ran.status == 0 and json.loads(ran.out.splitlines()[-1])["kept"] == 1
+    assert (tmp_path / "out.jsonl").read_text() == '{"text": "the cat sat"}\n'
+    (tmp_path / "bad.jsonl").write_text('{"text": "the cat sat"}\n{"txt": "a"}\n')
+    ran = wenmai_cli("filter", str(tmp_path / "run"), str(tmp_path / "bad.jsonl"), "--out", str(tmp_path / "bad"))
+    assert ran.status == 2 and 'line 2: found no text under "text"' in ran.err and not (tmp_path / "bad").exists()
+
+
+# The classifier
+
+
+def test_one_model_a_class_and_a_prior():
+    """By hand: p(c) p(text | c), each by a model of its own."""
+    texts, labels = ["a b a", "a a b", "b a", "c b c", "b c"], ["x", "x", "x", "y", "y"]
+    model = wenmai.Classifier("ngram", smoothing="witten-bell", order=2, validation=0, tokenizer="words").fit(texts, labels)
+    own = {label: LanguageModel("ngram", smoothing="witten-bell", order=2, tokenizer="words").fit(
+        [text for text, other in zip(texts, labels) if other == label]) for label in "xy"}  # fmt: skip
+    assert model.predict(["a b", "c"]).tolist() == ["x", "y"]
+    probs = model.predict_proba(["a b", "c b", ""])
+    np.testing.assert_allclose(probs.sum(1), 1, atol=1e-6)
+    assert set(own) == {"x", "y"} and probs[0, 0] > 0.5
+
+
+def test_a_classifier_reads_no_numbers():
+    with pytest.raises(Mistake, match="the rung ngram reads text"):
+        wenmai.Classifier("ngram").fit(np.eye(4), list("aabb"))
+
+
+# What cannot be
+
+
+@pytest.mark.parametrize(("options", "texts", "said"), [
+    ({"order": 0}, TEXT, "order=0: expected 1 to 7"), ({"order": 8}, TEXT, "order=8: expected 1 to 7"),
+    ({"smoothing": "good"}, TEXT, "smoothing='good' is not one of none"), ({"delta": 0.5}, TEXT, "delta=0.5 goes with"),
+    ({"smoothing": "add-delta", "delta": 0.0}, TEXT, "delta=0: expected"), ({"prune": "1"}, TEXT, "prune=1"),
+    ({"prune": "0 2 1"}, TEXT, "do not fall"), ({"prune": "x"}, TEXT, "prune=x"), ({"memory": "2X"}, TEXT, "memory=2X"),
+    ({"memory": "10"}, TEXT, "memory=10"), ({}, [], "the text is empty"), ({}, ["", "  "], "the text is empty"),
+    ({"order": 5}, ["a b c"], "found 3 tokens, expected at least as many as the order, 5"),
+    ({"tokenizer": "word"}, TEXT, 'unknown tokenizer "word"; did you mean words'),
+    ({"smoothing": "none", "threshold": 1e-5}, TEXT, "smoothing=none cannot be pruned"),
+    ({"engine": "spark"}, TEXT, "engine=spark counts words between spaces in a text file"),
+])  # fmt: skip
+def test_what_cannot_be_trained_is_a_sentence(options, texts, said):
+    with pytest.raises(Mistake, match=said):
+        LanguageModel("ngram", **options).fit(texts)
+
+
+def test_little_text_is_told():
+    model = trained(texts=["a b c", "d e f g"], order=3)
+    assert any("discount" in note for note in model.notes_)
+    assert math.isfinite(model.perplexity("a b g"))
+
+
+def test_a_line_of_ten_megabytes(tmp_path):
+    long = "word " * 2_000_000 + "x" * 10_000_000
+    model = trained(texts=[*TEXT, long], order=2)
+    assert model.log_prob("x" * 10_000_000) < 0 and math.isfinite(model.perplexity(long))
+    assert model.inputs_.number("x" * 10_000_000) != UNK
+
+
+def test_a_context_of_unknown_words():
+    model = trained()
+    assert model.log_prob("cat", after="zebra quagga zebra") == pytest.approx(model.log_prob("cat", after="zebra zebra"), abs=0.7)
+    assert all(math.isfinite(value) for value in model.log_prob(["zebra " * 50, "zebra cat zebra"]))
+
+
+def test_untrained():
+    with pytest.raises(Mistake, match="has not been trained"):
+        LanguageModel("ngram").log_prob("a")
+
+
+def test_corpora_are_cut_between_lines():
+    corpus = Corpus.of([f"line {n}" for n in range(100)])
+    parts = corpus.parts([0.1, 0.2])
+    assert [line for part in parts for line in part] == list(corpus) and [len(part) for part in parts][0] in range(68, 73)
+    assert [len(list(part)) for part in corpus.parts([0.0])] == [100, 0] and len(corpus) == 100
+    assert b"".join(corpus.blocks(7)) == b"".join(corpus.blocks()) and all(block.endswith(b"\n") for block in corpus.blocks(7))
+    assert io.BytesIO(b"".join(parts[1].blocks())).readline().startswith(b"line ")
