@@ -17,6 +17,7 @@ from safetensors.numpy import load_file
 
 from wenmai.data import arrays as files
 from wenmai.data.saved import Unfit
+from wenmai.models.ngram import arpa
 from wenmai.models.ngram.counts import count
 from wenmai.models.ngram.layout import in_order
 from wenmai.models.ngram.packing import bits_at, put_bits
@@ -168,6 +169,13 @@ def test_n_grams_in_any_order_are_sorted(kind, rows, order, seed):
     found, own = in_order(mixed, Smoothed(weights))
     same((levels, smoothed), (found, Smoothed(own)))
     same((levels, smoothed), kind.of(mixed, Smoothed(weights)).levels())
+
+
+def test_a_file_of_lmplz_in_both():
+    _, levels, smoothed = arpa.read(Path(__file__).parent / "files" / "lmplz.arpa.xz")
+    table, trie, rows = Table.of(levels, smoothed), Trie.of(levels, smoothed), read(text(100, 4, len(levels[0])))
+    np.testing.assert_allclose(trie.token_scores(*rows), table.token_scores(*rows), atol=2e-5)
+    same(table.levels(), trie.levels())
 
 
 @given(st.lists(st.tuples(st.integers(1, 63), st.integers(0, (1 << 63) - 1)), max_size=40))
