@@ -27,6 +27,7 @@ WORDS = {
     "notes": ("What stood out in the data", "数据中值得注意之处"), "options": ("Options", "选项"),
     "rates": ("Learning rates tried", "试过的学习率"), "confusion": ("Confusion", "混淆矩阵"),
     "pairs": ("Most confused pairs", "最常混淆的类别"), "worst": ("Its worst mistakes", "最严重的错误"),
+    "perplexity": ("perplexity", "困惑度"),
     "input": ("input", "输入"), "expected": ("expected", "正确答案"), "answer": ("answered", "模型回答"),
     "probability": ("probability", "概率"), "count": ("times", "次数"), "share": ("of the class", "占该类"),
     "by_parameters": ("parameters", "参数个数"), "by_seconds": ("training time", "训练时间"),
