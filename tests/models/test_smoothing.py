@@ -146,13 +146,11 @@ class Slow:
             except ZeroDivisionError:
                 return lambda r: 0.5
             return (lambda r: r * (1 - d.get(r, 1))) if all(0 < x <= 1 for x in d.values()) else lambda r: 0.5
-        if n[1] < 1 or n[2] < 1:
-            return lambda r: 0.5
-        one = F(n[1], n[1] + 2 * n[2])
+        one = F(n[1], n[1] + 2 * n[2]) if n[1] and n[2] else 0
         if self.kind != "modified-kneser-ney":
-            return lambda r: one
+            return lambda r: one or 0.5
         three = [r - (r + 1) * one * F(n[r + 1], n[r]) if n[r] else -1 for r in (1, 2, 3)]
-        three = three if all(0 < x <= r for r, x in zip((1, 2, 3), three)) else [F(1, 2), 1, F(3, 2)]
+        three = three if one and all(0 < x <= r for r, x in zip((1, 2, 3), three)) else [F(1, 2), 1, F(3, 2)]
         return lambda r: three[min(r, 3) - 1]
 
     def prob(self, word, h) -> float:
@@ -289,9 +287,12 @@ def expect(found: dict[str, float], expected: dict[str, F]) -> None:
 
 
 def test_notes_name_their_orders_once():
-    ones = Model([["a", "b", "c", "d", "e", "f"]], "modified-kneser-ney", 5).smoothed.notes
+    ones = Model([["a", "b", "c", "d", "e", "f"]], "kneser-ney", 5).smoothed.notes
     assert len(ones) == 1 and ones[0].startswith("orders 1, 2, 3, 4 and 5: no n-gram was seen once, or none twice")
     assert in_chinese(ones[0]).startswith("1、2、3、4、5 元：没有")
+    threes = Model([["a", "b", "c"]], "modified-kneser-ney", 2).smoothed
+    assert len(threes.notes) == 1 and threes.notes[0].startswith("orders 1 and 2: the counts of counts give no three discounts")
+    assert threes.discounts == [[0.5, 1.0, 1.5]] * 2
     threes = Model(FEW, "modified-kneser-ney", 1).smoothed.notes
     assert len(threes) == 1 and threes[0].startswith("order 1: the counts of counts give no three discounts")
 
