@@ -77,7 +77,7 @@ def total(table: Table, rows: list[list[int]]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 5, 7])
-@pytest.mark.parametrize("kind", ["modified-kneser-ney", "katz"])
+@pytest.mark.parametrize("kind", ["modified-kneser-ney", "katz", "add-one", "none"])
 def test_both_layouts_say_the_same(order, kind):
     tokens, names = numbered(a_text(200))
     levels = count(tokens, len(names), order, BEGIN)

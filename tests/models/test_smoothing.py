@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_ngram import BEGIN, END, FILES, UNK, a_text, by_hand, in_words, numbered
+from test_ngram import BEGIN, END, FILES, UNK, a_text, by_hand, in_words, numbered, total
 
 from wenmai.chinese import in_chinese
 from wenmai.errors import Mistake
 from wenmai.models.ngram.additive import fitted_delta, held_counts
 from wenmai.models.ngram.counts import count
 from wenmai.models.ngram.smoothing import smooth
-from wenmai.models.ngram.table import Table, following, reached, score
+from wenmai.models.ngram.table import Table, following, reached
 
 KINDS = ("none", "add-one", "add-delta", "absolute", "witten-bell", "katz", "kneser-ney", "modified-kneser-ney")
 sentences = st.lists(st.lists(st.sampled_from("abcdef"), max_size=8), min_size=1, max_size=20)
@@ -348,10 +348,7 @@ def treebank():
 
 
 def perplexity(table: Table, rows: list[list[int]]) -> float:
-    starts, sums = np.cumsum([0, *map(len, rows)]), np.zeros(len(rows))
-    score(table.words, table.nodes, table.lines, np.concatenate(rows).astype(np.int32), starts, int(table.words[BEGIN]["next"]),
-          0, len(rows), sums)  # fmt: skip
-    return 10 ** (-sums.sum() / starts[-1])
+    return 10 ** (-total(table, rows).sum() / sum(map(len, rows)))
 
 
 @pytest.mark.skipif(not PTB.is_dir(), reason="the Penn Treebank text is not here")

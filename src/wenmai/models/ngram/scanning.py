@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from wenmai.models.ngram.vocabulary import slot_of, white
+from wenmai.models.ngram.vocabulary import END, UNK, look
 
 LOWEST = -99.0  # stands for the logarithm of 0
 ROUNDING = 1e-3  # a logarithm of a probability that is this much above 0 is 0
@@ -27,11 +27,11 @@ def scan(data, at, n, letters, starts, slots, grams, numbers):
             return MORE, at, found, lines, 0
         size, place = 0, at
         while place < end and size <= n + 2:
-            while place < end and white(data[place]):
+            while place < end and blank(data[place]):
                 place += 1
             if place < end:
                 start = place
-                while place < end and not white(data[place]):
+                while place < end and not blank(data[place]):
                     place += 1
                 if size < n + 2:
                     cells[size, 0], cells[size, 1] = start, place
@@ -50,26 +50,42 @@ def scan(data, at, n, letters, starts, slots, grams, numbers):
                 grams[found, 0], grams[found, 1] = cells[1, 0], cells[1, 1]
             else:
                 for word in range(n):
-                    slot = slots[slot_of(data, cells[word + 1, 0], cells[word + 1, 1], letters, starts, slots)]
-                    if slot < 0:
+                    number = number_of(data, cells[word + 1, 0], cells[word + 1, 1], letters, starts, slots)
+                    if number < 0:
                         return UNKNOWN, at, found, lines, word + 1
-                    grams[found, word] = slot
+                    grams[found, word] = number
             found += 1
         lines += 1
         at = end + 1
 
 
 @njit(inline="always")
-def letters_are(data, at, end, lower):
-    """Whether these letters stand there, small or large."""
-    same = end - at == len(lower)
-    if same:
-        for n in range(len(lower)):
-            same = same and (data[at + n] | 32) == lower[n]
-    return same
+def blank(letter):
+    return letter == 32 or 9 <= letter <= 13 or letter == 0
 
 
-INF, INFINITY = (np.frombuffer(word, np.uint8).copy() for word in (b"inf", b"infinity"))
+@njit(inline="always")
+def number_of(data, at, end, letters, starts, slots):
+    """The number of a word, −1 where it has none. <unk>, <s> and </s>, words like others in these files, are found as well."""
+    number = look(data, at, end, letters, starts, slots)
+    if number == UNK:
+        number = -1
+        for special in range(END + 1):
+            if same(data, at, end, letters[starts[special] : starts[special + 1]]):
+                number = special
+    return number
+
+
+@njit(inline="always")
+def same(data, at, end, letters):
+    equal = end - at == len(letters)
+    if equal:
+        for n in range(len(letters)):
+            equal = equal and data[at + n] == letters[n]
+    return equal
+
+
+INFINITE = tuple(np.frombuffer(word, np.uint8).copy() for word in (b"inf", b"infinity", b"Inf", b"Infinity", b"INF", b"INFINITY"))
 
 
 @njit(cache=True, nogil=True)
@@ -78,8 +94,9 @@ def number_in(data, at, end):
     negative = data[at] == 45
     if negative or data[at] == 43:
         at += 1
-    if letters_are(data, at, end, INF) or letters_are(data, at, end, INFINITY):
-        return -np.inf if negative else np.inf
+    for word in INFINITE:
+        if same(data, at, end, word):
+            return -np.inf if negative else np.inf
     value, digits, power, behind = 0.0, 0, 0, False
     while at < end and (48 <= data[at] <= 57 or (data[at] == 46 and not behind)):
         if data[at] == 46:
