@@ -471,6 +471,12 @@ SENTENCES = {
         "{file} 第 {line} 行：见到 {found}，应为 {size} 个 {order} 元组之一：一个数、{count} 个词，至多再有一个数。",
     "{file}, line {line}: found {found}, expected logarithms, of a probability at most 0.":
         "{file} 第 {line} 行：见到 {found}，应为对数，概率的对数至多为 0。",
+    "{file}: the word {word} stands twice among the 1-grams; remove one of them.":
+        "{file}：词 {word} 在一元组里出现了两次；请去掉其中一个。",
+    "{file}: the {order}-gram {gram} stands there twice; remove one of them.":
+        "{file}：{order} 元组 {gram} 出现了两次；请去掉其中一个。",
+    "ARPA cannot hold this vocabulary: two words are written {word} there, or one has no letters; drop one of them.":
+        "ARPA 存不下这个词表：有两个词在其中都写作 {word}，或有空词；请去掉其中一个。",
     "{file}, line {line}: the word {word} is not among the 1-grams.": "{file} 第 {line} 行：词 {word} 不在一元组里。",
     "{file}: found {found} {order}-grams, expected {size} as its header says; copy it again.":
         "{file}：有 {found} 个 {order} 元组，而文件头说有 {size} 个；请重新复制。",

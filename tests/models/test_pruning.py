@@ -4,7 +4,7 @@ import lzma
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from test_ngram import BEGIN, FILES, a_text, by_hand, in_words, numbered
 from test_smoothing import KINDS, PTB, Model, perplexity, sentences, treebank  # noqa: F401 (a fixture)
@@ -55,6 +55,7 @@ def consistent(levels, names) -> None:
 
 
 @settings(max_examples=100, deadline=None)
+@example([[]], "absolute", 2, [1], [])
 @given(sentences, st.sampled_from(KINDS[1:]), st.integers(1, 5), st.lists(st.integers(0, 3), max_size=4), context)
 def test_sums_stay_one_without_the_rare(text, kind, order, least, context):
     model = Model(text, kind, order)

@@ -5,11 +5,15 @@
     \\1-grams:
     -1.2 <tab> the <tab> -0.3     log₁₀ p, the n-gram, log₁₀ of its back-off weight, if it has one
     \\end\\
+
+Files come from many hands: fields are cut at any white space, text may stand before \\data\\, back-off weights and <unk> may
+be missing, <unk> may be written <UNK>, and the logarithm of 0 is -99 or -inf.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import TextIO
 
@@ -17,46 +21,80 @@ import numpy as np
 
 from wenmai.data.columns import short
 from wenmai.data.files import text_file
-from wenmai.data.vocabulary import BEGIN, SPECIAL
+from wenmai.data.vocabulary import BEGIN, SPECIAL, UNK, Vocabulary
 from wenmai.errors import Mistake
-from wenmai.models.ngram.counts import NONE, Level
-from wenmai.models.ngram.smoothing import Smoothed, Weights
+from wenmai.models.ngram.counts import Level
+from wenmai.models.ngram.joining import joined
+from wenmai.models.ngram.printing import lines_of, spelled, words_of
+from wenmai.models.ngram.scanning import BAD, HEADING, LOWEST, NUMBER, UNKNOWN, scan
+from wenmai.models.ngram.weights import Smoothed
 
-LOWEST = -99.0  # stands for the logarithm of 0
 HIGHEST = 7  # order
-
-
-def write(out: TextIO, words: list[str], levels: list[Level], smoothed: Smoothed) -> None:
-    out.write("\\data\\\n" + "".join(f"ngram {n}={len(level)}\n" for n, level in enumerate(levels, 1)))
-    texts = words
-    for n, (level, weights) in enumerate(zip(levels, smoothed.levels), 1):
-        if n > 1:
-            texts = [f"{texts[before]} {words[word]}" for before, word in zip(level.context.tolist(), level.word.tolist())]
-        out.write(f"\n\\{n}-grams:\n")
-        probs, backoffs = (np.maximum(values, LOWEST).tolist() for values in (weights.log_prob, weights.backoff))
-        if n == 1:
-            probs[BEGIN] = LOWEST  # nobody asks for it
-        if n == len(levels):
-            out.writelines(f"{prob:.7g}\t{text}\n" for prob, text in zip(probs, texts))
-        else:
-            out.writelines(f"{prob:.7g}\t{text}\t{backoff:.7g}\n" for prob, text, backoff in zip(probs, texts, backoffs))
-    out.write("\n\\end\\\n")
+BLOCK = 1 << 24  # characters read at a time
+ROWS = 1 << 17  # n-grams written at a time
 
 
 def read(path: Path) -> tuple[list[str], list[Level], Smoothed]:
     """(words, the n-grams of every order, their weights). Where a toolkit has pruned an n-gram that a longer one begins or ends
     with, it is put back, with the probability that backing off gives it."""
-    words = {word: number for number, word in enumerate(SPECIAL)}
     with text_file(path, str(path)).open() as file:
-        lines = ((number, line.strip()) for number, line in enumerate(file, 1) if line.strip())
+        lines = Lines(file)
         sizes, heading = header(lines, path)
-        tables = []
-        for n, size in enumerate(sizes, 1):
-            expect(f"\\{n}-grams:", heading, path)
-            table, heading = section(lines, n, size, words, path)
-            tables.append(table)
-        expect("\\end\\", heading, path)
-    return list(words), *joined(tables, len(words))
+        expect("\\1-grams:", heading, path)
+        words, unigrams, vocabulary = known_words(*section(lines, 1, sizes[0], None, path), path)
+        tables = [unigrams]
+        for n, size in enumerate(sizes[1:], 2):
+            expect(f"\\{n}-grams:", lines.next()[1], path)
+            tables.append(section(lines, n, size, vocabulary, path))
+            tables[-1][0][tables[-1][0] == len(words)] = UNK
+        expect("\\end\\", lines.next()[1], path)
+    return words, *joined(tables, words, path)
+
+
+def known_words(found: list[str], probs: np.ndarray, backoffs: np.ndarray, path: Path) -> tuple[list[str], tuple, Vocabulary]:
+    """(all words, the table of 1-grams, what finds a word's number). Where <unk> is written <UNK>, that has a number beyond."""
+    alike = "<UNK>" in found and "<unk>" not in found
+    numbers: dict[str, int] = dict.fromkeys(SPECIAL + tuple(found), 0)
+    if alike:
+        del numbers["<UNK>"]
+    words = list(numbers)
+    numbers = {word: number for number, word in enumerate(words)}
+    if len(set(found)) < len(found):
+        twice = Counter(found).most_common(1)[0][0]
+        raise Mistake(f"{path}: the word {short(twice)!r} stands twice among the 1-grams; remove one of them.")
+    grams = np.array([numbers.get(word, UNK) for word in found], np.int32).reshape(-1, 1)
+    return words, (grams, probs, backoffs), Vocabulary.of(words + ["<UNK>"] * alike)
+
+
+class Lines:
+    """A text in blocks of whole lines, as bytes; the next line is taken from it, or many are scanned at once."""
+
+    def __init__(self, file: TextIO):
+        self.file, self.text, self.at, self.number = file, b"", 0, 0  # number: of lines that were taken
+        self.ended = False
+
+    def more(self) -> None:
+        """Reads on; what was not taken stays, and more of it if it is still no whole line."""
+        self.text, self.at = self.text[self.at :], 0
+        while not self.ended:
+            block = self.file.read(BLOCK).encode()
+            self.ended = not block
+            self.text += block or b"\n"  # the last line may have no end
+            if b"\n" in block:
+                break
+
+    def next(self) -> tuple[int, str]:
+        """(number, text) of the next line that is not empty; "" at the end of the file."""
+        while True:
+            end = self.text.find(b"\n", self.at)
+            if end < 0:
+                if self.ended:
+                    return self.number, ""
+                self.more()
+                continue
+            line, self.at, self.number = self.text[self.at : end].decode().strip(), end + 1, self.number + 1
+            if line:
+                return self.number, line
 
 
 def expect(heading: str, found: str, path: Path) -> None:
@@ -64,97 +102,83 @@ def expect(heading: str, found: str, path: Path) -> None:
         raise Mistake(f"{path}: found {short(found, 40)!r}, expected {heading}; the file is cut off, or its counts are wrong.")
 
 
-def header(lines: Iterator[tuple[int, str]], path: Path) -> tuple[list[int], str]:
-    for _, line in lines:
-        if line == "\\data\\":
-            break
-    else:
-        raise Mistake(f"{path} is no ARPA file: it has no line \\data\\.")
+def header(lines: Lines, path: Path) -> tuple[list[int], str]:
+    """(how many n-grams of every order, the heading after that)"""
+    line = ""
+    while line != "\\data\\":
+        _, line = lines.next()
+        if not line:
+            raise Mistake(f"{path} is no ARPA file: it has no line \\data\\.")
     sizes: list[int] = []
-    for number, line in lines:
-        if line.startswith("\\"):
+    while True:
+        number, line = lines.next()
+        if not line or line.startswith("\\"):
             break
         order, equals, size = line.removeprefix("ngram").partition("=")
         if not (line.startswith("ngram") and equals and order.strip() == str(len(sizes) + 1) and size.strip().isdigit()):
             raise Mistake(f"{path}, line {number}: found {short(line, 40)!r}, expected ngram {len(sizes) + 1}=COUNT.")
         sizes.append(int(size))
-    else:
-        line = ""
     if not 1 <= len(sizes) <= HIGHEST:
         raise Mistake(f"{path}: found n-grams of {len(sizes)} orders, expected 1 to {HIGHEST}.")
     return sizes, line
 
 
-def section(lines: Iterator[tuple[int, str]], n: int, size: int, words: dict[str, int], path: Path):
-    """((words (M, n), log p (M,), back-off (M,)), the heading after them)"""
-    found, probs, backoffs = [], [], []
-    for number, line in lines:
-        if line.startswith("\\") and (line == "\\end\\" or line.endswith("-grams:")):
-            break
-        cells = line.split()
-        if len(found) == size * n or len(cells) not in (n + 1, n + 2):
-            raise Mistake(f"{path}, line {number}: found {short(line, 40)!r}, expected one of {size:,} {n}-grams: a number, "
-                          f"{n} words and at most one number more.")  # fmt: skip
-        try:
-            prob, backoff = float(cells[0]), float(cells[n + 1]) if len(cells) == n + 2 else 0.0
-        except ValueError:
-            prob = backoff = float("nan")
-        if not (prob <= 0 and backoff < 99):  # a number that is none is neither
-            raise Mistake(f"{path}, line {number}: found {short(line, 40)!r}, expected logarithms, of a probability at most 0.")
-        for word in cells[1 : n + 1]:
-            if n > 1 and word not in words:
-                raise Mistake(f"{path}, line {number}: the word {short(word)!r} is not among the 1-grams.")
-            found.append(words.setdefault(word, len(words)))
-        probs.append(max(prob, LOWEST))
-        backoffs.append(max(backoff, LOWEST))
-    else:
-        line = ""
-    if len(probs) != size:
-        raise Mistake(f"{path}: found {len(probs):,} {n}-grams, expected {size:,} as its header says; copy it again.")
-    return (np.array(found, np.int32).reshape(-1, n), np.array(probs, np.float32), np.array(backoffs, np.float32)), line
-
-
-def joined(tables: list, vocabulary: int) -> tuple[list[Level], Smoothed]:
-    """Which n-gram begins and ends with which."""
-    grams = [np.arange(vocabulary, dtype=np.int32)[:, None]] + [table[0] for table in tables[1:]]
-    for n in range(len(grams) - 1, 1, -1):  # what longer ones begin and end with
-        grams[n - 1] = missing_added(grams[n - 1], np.concatenate([grams[n][:, :-1], grams[n][:, 1:]]))
-    levels, weights, keys = [], [], []
-    for n, rows in enumerate(grams):
-        _, probs, backoffs = tables[n]
-        prob, backoff = np.full(len(rows), np.nan, np.float32), np.zeros(len(rows), np.float32)
-        if n == 0:
-            prob[tables[0][0][:, 0]], backoff[tables[0][0][:, 0]] = probs, backoffs
-            prob[np.isnan(prob)] = LOWEST
-            nothing = np.full(len(rows), NONE, np.int32)
-            levels.append(Level(rows[:, 0], nothing, nothing, np.zeros(len(rows), np.int64)))
+def section(lines: Lines, n: int, size: int, vocabulary: Vocabulary | None, path: Path):
+    """(n-grams (M, n) int32, or words where there is no vocabulary yet; log p (M,); back-off (M,))"""
+    known = (vocabulary.letters, vocabulary.starts, vocabulary.slots) if vocabulary else \
+        (np.zeros(0, np.uint8), np.zeros(1, np.int64), np.zeros(0, np.int32))  # fmt: skip
+    words, parts, filled = [], [(np.zeros((0, n), np.int32), np.zeros(0, np.float32), np.zeros(0, np.float32))], 0
+    while True:
+        room = min(lines.text.count(b"\n", lines.at), size - filled)
+        grams, numbers = np.empty((room, n if vocabulary else 2), np.int32), np.empty((2, room), np.float32)
+        data = np.frombuffer(lines.text, np.uint8)
+        status, at, found, taken, which = scan(data, lines.at, n, *known, grams, numbers)
+        if status in (BAD, NUMBER, UNKNOWN):
+            line = lines.text[at : lines.text.find(b"\n", at)].decode().strip()
+            raise wrong(status, path, lines.number + taken + 1, line, n, size, which)
+        if vocabulary:
+            parts.append((grams[:found], *numbers[:, :found]))
         else:
-            prob[: len(probs)], backoff[: len(probs)] = probs, backoffs
-            context, suffix = places(rows[:, :-1], keys), places(rows[:, 1:], keys)
-            below = weights[n - 1]
-            lacking = np.isnan(prob)
-            prob[lacking] = (below.backoff[context] + below.log_prob[suffix])[lacking]
-            levels.append(Level(np.ascontiguousarray(rows[:, -1]), context, suffix, np.zeros(len(rows), np.int64)))
-        weights.append(Weights(prob, backoff))
-        level = levels[-1]
-        key = level.context.astype(np.int64) << 32 | level.word
-        order = np.argsort(key, kind="stable")
-        keys.append((key[order], order.astype(np.int32)))
-    return levels, Smoothed(weights)
+            words += [lines.text[start:end].decode() for start, end in grams[:found].tolist()]
+            parts.append((parts[0][0], *numbers[:, :found]))
+        lines.at, lines.number, filled = at, lines.number + taken, filled + found
+        if status == HEADING or lines.ended:
+            break
+        lines.more()
+    if filled != size:
+        raise Mistake(f"{path}: found {filled:,} {n}-grams, expected {size:,} as its header says; copy it again.")
+    grams, probs, backoffs = (np.concatenate(part) for part in zip(*parts))
+    return (words if vocabulary is None else grams), probs, backoffs
 
 
-def missing_added(rows: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The rows, and behind them those of `wanted` that are not among them."""
-    known = {row.tobytes() for row in rows}
-    new = {row.tobytes() for row in np.ascontiguousarray(np.unique(wanted, axis=0))} - known
-    more = np.frombuffer(b"".join(sorted(new)), np.int32).reshape(-1, rows.shape[1])
-    return np.concatenate([rows, more])
+def wrong(status: int, path: Path, number: int, line: str, n: int, size: int, which: int) -> Mistake:
+    if status == UNKNOWN:
+        return Mistake(f"{path}, line {number}: the word {short(line.split()[which])!r} is not among the 1-grams.")
+    if status == NUMBER:
+        return Mistake(f"{path}, line {number}: found {short(line, 40)!r}, expected logarithms, of a probability at most 0.")
+    return Mistake(f"{path}, line {number}: found {short(line, 40)!r}, expected one of {size:,} {n}-grams: a number, {n} words "
+                   "and at most one number more.")  # fmt: skip
 
 
-def places(rows: np.ndarray, keys: list) -> np.ndarray:
-    """Where these n-grams stand in their order, found word by word."""
-    at = rows[:, 0].astype(np.int32)
-    for n in range(1, rows.shape[1]):
-        known, order = keys[n]
-        at = order[np.searchsorted(known, at.astype(np.int64) << 32 | rows[:, n])]
-    return at
+def write(out: TextIO, words: list[str], levels: list[Level], smoothed: Smoothed) -> None:
+    written = [spelled(word) for word in words]
+    if "" in written or len(set(written)) < len(written):
+        twice = "" if "" in written else Counter(written).most_common(1)[0][0]
+        raise Mistake(f"ARPA cannot hold this vocabulary: two words are written {twice!r} there, or one has no letters; drop one "
+                      "of them.")  # fmt: skip
+    letters = np.frombuffer("".join(written).encode(), np.uint8)
+    starts = np.cumsum([0, *(len(word.encode()) for word in written)])
+    out.write("\\data\\\n" + "".join(f"ngram {n}={len(level)}\n" for n, level in enumerate(levels, 1)))
+    for n, (level, weights) in enumerate(zip(levels, smoothed.levels), 1):
+        out.write(f"\n\\{n}-grams:\n")
+        for first, last in pairwise([*range(0, len(level), ROWS), len(level)]):
+            rows = words_of(levels[:n], first, last)
+            probs = np.clip(weights.log_prob[first:last], LOWEST, 0)
+            backoffs = np.maximum(weights.backoff[first:last], LOWEST)
+            if n == 1 and first <= BEGIN < last:
+                probs[BEGIN - first] = LOWEST  # nobody asks for it
+            room = int(np.diff(starts)[rows].sum()) + (n + 32) * len(rows)
+            block = np.empty(room, np.uint8)
+            end = lines_of(rows, probs, backoffs, n < len(levels), letters, starts, block)
+            out.write(block[:end].tobytes().decode())
+    out.write("\n\\end\\\n")

@@ -54,7 +54,7 @@ def smooth(levels: list[Level], kind: Smoothing, begin: int, delta: float = 1.0,
         taken, failure = discounts(kind, counts_of_counts(levels, n, counts))
         if failure:
             failed.setdefault(failure, []).append(n + 1)
-        keep = np.ones(1, bool) if kept is None else kept[n]
+        keep = np.ones(0, bool) if kept is None else kept[n]  # none: all
         total, left, kinds = followed(counts, context, contexts, taken, keep)
         if kind == "witten-bell":
             total, left = total + kinds, left + kinds
@@ -101,7 +101,7 @@ def counts_of_counts(levels: list[Level], n: int, counts: np.ndarray) -> np.ndar
 def followed(counts, context, contexts, discounts, keep):
     """Of every context: how often it is followed, what is left of that for shorter ones, and by how many different words."""
     total, left, kinds = np.zeros(contexts), np.zeros(contexts), np.zeros(contexts)
-    most, everything = len(discounts) - 1, len(keep) == 1
+    most, everything = len(discounts) - 1, len(keep) == 0
     for at in range(len(counts)):
         if counts[at]:
             before = context[at]
@@ -128,7 +128,7 @@ def left_by(prob, context, suffix, shorter, total, keep, size):
     """α(h) = (1 − Σ p(w|h)) / (1 − Σ p(w|h′)), the sums over the words that were seen after h. Where discounts took nothing,
     since all counts are high, a count of 1 is set aside for what was not seen; where all words were seen, nothing is."""
     above, below, kinds = np.zeros(len(total)), np.zeros(len(total)), np.zeros(len(total), np.int64)
-    everything = len(keep) == 1
+    everything = len(keep) == 0
     for at in range(len(prob)):
         if everything or keep[at]:
             above[context[at]] += prob[at]
