@@ -147,7 +147,8 @@ def test_what_the_text_comes_in(tmp_path):
         trained(texts=["a", 3])
 
 
-@pytest.mark.parametrize("text", [b"a b\r\nc d\r\n", b"a b\nc d", "\ufeffa b\nc d\n".encode(), "甲 乙\n丙 丁\n".encode("gb18030")])
+@pytest.mark.parametrize("text", [b"a b\r\nc d\r\n", b"a b\nc d", "\ufeffa b\nc d\n".encode(),
+                                  "甲 乙\n丙 丁\n".encode("gb18030")])  # fmt: skip
 def test_line_ends_and_encodings(text, tmp_path, wenmai_cli):
     (tmp_path / "a.txt").write_bytes(text * 1)
     ran = wenmai_cli("train", "ngram", str(tmp_path / "a.txt"), "--set", "order=2", "--set", "tokenizer=spaces", "--out",

@@ -94,6 +94,37 @@ SENTENCES = {
     "--set {pair}: expected key=value, such as --set hidden=64.": "--set {pair}：应写成 key=value，例如 --set hidden=64。",
     "{seconds} s; kept in {run}. Next: wenmai predict {run} …":
         "用时 {seconds} 秒；已存入 {run}。接下来可以：wenmai predict {run} …",
+    # Probes
+    "order {order}": "{order} 阶",
+    "{source} has the columns {columns}, expected one named text; name it with --columns text=NAME.":
+        "{source} 的列是 {columns}，应有一列叫 text；请用 --columns text=列名 指出是哪一列。",
+    "{source}: found {lines} lines with {tokens} tokens, expected at least {least} with {fewest}, of which 1/64 can be counted; "
+    "give more text.":
+        "{source}：有 {lines} 行、{tokens} 个词元，至少应有 {least} 行、{fewest} 个，才能取其 1/64 来计数；请给更多文本。",
+    "orders={orders}: expected 1 to {most}, up to which order n-grams are counted.":
+        "orders={orders}：应为 1 到 {most}，即 n 元数到几阶。",
+    "the last tenth is held out: {lines1} lines with {tokens1} tokens, ends of lines among them; all is {lines2} lines with {tokens2} "
+    "tokens before it, and parts of it are its first lines":
+        "留出最后十分之一：{lines1} 行，{tokens1} 个词元，行末也算；“全部”是此前的 {lines2} 行、{tokens2} 个词元，“几分之一”是其开头的若干行",
+    "all cells know the same {vocabulary} tokens, those of all of the training text, so that their perplexities can be compared; "
+    "{unknown} tokens held out are others and count as <unk>":
+        "所有格子用同一张词表，共 {vocabulary} 个词元，取自全部训练文本，困惑度因此可以互相比较；留出的文本里有 {unknown} 个词元不在其中，"
+        "算作 <unk>",
+    "an n-gram lies in one line, with what opens and closes it; unseen ones count as often as they stand in the text":
+        "一个 n 元只在一行之内，行首和行末的标记也算；从未见过的 n 元在文中出现几次就算几次",
+    "the text is long: only its beginning is read, about {most} tokens to learn from":
+        "文本很长：只读开头的一部分，约 {most} 个词元用于训练",
+    "in {stand_ins} of the {cells} cells fixed discounts stand in for estimates, since too few n-grams were seen once or twice, or "
+    "the counts run the wrong way":
+        "{cells} 个格子中有 {stand_ins} 个用固定的折扣代替估计值，因为出现一两次的 n 元太少，或计数的走势不对",
+    "Never seen in all of the training text: {words} of the 1-grams held out, and {longest} of the {order}-grams.":
+        "留出的文本里，{words} 的一元、{longest} 的 {order} 元在全部训练文本里从未出现。",
+    "Without smoothing one of them is enough: from order {order} on the held-out text has probability 0 and its perplexity is "
+    "infinite.":
+        "不平滑时，只要有一个这样的 n 元就够了：从 {order} 阶起，留出文本的概率是 0，困惑度无穷大。",
+    "The lowest perplexity is {perplexity1}, by {smoothing} at order {order1}; add-one is at its best at order {order2} with "
+    "{perplexity2} and has {perplexity3} at order {order3}.":
+        "困惑度最低的是 {order1} 阶的 {smoothing}：{perplexity1}；add-one 最好是在 {order2} 阶（{perplexity2}），到 {order3} 阶是 {perplexity3}。",
     # Names that nothing has
     'unknown {kind} "{word}"; did you mean {nearest}? Known: {choices}.':
         "没有名为“{word}”的{kind}；是不是想写 {nearest}？可用的有：{choices}。",
@@ -645,7 +676,8 @@ PHRASES = {
     "orders": {"order {order}": "{order} 元", "orders {choices} and {order}": "{choices}、{order} 元"},
     "since": {"from step {step} on": "从第 {step} 步起", "from the beginning": "从一开始"},
     "tag": {"{where}: the tag {name} of token {token}": "{where}：第 {token} 个词元的标签 {name} "},
-    "kind": {"rung": "模型", "task": "任务", "option": "选项", "data set": "数据", "language": "语言", "tokenizer": "切词方式"},
+    "kind": {"rung": "模型", "task": "任务", "option": "选项", "data set": "数据", "language": "语言", "tokenizer": "切词方式",
+             "probe": "实验"},
     "wanted": {
         "a whole number": "为整数", "a number": "为数", "true or false": "为 true 或 false", "a text": "为文本",
         "at least {least}": "不小于 {least}", "at least {least} and below 1": "不小于 {least}，且小于 1",
@@ -803,6 +835,12 @@ HELP = {
     "arpa: n-grams as text, which every toolkit reads.": "arpa：文本形式的 n 元组，各种工具都能读。",
     "The file (.gz, .xz, .zst are packed); the run's name without it.":
         "文件（.gz、.xz、.zst 会压缩）；不给就用运行文件夹的名称。",
+    "Run a small experiment that shows why a rung is built as it is: a table and a picture.":
+        "做一个小实验，看一级为什么要这样设计：一张表，一幅图。",
+    "A probe; without one they are listed.": "实验的名称；不给，就列出全部。",
+    "What it reads: a file, or a built-in set; its own without one.": "读什么：文件，或内置数据；不给，就用它自己的。",
+    "An option of the probe or its tokenizer, key=value.": "实验或切词方式的一个选项，key=value。",
+    "The folder for what was found; reports/probe-NAME without it.": "结果的文件夹；不给，就是 reports/probe-名称。",
 }  # fmt: skip
 
 # The words of others.

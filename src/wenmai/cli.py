@@ -310,6 +310,34 @@ def compare(
             "report": str(folder / "report.html")}, as_json, quiet=True)  # fmt: skip
 
 
+@app.command()
+def probe(
+    name: Annotated[str, typer.Argument(help="A probe; without one they are listed.")] = "",
+    source: Annotated[str, typer.Argument(help="What it reads: a file, or a built-in set; its own without one.")] = "",
+    columns: Columns = "",
+    settings: Annotated[list[str], typer.Option("--set", help="An option of the probe or its tokenizer, key=value.")] = [],  # noqa: B006
+    seed: Seed = 0,
+    out: Annotated[Path | None, typer.Option(help="The folder for what was found; reports/probe-NAME without it.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a small experiment that shows why a rung is built as it is: a table and a picture."""
+    from wenmai.evaluation import overview
+    from wenmai.evaluation.probes import PROBES, probe_named
+    from wenmai.evaluation.report import plain
+    from wenmai.evaluation.terminal import bars
+
+    if not name:
+        return finish(overview.probes(PROBES.values(), language()), as_json)
+    chosen, folder = probe_named(name), out or Path("reports") / f"probe-{name}"
+    with bars() as draw:
+        found = draw.through(chosen.run(source or chosen.data, columns_from(columns), settings_from(settings), seed))
+    written = found.write(name, folder)
+    if not as_json:
+        found.show(language())
+    say(f"written to {folder}")
+    finish(plain(found.known) | {"files": [str(path) for path in written]}, as_json, quiet=True)
+
+
 def load_run(run: Path, device: str):
     from wenmai.estimators import load
 

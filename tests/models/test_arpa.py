@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from test_ngram import BEGIN, END, FILES, UNK, a_text, numbered, total
+from ngrams import BEGIN, END, FILES, UNK, a_text, numbered, total
 from test_pruning import consistent
 
 from wenmai.errors import Mistake

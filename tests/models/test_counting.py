@@ -8,7 +8,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from test_ngram import BEGIN, END, PTB, UNK, in_words, numbered
+from ngrams import BEGIN, END, PTB, UNK, in_words, numbered
 
 from wenmai.data.vocabulary import Growing, Vocabulary
 from wenmai.errors import Mistake

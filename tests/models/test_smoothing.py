@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_ngram import BEGIN, END, FILES, UNK, a_text, by_hand, in_words, numbered, total
+from ngrams import BEGIN, END, FILES, UNK, a_text, by_hand, in_words, numbered, total
 
 from wenmai.chinese import in_chinese
 from wenmai.errors import Mistake

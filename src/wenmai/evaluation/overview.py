@@ -124,6 +124,14 @@ def builtin_sets(sets, lang: str) -> Overview:
     return Overview({"builtin": known}, [table])
 
 
+def probes(known, lang: str) -> Overview:
+    table = grid(lang, "name", "about")
+    for probe in known:
+        table.add_row(probe.name, probe.about_zh if lang == "zh" else probe.about)
+    rows = [{"name": p.name, "about": p.about, "about_zh": p.about_zh, "data": p.data} for p in known]
+    return Overview({"probes": rows}, [table])
+
+
 def data_set(data: Dataset, lang: str) -> Overview:
     """Task, columns, rows, lengths, languages, what the answers are, the first rows, and everything worth a warning."""
     if isinstance(data.train.inputs, Corpus):

@@ -139,6 +139,12 @@ def pictures(report: dict) -> dict[str, dict[str, str]]:
     return found
 
 
+def in_both_languages(draw, name: str) -> dict[str, str]:
+    """language → the SVG of the figure that draw(language) gives."""
+    with _style():
+        return {lang: _svg(draw(lang), f"{name}-{lang}") for lang in ("en", "zh")}
+
+
 def png(report: dict) -> bytes | None:
     """The main picture on white paper, for places that show no SVG."""
     with _style():

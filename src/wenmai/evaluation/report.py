@@ -22,7 +22,7 @@ def write(report: dict, folder) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     drawn, image = pictures(report), png(report)
     files = {
-        "report.json": json.dumps(_plain(report), ensure_ascii=False, indent=1, allow_nan=False) + "\n",
+        "report.json": json.dumps(plain(report), ensure_ascii=False, indent=1, allow_nan=False) + "\n",
         "report.md": markdown(report, drawn),
         "report.html": page(report, drawn),
         **{f"{name}.{lang}.svg": as_file(svg) for name, both in drawn.items() for lang, svg in both.items()},
@@ -33,12 +33,12 @@ def write(report: dict, folder) -> list[Path]:
     return [folder / name for name in files]
 
 
-def _plain(value):
+def plain(value):
     """JSON knows no NaN; a score that is none is null."""
     if isinstance(value, dict):
-        return {key: _plain(part) for key, part in value.items()}
+        return {key: plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
+        return [plain(part) for part in value]
     return None if isinstance(value, float) and finite(value) is None else value
 
 

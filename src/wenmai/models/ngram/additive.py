@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from wenmai.models.ngram.counts import NONE, Level
+from wenmai.models.ngram.held_out import before, ends, places
 from wenmai.models.ngram.weights import Weights, logarithm
 
 
@@ -80,27 +81,12 @@ def fitted_delta(levels: list[Level], held: np.ndarray, begin: int, least: float
 def held_counts(levels: list[Level], held: np.ndarray, begin: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The pairs c(hw), c(h) that words of a held-out text have after their contexts, and how many words have them. Words
     after a context that was never seen are left out: they have 1/V under any δ."""
-    held = np.asarray(held, np.int64)
-    size = len(levels[0])
-    place = np.arange(len(held)) - np.maximum.accumulate(np.where(held == begin, np.arange(len(held)), 0))  # in its sentence
-    at, first = held.copy(), levels[0].word.astype(np.int64)  # which n-gram ends here
-    asked = []
-    for n, level in enumerate(levels):
-        context, followed, counts = contexts_of(levels, n, begin)
-        if n == 0:
-            before = np.zeros(len(held), np.int64)
-        else:
-            before = np.concatenate([[NONE], at[:-1]])  # which context stands before it
-            first = first[context]
-            keys = level.suffix.astype(np.int64) * size + first  # sorted, as n-grams are
-            reaches = (place >= n) & (at != NONE)
-            wanted = at[reaches] * size + held[np.flatnonzero(reaches) - n]
-            where = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-            at = np.full(len(held), NONE)
-            if len(keys):
-                at[reaches] = np.where(keys[where] == wanted, where, NONE)
-        whole = (place >= n if n + 1 == len(levels) else place == n) & (place > 0) & (before != NONE)
+    place, found, asked = places(held, begin), ends(levels, held, begin), []
+    for n in range(len(levels)):
+        _, followed, counts = contexts_of(levels, n, begin)
+        at, context = found[n], np.zeros(len(held), np.int64) if n == 0 else before(found[n - 1])
+        whole = (place >= n if n + 1 == len(levels) else place == n) & (place > 0) & (context != NONE)
         seen = np.where(at[whole] == NONE, 0, counts[at[whole]] if len(counts) else 0)
-        asked.append(np.stack([seen, followed[before[whole]] if len(followed) else seen], 1))
+        asked.append(np.stack([seen, followed[context[whole]] if len(followed) else seen], 1))
     pairs, times = np.unique(np.concatenate(asked), axis=0, return_counts=True)
     return pairs[:, 0].astype(float), pairs[:, 1].astype(float), times.astype(float)

@@ -53,8 +53,13 @@ class Recipe:
 
     def delta_for(self, tokens: np.ndarray, vocabulary: int) -> float:
         """δ by which the last tenth of these sentences is most likely, counted in the rest."""
-        openings = np.flatnonzero(tokens == BEGIN)
-        cut = openings[min(len(openings) - 1, int(len(openings) * (1 - HELD)))]
+        cut = last_tenth(tokens)
         if not cut:
             return 1.0  # of one sentence nothing can be held out
         return fitted_delta(count(tokens[:cut], vocabulary, self.order, BEGIN), tokens[cut:], BEGIN)
+
+
+def last_tenth(tokens: np.ndarray) -> int:
+    """Where it begins, at the opening of a sentence; 0 where there is but one."""
+    openings = np.flatnonzero(tokens == BEGIN)
+    return int(openings[min(len(openings) - 1, int(len(openings) * (1 - HELD)))])

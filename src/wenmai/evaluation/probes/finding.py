@@ -1,0 +1,72 @@
+"""What a probe found: numbers, tables, a picture and a few sentences, kept as files and shown on the terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import rich.table
+from rich.text import Text
+
+from wenmai.chinese import in_chinese
+from wenmai.evaluation.leaderboard import LANGS
+from wenmai.evaluation.pictures import as_file, clean, in_both_languages
+from wenmai.evaluation.report import plain
+from wenmai.evaluation.terminal import console
+
+
+@dataclass
+class Grid:
+    heading: str
+    head: list[str]
+    rows: list[list[str]]
+
+
+@dataclass
+class Finding:
+    known: dict  # for JSON; what is infinite is null there
+    title: dict[str, str]  # language → text
+    grids: dict[str, list[Grid]]  # the first is shown on the terminal, all of them stand in the file
+    draw: Callable  # language → a figure
+    look: list[str] = field(default_factory=list)  # sentences in English, with rows in chinese.py: what to look at
+    notes: list[str] = field(default_factory=list)  # and how it was measured
+
+    def said(self, sentences: list[str], lang: str) -> list[str]:
+        return [in_chinese(sentence) for sentence in sentences] if lang == "zh" else sentences
+
+    def show(self, lang: str) -> None:
+        grid = self.grids[lang][0]
+        table = rich.table.Table(box=None, pad_edge=False, header_style="bold", title=grid.heading, title_justify="left")
+        for column, name in enumerate(grid.head):
+            table.add_column(name, justify="right" if column else "left")
+        for row in grid.rows:
+            table.add_row(*map(Text, row))
+        console.print(table)
+        for sentence in self.said(self.look, lang):
+            console.print(sentence, markup=False, highlight=False)
+
+    def write(self, name: str, folder: Path) -> list[Path]:
+        """NAME.json, and in English and Chinese NAME.md, NAME.zh.md and the picture."""
+        folder.mkdir(parents=True, exist_ok=True)
+        files = {f"{name}.json": json.dumps(plain(self.known), ensure_ascii=False, indent=1, allow_nan=False) + "\n"}
+        for lang in LANGS:
+            files[f"{name}.md" if lang == "en" else f"{name}.{lang}.md"] = self.markdown(name, lang)
+        for lang, svg in in_both_languages(self.draw, name).items():
+            files[f"{name}.{lang}.svg"] = as_file(svg)
+        for file, text in files.items():
+            (folder / file).write_bytes(text.encode("utf-8", "backslashreplace"))
+        return [folder / file for file in files]
+
+    def markdown(self, name: str, lang: str) -> str:
+        title = clean(self.title[lang])
+        parts = [f"# {title}\n", *(f"{sentence}\n" for sentence in self.said(self.look, lang))]
+        parts.append(f"![{title}]({name}.{lang}.svg)\n")
+        for grid in self.grids[lang]:
+            ruler = [":--" if column == 0 else "--:" for column in range(len(grid.head))]
+            lines = "\n".join(f"| {' | '.join(row)} |" for row in [grid.head, ruler, *grid.rows])
+            parts.append(f"## {grid.heading}\n\n{lines}\n")
+        heading = "怎样测的" if lang == "zh" else "How it was measured"
+        parts.append(f"## {heading}\n\n" + "".join(f"- {note}\n" for note in self.said(self.notes, lang)))
+        return "\n".join(parts)

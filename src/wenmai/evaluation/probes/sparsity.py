@@ -1,0 +1,197 @@
+"""sparsity: most n-grams of a new text were never seen, the more the longer they are; smoothing decides what that costs.
+
+The last tenth of a text is held out. Of the rest 1/64, 1/16, 1/4 and all is counted, and every smoothing of every order is asked
+for the perplexity of what is held out (as Chen & Goodman 1999 compare them). All of them know the same words, those of all of the
+training text, so that their perplexities can be compared; other words are <unk>.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from math import exp, inf, log
+from typing import get_args
+
+import numpy as np
+
+from wenmai.data.columns import listed
+from wenmai.data.corpus import Corpus
+from wenmai.data.dataset import open_table
+from wenmai.data.lines import Lines
+from wenmai.data.vocabulary import BEGIN, END, UNK
+from wenmai.errors import Mistake, harmless
+from wenmai.evaluation.probes.finding import Finding, Grid
+from wenmai.evaluation.probes.sparsity_picture import picture
+from wenmai.models.ngram import held_out
+from wenmai.models.ngram.additive import fitted_delta
+from wenmai.models.ngram.arpa import HIGHEST
+from wenmai.models.ngram.counts import NONE, Level, count
+from wenmai.models.ngram.estimation import last_tenth
+from wenmai.models.ngram.smoothing import smooth
+from wenmai.models.ngram.weights import Smoothing
+from wenmai.options import sort_out
+from wenmai.training.progress import Progress
+
+SHARES = {"1/64": 1 / 64, "1/16": 1 / 16, "1/4": 1 / 4, "all": 1.0}
+HELD = 0.1
+SMOOTHINGS = get_args(Smoothing)
+LINES, TOKENS = 100, 1000  # fewer cannot be cut into 64 parts
+MOST = 5_000_000  # tokens that are counted
+SAMPLE = 1 << 20  # bytes by which the tokens of a longer text are told
+
+
+def sparsity(source: str, columns: dict[str, str] | None = None, settings: dict | None = None, seed: int = 0) -> Iterator:
+    """Nothing here is drawn by chance, so the seed changes nothing."""
+    began = time.perf_counter()
+    given = sort_out(settings or {}, {"probe": cells, "text": Lines.learn})
+    whole = text_of(source, columns)
+    text = beginning(whole, given["text"])
+    train, held = text.parts([HELD])
+    lines = Lines.learn(train, **given["text"])
+    tokens, asked = (np.concatenate([np.zeros(0, np.int32), *lines.opened(part)]) for part in (train, held))
+    check(source, tokens, asked)
+    amounts = yield from cells(tokens, asked, len(lines), **given["probe"])
+    known = {"probe": "sparsity", "data": source, "unit": lines.unit, "tokenizer": lines.name, "vocabulary": len(lines),
+             "held_out": {"lines": int((asked == END).sum()), "tokens": counted(asked), "unknown": int((asked == UNK).sum())},
+             "orders": list(range(1, len(amounts[-1]["unseen"]) + 1)), "amounts": amounts,
+             "seconds": round(time.perf_counter() - began, 2)}  # fmt: skip
+    notes = measured(known, text.size < whole.size)
+    grids = {lang: tables(known, lang) for lang in ("en", "zh")}
+    title = {"en": f"{source}: why n-grams need smoothing", "zh": f"{source}：n 元为什么需要平滑"}
+    return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), told(known), notes)
+
+
+# The text
+
+
+def text_of(source: str, columns: dict[str, str] | None) -> Corpus:
+    from wenmai.tasks.generate import Generate  # it loads torch, which the list of probes does without
+
+    table = open_table(source, columns)
+    if "text" not in table.names:
+        raise Mistake(f"{source} has the columns {harmless(listed(table.names))}, expected one named text; name it with --columns "
+                      "text=NAME.")  # fmt: skip
+    text = Generate().corpus_of(table)
+    text.check()
+    return text
+
+
+def beginning(text: Corpus, options: dict) -> Corpus:
+    """As much of the text as holds about so many tokens that MOST are left to learn from."""
+    most = MOST / (1 - HELD)
+    if text.size < most:  # no token is shorter than a byte
+        return text
+    sample = Corpus(text.source, text.read, text.start, text.after_line(text.start + SAMPLE))
+    tokens = sum(counted(block) for block in Lines.learn(sample, **options).opened(sample))
+    return Corpus(text.source, text.read, text.start, text.after_line(text.start + int(most / tokens * sample.size)))
+
+
+def check(source: str, tokens: np.ndarray, held: np.ndarray) -> None:
+    lines, found = int((tokens == END).sum() + (held == END).sum()), counted(tokens) + counted(held)
+    if lines < LINES or found < TOKENS or not counted(held):
+        raise Mistake(f"{source}: found {lines:,} lines with {found:,} tokens, expected at least {LINES} with {TOKENS:,}, of which "
+                      "1/64 can be counted; give more text.")  # fmt: skip
+
+
+def counted(tokens: np.ndarray) -> int:
+    """Words and ends of lines."""
+    return int((tokens != BEGIN).sum())
+
+
+# The cells
+
+
+def cells(tokens: np.ndarray, held: np.ndarray, vocabulary: int, *, orders: int = 5) -> Iterator:
+    """Every amount of text with its shares of unseen n-grams and its perplexities; `orders`: up to which order, 1 to 7."""
+    if not 1 <= orders <= HIGHEST:
+        raise Mistake(f"orders={orders}: expected 1 to {HIGHEST}, up to which order n-grams are counted.")
+    openings, found, began = np.append(np.flatnonzero(tokens == BEGIN), len(tokens)), [], time.perf_counter()
+    real, place = held != BEGIN, held_out.places(held, BEGIN)
+    for name, share in SHARES.items():
+        text = tokens[: openings[np.searchsorted(openings, share * len(tokens))]]
+        levels, cut = count(text, vocabulary, orders, BEGIN), last_tenth(text)
+        inner = count(text[:cut], vocabulary, orders, BEGIN) if cut else []
+        ends = held_out.ends(levels, held, BEGIN)
+        row = {"share": name, "lines": int((text == END).sum()), "tokens": counted(text), "ngrams": [len(part) for part in levels],
+               "unseen": [unseen(levels, ends[n], n, real & (place >= n)) for n in range(orders)],
+               "delta": [], "perplexity": {kind: [] for kind in SMOOTHINGS}, "stand_ins": 0}  # fmt: skip
+        for n in range(1, orders + 1):
+            yield name, f"order {n}", Progress(n - 1, orders, share, inf, 0.0, time.perf_counter() - began)
+            row["delta"].append(fitted_delta(inner[:n], text[cut:], BEGIN) if cut else 1.0)
+            for kind in SMOOTHINGS:
+                smoothed = smooth(levels[:n], kind, BEGIN, row["delta"][-1])
+                mean = -held_out.log_probs(smoothed.levels, ends[:n])[real].mean() * log(10)
+                row["perplexity"][kind].append(exp(mean) if mean < 700 else inf)
+                row["stand_ins"] += bool(smoothed.notes)
+        yield name, f"order {orders}", Progress(orders, orders, share, inf, 0.0, time.perf_counter() - began)
+        found.append(row)
+    return found
+
+
+def unseen(levels: list[Level], ends: np.ndarray, n: int, whole: np.ndarray) -> float:
+    """Which share of the held-out n-grams, each as often as it stands there, was not counted; `n` is one less than their order."""
+    known = levels[0].count[ends[whole]] > 0 if n == 0 else ends[whole] != NONE
+    return 1 - float(known.mean()) if len(known) else 1.0
+
+
+# What is told of them
+
+
+def measured(known: dict, cut_off: bool) -> list[str]:
+    """How it was measured, and what to be wary of."""
+    last, held, amounts = known["amounts"][-1], known["held_out"], known["amounts"]
+    notes = [f"the last tenth is held out: {held['lines']:,} lines with {held['tokens']:,} tokens, ends of lines among them; all is "
+             f"{last['lines']:,} lines with {last['tokens']:,} tokens before it, and parts of it are its first lines",
+             f"all cells know the same {known['vocabulary']:,} tokens, those of all of the training text, so that their perplexities "
+             f"can be compared; {held['unknown']:,} tokens held out are others and count as <unk>",
+             "an n-gram lies in one line, with what opens and closes it; unseen ones count as often as they stand in the text"]  # fmt: skip
+    if cut_off:
+        notes.append(f"the text is long: only its beginning is read, about {MOST:,} tokens to learn from")
+    if stand_ins := sum(amount["stand_ins"] for amount in amounts):
+        cells = len(amounts) * len(known["orders"]) * len(SMOOTHINGS)
+        notes.append(f"in {stand_ins} of the {cells} cells fixed discounts stand in for estimates, since too few n-grams were seen "
+                     "once or twice, or the counts run the wrong way")  # fmt: skip
+    return notes
+
+
+def told(known: dict) -> list[str]:
+    """What to look at."""
+    last, highest = known["amounts"][-1], known["orders"][-1]
+    score, kind, order = min((value, kind, n) for kind, row in last["perplexity"].items() for n, value in enumerate(row, 1))
+    look = [f"Never seen in all of the training text: {last['unseen'][0]:.1%} of the 1-grams held out, and {last['unseen'][-1]:.1%} of "
+            f"the {highest}-grams."]  # fmt: skip
+    lost = next((n for n, value in enumerate(last["perplexity"]["none"], 1) if value == inf), None)
+    if lost:
+        look.append(f"Without smoothing one of them is enough: from order {lost} on the held-out text has probability 0 and its "
+                    "perplexity is infinite.")  # fmt: skip
+    ones = last["perplexity"]["add-one"]
+    best = min(range(len(ones)), key=ones.__getitem__)
+    look.append(f"The lowest perplexity is {shown(score)}, by {kind} at order {order}; add-one is at its best at order {best + 1} with "
+                f"{shown(ones[best])} and has {shown(ones[-1])} at order {highest}.")  # fmt: skip
+    return look
+
+
+def tables(known: dict, lang: str) -> list[Grid]:
+    """The perplexities of all of the text first, then what was unseen, then the perplexities of less text."""
+    zh, orders = lang == "zh", [str(n) for n in known["orders"]]
+    found = [Grid("从未见过的 n 元占比" if zh else "Share of n-grams never seen",
+                  ["文本量" if zh else "amount of text", "词元数" if zh else "tokens", *(f"{n} 元" if zh else f"{n}-grams" for n in orders)],
+                  [[amount_name(row["share"], lang), f"{row['tokens']:,}", *(f"{share:.1%}" for share in row["unseen"])]
+                   for row in known["amounts"]])]  # fmt: skip
+    for row in reversed(known["amounts"]):
+        name = amount_name(row["share"], lang)
+        head = f"留出文本的困惑度，{name}" if zh else f"Perplexity of the held-out text, {name}"
+        columns = ["平滑" if zh else "smoothing", *(f"{n} 阶" if zh else f"order {n}" for n in orders)]
+        rows = [[kind, *map(shown, values)] for kind, values in row["perplexity"].items()]
+        found.append(Grid(head, columns, rows))
+    return [found[1], found[0], *found[2:]]
+
+
+def amount_name(share: str, lang: str) -> str:
+    if share == "all":
+        return "全部文本" if lang == "zh" else "all of the text"
+    return f"{share} 的文本" if lang == "zh" else f"{share} of the text"
+
+
+def shown(perplexity: float) -> str:
+    return "∞" if perplexity == inf else f"{perplexity:,.1f}" if perplexity < 1000 else f"{perplexity:,.0f}"
