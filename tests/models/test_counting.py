@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from ngrams import BEGIN, END, PTB, UNK, in_words, numbered
 
+from wenmai.data import threads
+from wenmai.data import vocabulary as vocabularies
 from wenmai.data.vocabulary import Growing, Vocabulary
 from wenmai.errors import Mistake
-from wenmai.models.ngram import counts, merging, spilled, threads
-from wenmai.models.ngram import vocabulary as vocabularies
+from wenmai.models.ngram import counts, merging, spilled
 from wenmai.models.ngram.counts import count
 from wenmai.models.ngram.spilled import count_blocks
 

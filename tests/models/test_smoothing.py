@@ -1,24 +1,22 @@
 """Probabilities are those of lmplz, of nltk, of worked examples, and of the formulas written down a second time, slowly."""
 
 import lzma
-import os
 from collections import Counter
 from fractions import Fraction as F
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ngrams import BEGIN, END, FILES, UNK, a_text, by_hand, in_words, numbered, total
+from ngrams import BEGIN, END, FILES, PTB, UNK, a_text, by_hand, in_words, numbered, total
 
 from wenmai.chinese import in_chinese
 from wenmai.errors import Mistake
 from wenmai.models.ngram.additive import fitted_delta, held_counts
 from wenmai.models.ngram.counts import count
 from wenmai.models.ngram.smoothing import smooth
-from wenmai.models.ngram.table import Table, following, reached
+from wenmai.models.ngram.table import Table
 
 KINDS = ("none", "add-one", "add-delta", "absolute", "witten-bell", "katz", "kneser-ney", "modified-kneser-ney")
 sentences = st.lists(st.lists(st.sampled_from("abcdef"), max_size=8), min_size=1, max_size=20)
@@ -34,15 +32,17 @@ class Model:
         self.hold(self.levels, self.smoothed)
 
     def hold(self, levels, smoothed):
-        table = Table.of(levels, smoothed)
-        self.arrays, self.opened = (table.words, table.nodes, table.lines), int(table.words[BEGIN]["next"])
+        self.table = Table.of(levels, smoothed)
         return self
 
     def after(self, context) -> dict[str, float]:
         """p of every word after these; <s> may stand first. A word that is not known is <unk>."""
-        start = self.opened if context[:1] == ("<s>",) else 0
-        known = [self.names.index(word) if word in self.names else UNK for word in context if word != "<s>"]
-        found = following(*self.arrays, reached(*self.arrays, start, np.array(known, np.int32))).astype(np.float64)
+        state = self.table.start(1) if context[:1] == ("<s>",) else self.table.empty(1)
+        for word in context:
+            if word != "<s>":
+                number = self.names.index(word) if word in self.names else UNK
+                _, state = self.table.advance(state, np.array([number], np.int32))
+        found = self.table.following(state[0]).astype(np.float64)
         assert not np.isnan(found).any() and (np.delete(found, BEGIN) <= 1e-6).all()
         return {name: 10**log for name, log in zip(self.names, found.tolist()) if name != "<s>"}
 
@@ -329,9 +329,6 @@ def test_the_fitted_delta_is_the_likeliest(order):
 
 
 # Penn Treebank
-
-PTB = Path(os.environ.get("WENMAI_DATA", Path(__file__).parents[3] / "shared" / "data")) / "ptb"
-
 
 @pytest.fixture(scope="module")
 def treebank():
