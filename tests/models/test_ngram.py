@@ -1,5 +1,6 @@
 """Counts are those of a plain loop, and both layouts say the same."""
 
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from wenmai.models.ngram.table import Table, score
 
 UNK, BEGIN, END = 0, 1, 2
 FILES = Path(__file__).parent / "files"
+PTB = Path(os.environ.get("WENMAI_DATA", Path(__file__).parents[3] / "shared" / "data")) / "ptb"
 
 
 def a_text(sentences: int = 500, seed: int = 0) -> list[list[str]]:

@@ -1,17 +1,15 @@
 """Probabilities are those of lmplz, of nltk, of worked examples, and of the formulas written down a second time, slowly."""
 
 import lzma
-import os
 from collections import Counter
 from fractions import Fraction as F
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_ngram import BEGIN, END, FILES, UNK, a_text, by_hand, in_words, numbered, total
+from test_ngram import BEGIN, END, FILES, PTB, UNK, a_text, by_hand, in_words, numbered, total
 
 from wenmai.chinese import in_chinese
 from wenmai.errors import Mistake
@@ -329,9 +327,6 @@ def test_the_fitted_delta_is_the_likeliest(order):
 
 
 # Penn Treebank
-
-PTB = Path(os.environ.get("WENMAI_DATA", Path(__file__).parents[3] / "shared" / "data")) / "ptb"
-
 
 @pytest.fixture(scope="module")
 def treebank():
