@@ -59,6 +59,7 @@ def test_an_n_gram_whose_parts_were_pruned(tmp_path):
 @pytest.mark.parametrize(("change", "said"), [
     (("\\data\\", "data"), "is no ARPA file"),
     (("ngram 2=2", "ngram 3=2"), "line 3: found 'ngram 3=2', expected ngram 2=COUNT"),
+    (("ngram 1=4", "ngram 1=²"), "line 2: .* expected ngram 1=COUNT"),
     (("ngram 1=4", "ngram 1=5"), "found 4 1-grams, expected 5"),
     (("ngram 1=4", "ngram 1=3"), "line 10: .* expected one of 3 1-grams"),
     (("\n\\end\\\n", ""), r"found '', expected \\end\\"), (("-0.5\ta", "0.5\ta"), "line 10: .* expected logarithms"),

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from ngrams import BEGIN, FILES, a_text, by_hand, in_words, numbered
-from test_smoothing import KINDS, PTB, Model, perplexity, sentences, treebank  # noqa: F401 (a fixture)
+from ngrams import BEGIN, FILES, PTB, a_text, by_hand, in_words, numbered
+from test_smoothing import KINDS, Model, perplexity, sentences, treebank  # noqa: F401 (a fixture)
 
 from wenmai.errors import Mistake
 from wenmai.models.ngram import pruning

@@ -12,6 +12,7 @@ be missing, <unk> may be written <UNK>, and the logarithm of 0 is -99 or -inf.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -114,10 +115,10 @@ def header(lines: Lines, path: Path) -> tuple[list[int], str]:
         number, line = lines.next()
         if not line or line.startswith("\\"):
             break
-        order, equals, size = line.removeprefix("ngram").partition("=")
-        if not (line.startswith("ngram") and equals and order.strip() == str(len(sizes) + 1) and size.strip().isdigit()):
+        found = re.fullmatch(rf"ngram\s+{len(sizes) + 1}\s*=\s*([0-9]{{1,15}})", line)
+        if not found:
             raise Mistake(f"{path}, line {number}: found {short(line, 40)!r}, expected ngram {len(sizes) + 1}=COUNT.")
-        sizes.append(int(size))
+        sizes.append(int(found[1]))
     if not 1 <= len(sizes) <= HIGHEST:
         raise Mistake(f"{path}: found n-grams of {len(sizes)} orders, expected 1 to {HIGHEST}.")
     return sizes, line
