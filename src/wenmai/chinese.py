@@ -108,9 +108,9 @@ SENTENCES = {
         "留出最后十分之一：{lines1} 行，{tokens1} 个词元，行末也算；“全部”是此前的 {lines2} 行、{tokens2} 个词元，"
         "“几分之一”是其开头的若干行",
     "all cells know the same {vocabulary} tokens, those of all of the training text, so that their perplexities can be compared; "
-    "{unknown} tokens held out are others and count as <unk>":
+    "{unknown} of the tokens held out count as <unk>":
         "所有格子用同一张词表，共 {vocabulary} 个词元，取自全部训练文本，困惑度因此可以互相比较；"
-        "留出的文本里有 {unknown} 个词元不在其中，算作 <unk>",
+        "留出的文本里有 {unknown} 个词元算作 <unk>",
     "an n-gram lies in one line, with what opens and closes it; unseen ones count as often as they are there":
         "一个 n 元只在一行之内，行首和行末的标记也算；从未见过的 n 元在文中出现几次就算几次",
     "the text is long: only its beginning is read, about {most} tokens to learn from":
@@ -119,7 +119,7 @@ SENTENCES = {
     "or the counts run the wrong way":
         "{cells} 个格子中有 {stand_ins} 个用固定的折扣代替估计值，因为出现一两次的 n 元太少，或计数的走势不对",
     "Never seen in all of the training text: {words} of the 1-grams held out, and {longest} of the {order}-grams.":
-        "留出的文本里，{words} 的一元、{longest} 的 {order} 元在全部训练文本里从未出现。",
+        "留出的文本里，{words} 的 1 元、{longest} 的 {order} 元在全部训练文本里从未出现。",
     "Without smoothing one of them is enough: from order {order} on the held-out text has probability 0 and its perplexity is "
     "infinite.":
         "不平滑时，只要有一个这样的 n 元就够了：从 {order} 阶起，留出文本的概率是 0，困惑度无穷大。",

@@ -64,7 +64,8 @@ def test_the_table_of_probes():
 @pytest.mark.parametrize(("amount", "order", "smoothing"), [
     (3, 1, "modified-kneser-ney"), (3, 2, "none"), (3, 3, "add-one"), (3, 2, "add-delta"), (3, 5, "add-delta"),
     (3, 4, "absolute"), (3, 3, "witten-bell"), (3, 5, "katz"), (3, 2, "kneser-ney"), (3, 5, "modified-kneser-ney"),
-    (1, 3, "katz"), (1, 4, "add-delta"), (2, 5, "modified-kneser-ney"), (2, 1, "none"), (0, 2, "witten-bell"), (0, 3, "kneser-ney"),
+    (1, 3, "katz"), (1, 4, "add-delta"), (2, 5, "modified-kneser-ney"), (2, 1, "none"), (0, 2, "witten-bell"),
+    (0, 3, "kneser-ney"),
 ])  # fmt: skip
 def test_a_cell_is_what_the_language_model_says(text, found, amount, order, smoothing):
     row = found.known["amounts"][amount]
@@ -106,7 +107,7 @@ def test_the_order_of_things(found):
         assert set(row["perplexity"]) == set(SMOOTHINGS) and row["perplexity"]["none"] == [inf] * 5
         assert all(value < inf for kind in SMOOTHINGS[1:] for value in row["perplexity"][kind])
     rows = amounts[-1]["perplexity"]
-    assert all(one >= 0.99 * fitted for one, fitted in zip(rows["add-one"], rows["add-delta"]))
+    assert all(one > best for one, best in zip(rows["add-one"][2:], rows["modified-kneser-ney"][2:]))
     for less, more in pairwise(amounts):
         assert all(a >= b for a, b in zip(less["unseen"], more["unseen"]))
     assert amounts[-1]["perplexity"]["modified-kneser-ney"][1] < amounts[0]["perplexity"]["modified-kneser-ney"][1]

@@ -143,7 +143,7 @@ def measured(known: dict, cut_off: bool) -> list[str]:
     notes = [f"the last tenth is held out: {held['lines']:,} lines with {held['tokens']:,} tokens, ends of lines among them; all "
              f"is {last['lines']:,} lines with {last['tokens']:,} tokens before it, and parts of it are its first lines",
              f"all cells know the same {known['vocabulary']:,} tokens, those of all of the training text, so that their "
-             f"perplexities can be compared; {held['unknown']:,} tokens held out are others and count as <unk>",
+             f"perplexities can be compared; {held['unknown']:,} of the tokens held out count as <unk>",
              "an n-gram lies in one line, with what opens and closes it; unseen ones count as often as they are there",
             ]  # fmt: skip
     if cut_off:
