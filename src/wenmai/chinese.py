@@ -103,28 +103,30 @@ SENTENCES = {
         "{source}：有 {lines} 行、{tokens} 个词元，至少应有 {least} 行、{fewest} 个，才能取其 1/64 来计数；请给更多文本。",
     "orders={orders}: expected 1 to {most}, up to which order n-grams are counted.":
         "orders={orders}：应为 1 到 {most}，即 n 元数到几阶。",
-    "the last tenth is held out: {lines1} lines with {tokens1} tokens, ends of lines among them; all is {lines2} lines with {tokens2} "
-    "tokens before it, and parts of it are its first lines":
-        "留出最后十分之一：{lines1} 行，{tokens1} 个词元，行末也算；“全部”是此前的 {lines2} 行、{tokens2} 个词元，“几分之一”是其开头的若干行",
+    "the last tenth is held out: {lines1} lines with {tokens1} tokens, ends of lines among them; all is {lines2} lines with "
+    "{tokens2} tokens before it, and parts of it are its first lines":
+        "留出最后十分之一：{lines1} 行，{tokens1} 个词元，行末也算；“全部”是此前的 {lines2} 行、{tokens2} 个词元，"
+        "“几分之一”是其开头的若干行",
     "all cells know the same {vocabulary} tokens, those of all of the training text, so that their perplexities can be compared; "
-    "{unknown} tokens held out are others and count as <unk>":
-        "所有格子用同一张词表，共 {vocabulary} 个词元，取自全部训练文本，困惑度因此可以互相比较；留出的文本里有 {unknown} 个词元不在其中，"
-        "算作 <unk>",
-    "an n-gram lies in one line, with what opens and closes it; unseen ones count as often as they stand in the text":
+    "{unknown} of the tokens held out count as <unk>":
+        "所有格子用同一张词表，共 {vocabulary} 个词元，取自全部训练文本，困惑度因此可以互相比较；"
+        "留出的文本里有 {unknown} 个词元算作 <unk>",
+    "an n-gram lies in one line, with what opens and closes it; unseen ones count as often as they are there":
         "一个 n 元只在一行之内，行首和行末的标记也算；从未见过的 n 元在文中出现几次就算几次",
     "the text is long: only its beginning is read, about {most} tokens to learn from":
         "文本很长：只读开头的一部分，约 {most} 个词元用于训练",
-    "in {stand_ins} of the {cells} cells fixed discounts stand in for estimates, since too few n-grams were seen once or twice, or "
-    "the counts run the wrong way":
+    "in {stand_ins} of the {cells} cells fixed discounts stand in for estimates, since too few n-grams were seen once or twice, "
+    "or the counts run the wrong way":
         "{cells} 个格子中有 {stand_ins} 个用固定的折扣代替估计值，因为出现一两次的 n 元太少，或计数的走势不对",
     "Never seen in all of the training text: {words} of the 1-grams held out, and {longest} of the {order}-grams.":
-        "留出的文本里，{words} 的一元、{longest} 的 {order} 元在全部训练文本里从未出现。",
+        "留出的文本里，{words} 的 1 元、{longest} 的 {order} 元在全部训练文本里从未出现。",
     "Without smoothing one of them is enough: from order {order} on the held-out text has probability 0 and its perplexity is "
     "infinite.":
         "不平滑时，只要有一个这样的 n 元就够了：从 {order} 阶起，留出文本的概率是 0，困惑度无穷大。",
     "The lowest perplexity is {perplexity1}, by {smoothing} at order {order1}; add-one is at its best at order {order2} with "
     "{perplexity2} and has {perplexity3} at order {order3}.":
-        "困惑度最低的是 {order1} 阶的 {smoothing}：{perplexity1}；add-one 最好是在 {order2} 阶（{perplexity2}），到 {order3} 阶是 {perplexity3}。",
+        "困惑度最低的是 {order1} 阶的 {smoothing}：{perplexity1}；add-one 最好是在 {order2} 阶（{perplexity2}），"
+        "到 {order3} 阶是 {perplexity3}。",
     # Names that nothing has
     'unknown {kind} "{word}"; did you mean {nearest}? Known: {choices}.':
         "没有名为“{word}”的{kind}；是不是想写 {nearest}？可用的有：{choices}。",

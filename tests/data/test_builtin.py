@@ -210,11 +210,13 @@ def test_manual(loaded):
 
 
 @pytest.mark.parametrize(("topic", "expected"), [
-    ('The "if" statement\n******************\n\nThe "if" statement *may* have clauses,\ne.g. Many. It selects one [1].\n\n   if_stmt ::= "if"\n',
+    ('The "if" statement\n******************\n\nThe "if" statement *may* have clauses,\ne.g. Many. It selects one [1].\n\n'
+     '   if_stmt ::= "if"\n',
      ["The if statement may have clauses, e.g. Many.", "It selects one."]),
     ("* Call the first method.\n* Call the second method.\n\n   >>> call()\n   Nothing is returned here.\n",
      ["Call the first method.", "Call the second method."]),
-    ("str.upper()\n\n   Return a copy that is up-\n   per case.\n\n   Changed in version 3.7: It is faster now.\n\nNew in version 3.5.",
+    ("str.upper()\n\n   Return a copy that is up-\n   per case.\n\n   Changed in version 3.7: It is faster now.\n\n"
+     "New in version 3.5.",
      ["Return a copy that is up-per case.", "It is faster now."]),
     ("| A table | Has cells in it. |\n", []),
 ])  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from wenmai.errors import unknown
-from wenmai.evaluation.probes.sparsity import sparsity
+from wenmai.evaluation.probes import sparsity
 
 __all__ = ["PROBES", "Probe", "probe_named"]
 
@@ -26,7 +26,7 @@ PROBES = {
     for probe in (
         Probe("sparsity",
               "Why n-grams need smoothing: how many of them are new in held-out text, and what each smoothing makes of it.",
-              "n 元为什么需要平滑：留出的文本里有多少 n 元从未见过，每种平滑怎样应对。", "manual", sparsity),
+              "n 元为什么需要平滑：留出的文本里有多少 n 元从未见过，每种平滑怎样应对。", "manual", sparsity.run),
     )
 }  # fmt: skip
 

@@ -40,7 +40,7 @@ MOST = 5_000_000  # tokens that are counted
 SAMPLE = 1 << 20  # bytes by which the tokens of a longer text are told
 
 
-def sparsity(source: str, columns: dict[str, str] | None = None, settings: dict | None = None, seed: int = 0) -> Iterator:
+def run(source: str, columns: dict[str, str] | None = None, settings: dict | None = None, seed: int = 0) -> Iterator:
     """Nothing here is drawn by chance, so the seed changes nothing."""
     began = time.perf_counter()
     given = sort_out(settings or {}, {"probe": cells, "text": Lines.learn})
@@ -69,8 +69,8 @@ def text_of(source: str, columns: dict[str, str] | None) -> Corpus:
 
     table = open_table(source, columns)
     if "text" not in table.names:
-        raise Mistake(f"{source} has the columns {harmless(listed(table.names))}, expected one named text; name it with --columns "
-                      "text=NAME.")  # fmt: skip
+        raise Mistake(f"{source} has the columns {harmless(listed(table.names))}, expected one named text; name it with "
+                      "--columns text=NAME.")  # fmt: skip
     text = Generate().corpus_of(table)
     text.check()
     return text
@@ -89,8 +89,8 @@ def beginning(text: Corpus, options: dict) -> Corpus:
 def check(source: str, tokens: np.ndarray, held: np.ndarray) -> None:
     lines, found = int((tokens == END).sum() + (held == END).sum()), counted(tokens) + counted(held)
     if lines < LINES or found < TOKENS or not counted(held):
-        raise Mistake(f"{source}: found {lines:,} lines with {found:,} tokens, expected at least {LINES} with {TOKENS:,}, of which "
-                      "1/64 can be counted; give more text.")  # fmt: skip
+        raise Mistake(f"{source}: found {lines:,} lines with {found:,} tokens, expected at least {LINES} with {TOKENS:,}, of "
+                      "which 1/64 can be counted; give more text.")  # fmt: skip
 
 
 def counted(tokens: np.ndarray) -> int:
@@ -112,7 +112,7 @@ def cells(tokens: np.ndarray, held: np.ndarray, vocabulary: int, *, orders: int 
         levels, cut = count(text, vocabulary, orders, BEGIN), last_tenth(text)
         inner = count(text[:cut], vocabulary, orders, BEGIN) if cut else []
         ends = held_out.ends(levels, held, BEGIN)
-        row = {"share": name, "lines": int((text == END).sum()), "tokens": counted(text), "ngrams": [len(part) for part in levels],
+        row = {"share": name, "lines": int((text == END).sum()), "tokens": counted(text), "ngrams": list(map(len, levels)),
                "unseen": [unseen(levels, ends[n], n, real & (place >= n)) for n in range(orders)],
                "delta": [], "perplexity": {kind: [] for kind in SMOOTHINGS}, "stand_ins": 0}  # fmt: skip
         for n in range(1, orders + 1):
@@ -129,7 +129,7 @@ def cells(tokens: np.ndarray, held: np.ndarray, vocabulary: int, *, orders: int 
 
 
 def unseen(levels: list[Level], ends: np.ndarray, n: int, whole: np.ndarray) -> float:
-    """Which share of the held-out n-grams, each as often as it stands there, was not counted; `n` is one less than their order."""
+    """Which share of the n-grams held out, each as often as it stands there, was not counted; `n` is their order less one."""
     known = levels[0].count[ends[whole]] > 0 if n == 0 else ends[whole] != NONE
     return 1 - float(known.mean()) if len(known) else 1.0
 
@@ -140,17 +140,18 @@ def unseen(levels: list[Level], ends: np.ndarray, n: int, whole: np.ndarray) -> 
 def measured(known: dict, cut_off: bool) -> list[str]:
     """How it was measured, and what to be wary of."""
     last, held, amounts = known["amounts"][-1], known["held_out"], known["amounts"]
-    notes = [f"the last tenth is held out: {held['lines']:,} lines with {held['tokens']:,} tokens, ends of lines among them; all is "
-             f"{last['lines']:,} lines with {last['tokens']:,} tokens before it, and parts of it are its first lines",
-             f"all cells know the same {known['vocabulary']:,} tokens, those of all of the training text, so that their perplexities "
-             f"can be compared; {held['unknown']:,} tokens held out are others and count as <unk>",
-             "an n-gram lies in one line, with what opens and closes it; unseen ones count as often as they stand in the text"]  # fmt: skip
+    notes = [f"the last tenth is held out: {held['lines']:,} lines with {held['tokens']:,} tokens, ends of lines among them; all "
+             f"is {last['lines']:,} lines with {last['tokens']:,} tokens before it, and parts of it are its first lines",
+             f"all cells know the same {known['vocabulary']:,} tokens, those of all of the training text, so that their "
+             f"perplexities can be compared; {held['unknown']:,} of the tokens held out count as <unk>",
+             "an n-gram lies in one line, with what opens and closes it; unseen ones count as often as they are there",
+            ]  # fmt: skip
     if cut_off:
         notes.append(f"the text is long: only its beginning is read, about {MOST:,} tokens to learn from")
     if stand_ins := sum(amount["stand_ins"] for amount in amounts):
         cells = len(amounts) * len(known["orders"]) * len(SMOOTHINGS)
-        notes.append(f"in {stand_ins} of the {cells} cells fixed discounts stand in for estimates, since too few n-grams were seen "
-                     "once or twice, or the counts run the wrong way")  # fmt: skip
+        notes.append(f"in {stand_ins} of the {cells} cells fixed discounts stand in for estimates, since too few n-grams were "
+                     "seen once or twice, or the counts run the wrong way")  # fmt: skip
     return notes
 
 
@@ -158,32 +159,33 @@ def told(known: dict) -> list[str]:
     """What to look at."""
     last, highest = known["amounts"][-1], known["orders"][-1]
     score, kind, order = min((value, kind, n) for kind, row in last["perplexity"].items() for n, value in enumerate(row, 1))
-    look = [f"Never seen in all of the training text: {last['unseen'][0]:.1%} of the 1-grams held out, and {last['unseen'][-1]:.1%} of "
-            f"the {highest}-grams."]  # fmt: skip
+    look = [f"Never seen in all of the training text: {last['unseen'][0]:.1%} of the 1-grams held out, and "
+            f"{last['unseen'][-1]:.1%} of the {highest}-grams."]  # fmt: skip
     lost = next((n for n, value in enumerate(last["perplexity"]["none"], 1) if value == inf), None)
     if lost:
         look.append(f"Without smoothing one of them is enough: from order {lost} on the held-out text has probability 0 and its "
                     "perplexity is infinite.")  # fmt: skip
     ones = last["perplexity"]["add-one"]
     best = min(range(len(ones)), key=ones.__getitem__)
-    look.append(f"The lowest perplexity is {shown(score)}, by {kind} at order {order}; add-one is at its best at order {best + 1} with "
-                f"{shown(ones[best])} and has {shown(ones[-1])} at order {highest}.")  # fmt: skip
+    look.append(f"The lowest perplexity is {shown(score)}, by {kind} at order {order}; add-one is at its best at order "
+                f"{best + 1} with {shown(ones[best])} and has {shown(ones[-1])} at order {highest}.")  # fmt: skip
     return look
 
 
 def tables(known: dict, lang: str) -> list[Grid]:
     """The perplexities of all of the text first, then what was unseen, then the perplexities of less text."""
     zh, orders = lang == "zh", [str(n) for n in known["orders"]]
+    head = ["文本量", "词元数"] if zh else ["amount of text", "tokens"]
     found = [Grid("从未见过的 n 元占比" if zh else "Share of n-grams never seen",
-                  ["文本量" if zh else "amount of text", "词元数" if zh else "tokens", *(f"{n} 元" if zh else f"{n}-grams" for n in orders)],
+                  [*head, *(f"{n} 元" if zh else f"{n}-grams" for n in orders)],
                   [[amount_name(row["share"], lang), f"{row['tokens']:,}", *(f"{share:.1%}" for share in row["unseen"])]
                    for row in known["amounts"]])]  # fmt: skip
     for row in reversed(known["amounts"]):
         name = amount_name(row["share"], lang)
-        head = f"留出文本的困惑度，{name}" if zh else f"Perplexity of the held-out text, {name}"
+        heading = f"留出文本的困惑度，{name}" if zh else f"Perplexity of the held-out text, {name}"
         columns = ["平滑" if zh else "smoothing", *(f"{n} 阶" if zh else f"order {n}" for n in orders)]
         rows = [[kind, *map(shown, values)] for kind, values in row["perplexity"].items()]
-        found.append(Grid(head, columns, rows))
+        found.append(Grid(heading, columns, rows))
     return [found[1], found[0], *found[2:]]
 
 

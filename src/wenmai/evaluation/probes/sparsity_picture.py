@@ -56,8 +56,8 @@ def picture(known: dict, lang: str):
         else:
             axes.tick_params(labelleft=False)
     middle = (left + 2 * wide + 1.5 * gap) / WIDTH
-    figure.legend(lines, [NAMES[kind][zh] if kind in NAMES else kind for kind in LOOKS], loc="upper center", ncols=4, frameon=False,
-                  bbox_to_anchor=(middle, (1.2 - 0.16 * height * HEIGHT) / HEIGHT), fontsize=10.5, handlelength=2.6)  # fmt: skip
+    figure.legend(lines, [NAMES[kind][zh] if kind in NAMES else kind for kind in LOOKS], loc="upper center", ncols=4,
+                  frameon=False, bbox_to_anchor=(middle, bottom - 0.16 * height), fontsize=10.5, handlelength=2.6)  # fmt: skip
     return figure
 
 
@@ -67,12 +67,12 @@ def panel(axes, amount: dict, orders: list[int], zh: bool) -> list:
     for kind, (colour, dash, marker) in LOOKS.items():
         row = amount["perplexity"][kind]
         seen = [(n, value) for n, value in zip(orders, row) if value < inf]
-        best = kind == "modified-kneser-ney"
-        lines += axes.plot([n for n, _ in seen], [value for _, value in seen], color=colour, ls=dash, marker=marker, ms=6.5, mew=0.6 if marker != "x" else 1.5,
-                           lw=2.6 if best else 1.8, mec=colour if marker == "x" else PAPER, zorder=3 if best else 2)  # fmt: skip
-        for n, value in zip(orders, row):
-            if value == inf:
-                axes.text(n, 1.015, "∞", transform=axes.get_xaxis_transform(), color=colour, ha="center", va="bottom", fontsize=14)
+        best, cross = kind == "modified-kneser-ney", marker == "x"
+        lines += axes.plot([n for n, _ in seen], [value for _, value in seen], color=colour, ls=dash, marker=marker, ms=6.5,
+                           mew=1.5 if cross else 0.6, mec=colour if cross else PAPER, lw=2.6 if best else 1.8,
+                           zorder=3 if best else 2)  # fmt: skip
+        for n in (n for n, value in zip(orders, row) if value == inf):
+            axes.text(n, 1.015, "∞", transform=axes.get_xaxis_transform(), color=colour, ha="center", va="bottom", fontsize=14)
     return lines
 
 

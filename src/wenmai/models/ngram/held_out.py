@@ -1,7 +1,7 @@
 """A held-out text beside the n-grams that were counted: which of them it holds, and how probable they make it.
 
-A text is numbers of words (N,), every sentence opened by `begin` and closed by its end. The n-gram that ends at a word is looked up
-from the one that is a word shorter, so that all orders cost one search each. With them every smoothing is a walk over arrays,
+A text is numbers of words (N,), every sentence opened by `begin` and closed by its end. The n-gram that ends at a word is
+looked up from the one that is a word shorter, so that every order costs one search. With them a smoothing is a walk over arrays,
 
     log p(w|h) = log p(hw) if hw was counted, else γ(h) + log p(w|h′)
 
