@@ -194,6 +194,14 @@ SENTENCES = {
     "{file} is not there, nor is its folder {folder}; check the path.":
         "{file} 不存在，它所在的文件夹 {folder} 也不存在；请检查路径。",
     "{file} is not there; {instead}": "{file} 不存在；{instead}",
+    "counting on Spark needs the package pyspark; run pip install 'wenmai[spark]'.":
+        "用 Spark 计数需要 pyspark 包；请运行 pip install 'wenmai[spark]'。",
+    "counting on Spark needs a Java runtime, and there is no java here; install one, or set JAVA_HOME.":
+        "用 Spark 计数需要 Java 运行环境，这里没有 java；请安装，或设置 JAVA_HOME。",
+    "Spark did not start ({error}); see what Java says above, and whether it is 17 or newer.":
+        "Spark 没有启动（{error}）；请看上面 Java 的输出，并确认 Java 是 17 或更新的版本。",
+    "{file} is packed in a way that Spark does not read; expected text, .gz or .bz2; unpack it first.":
+        "{file} 的压缩格式 Spark 读不了，应是文本、.gz 或 .bz2；请先解压。",
     "{file} needs the package {package}; run pip install wenmai[formats].":
         "读 {file} 需要 {package} 包；请运行 pip install wenmai[formats]。",
     "{file} is damaged or cut off ({packed}: {damage}); copy or compress it again.":

@@ -1,9 +1,12 @@
 """Words get the numbers, and n-grams the counts, that a plain loop gives them: on one core, on all of them, through files."""
 
 import errno
+import gzip
 import lzma
 import os
 import re
+import shutil
+import sys
 from collections import Counter
 
 import numpy as np
@@ -187,3 +190,83 @@ def test_files_are_gone_and_what_hinders_them_is_a_sentence(tmp_path, monkeypatc
     with pytest.raises(Mistake, match=r"No space left on device, .* make room, or set TMPDIR"):
         count_blocks([tokens], lambda: growing.size, 3, 0)
     assert not list(tmp_path.iterdir())
+
+
+needs_spark = pytest.mark.skipif(not shutil.which("java"), reason="there is no Java here")
+
+
+@needs_spark
+def test_spark_counts_the_same(tmp_path, monkeypatch):
+    """One session for all of it: odd texts, many files, packed ones, real text; cut into small stretches, runs and ranges."""
+    pytest.importorskip("pyspark")
+    from wenmai.models.ngram import spark
+    from wenmai.models.ngram.spark_session import session
+
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path / "spark"))
+    chance = np.random.default_rng(0)
+    odd = b"\n".join(text for text in TEXTS.values() if len(text) < 100)
+    one, two, three = tmp_path / "a{b} [c]*.txt", tmp_path / "b.txt", tmp_path / "c.txt.gz"
+    one.write_bytes(odd + any_text(chance, 500, 3000))
+    two.write_bytes(any_text(chance, 700, 2000) + b"\n")
+    three.write_bytes(gzip.compress(any_text(chance, 900, 1000) + b"\nlast"))
+    packed = [two, three, one]  # not in the order of their names
+    whole = b"".join(file.read_bytes() if file != three else gzip.decompress(file.read_bytes()) + b"\n" for file in packed)
+    cases = [(packed, whole, 5)]
+    if PTB.is_dir():
+        treebank = tmp_path / "ptb.txt"
+        treebank.write_bytes(lzma.decompress((PTB / "ptb.train.txt.xz").read_bytes()))
+        cases.append((treebank, treebank.read_bytes(), 3))
+    with session("local[2]") as running:
+        running.conf.set("spark.sql.files.maxPartitionBytes", "30000")
+        for paths, text, order in cases:
+            if order == 3:
+                running.conf.set("spark.sql.files.maxPartitionBytes", str(1 << 21))
+            vocabulary, found = spark.count_on_spark(paths, order, folder=tmp_path)
+            growing = Growing()
+            tokens = growing.read(text)
+            np.testing.assert_array_equal(vocabulary.letters, growing.done().letters)
+            np.testing.assert_array_equal(vocabulary.starts, growing.done().starts)
+            same(found, count(tokens, growing.size, order, BEGIN))
+        with session() as again:  # ours is not stopped by another
+            assert again is running
+        assert running.range(3).count() == 3
+        with pytest.raises(Mistake, match="is not there"):
+            spark.count_on_spark(tmp_path / "nowhere.txt", 3)
+        (tmp_path / "d.txt.xz").write_bytes(b"")
+        with pytest.raises(Mistake, match="packed in a way that Spark does not read"):
+            spark.count_on_spark(tmp_path / "d.txt.xz", 3)
+
+
+def test_what_spark_needs_is_a_sentence(monkeypatch, tmp_path):
+    from wenmai.models.ngram.spark import count_on_spark
+
+    (tmp_path / "a.txt").write_text("a b\n")
+    with monkeypatch.context() as here:
+        here.setitem(sys.modules, "pyspark", None)
+        here.setitem(sys.modules, "pyspark.errors", None)
+        with pytest.raises(Mistake, match=r"pip install 'wenmai\[spark\]'"):
+            count_on_spark(tmp_path / "a.txt", 2)
+    pytest.importorskip("pyspark")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with pytest.raises(Mistake, match="needs a Java runtime"):
+        count_on_spark(tmp_path / "a.txt", 2)
+
+
+def test_runs_of_a_range_are_merged_without_spark():
+    """What the machines do, in this process: runs that are cut at the same last words, each range merged by itself."""
+    from wenmai.models.ngram import spark
+
+    chance = np.random.default_rng(3)
+    for order in range(2, 6):
+        growing = Growing()
+        parts = [growing.read(any_text(chance, 40, 30)) for _ in range(4)]
+        cuts, runs = np.array([0, 3, 4, 9, growing.size]), [[] for _ in range(4)]
+        for tokens in parts:
+            for number, run in spark.cut_run(tokens, cuts, order):
+                runs[number].append(run)
+        expected = count(np.concatenate(parts), growing.size, order, BEGIN)
+        rows = [row for number in (2, 0, 3, 1) for row in spark.merge_range(number, runs[number], order)]
+        tree = merging.Tree(expected[0].count)
+        spark.put_together(tree, rows, order, 4, None)
+        same(tree.levels, expected)

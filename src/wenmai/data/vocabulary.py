@@ -74,7 +74,7 @@ class Growing:
         pieces = halves(np.frombuffer(text, np.uint8), threads() if len(text) >= SMALL else 1)
         readers = [self, *(Growing() for _ in pieces[1:])]  # the others number words as their piece has them
         found = side_by_side(Growing.read_piece, zip(readers, pieces))
-        numbers = [self.join(other) for other in readers[1:]]
+        numbers = [self.join(other.letters, other.starts[: other.size + 1]) for other in readers[1:]]
         whole, ends = np.empty(sum(map(len, found)), np.int32), np.cumsum([0, *map(len, found)])
         whole[: ends[1]] = found[0]
         calls = zip(numbers, found[1:], pairwise(ends[1:]))
@@ -91,11 +91,11 @@ class Growing:
                 self.room(2 * len(self.letters) - int(self.starts[self.size]), self.size + (1 << 12))
         return found
 
-    def join(self, other: Growing) -> np.ndarray:
+    def join(self, letters: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """Takes up the words of another, in its order. Returns the number here of each of its words, (its V,) int32."""
-        self.room(int(other.starts[other.size]), other.size)
-        numbers = np.empty(other.size, np.int32)
-        self.size = put_all(other.letters, other.starts, self.letters, self.starts, self.slots, self.size, numbers)
+        numbers = np.empty(len(starts) - 1, np.int32)
+        self.room(int(starts[-1]), len(numbers))
+        self.size = put_all(letters, starts, self.letters, self.starts, self.slots, self.size, numbers)
         return numbers
 
     def room(self, letters: int, words: int) -> None:

@@ -1,0 +1,62 @@
+"""Spark, quietly: the session that runs already, or one of our own on this machine or where the user says."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from wenmai.errors import Mistake
+from wenmai.models.ngram.threads import threads
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+QUIET = "rootLogger.level = error\nrootLogger.appenderRef.console.ref = console\nappender.console.type = Console\n" \
+        "appender.console.name = console\nappender.console.target = SYSTEM_ERR\nappender.console.layout.type = PatternLayout\n" \
+        "appender.console.layout.pattern = %p %c{1}: %m%n\n" \
+        "logger.gate.name = org.apache.spark.api.python.PythonGatewayServer\nlogger.gate.level = error\n"  # fmt: skip
+
+
+@contextmanager
+def session(master: str | None = None) -> Iterator[SparkSession]:
+    """The one that runs already, or our own, which is stopped at the end."""
+    try:
+        from pyspark.errors import PySparkRuntimeError
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise Mistake("counting on Spark needs the package pyspark; run pip install 'wenmai[spark]'.") from None
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        yield running
+        return
+    if not shutil.which("java") and not shutil.which("java", path=os.path.join(os.environ.get("JAVA_HOME", ""), "bin")):
+        raise Mistake("counting on Spark needs a Java runtime, and there is no java here; install one, or set JAVA_HOME.")
+    for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+        os.environ.setdefault(name, sys.executable)
+    chosen = any(os.environ.get(name) for name in ("SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS"))
+    master = master or os.environ.get("SPARK_MASTER") or (None if chosen else f"local[{threads()}]")
+    builder = SparkSession.builder.appName("wenmai").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.ui.showConsoleProgress", "false").config("spark.driver.maxResultSize", "0")
+    if master:
+        builder = builder.master(master)
+    with TemporaryDirectory() as folder:
+        quiet = Path(folder, "log4j2.properties")
+        quiet.write_text(QUIET, "utf-8")
+        builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={quiet.as_uri()}")
+        if master and master.startswith("local"):
+            builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
+            builder = builder.config("spark.executorEnv.PYTHONPATH", str(Path(__file__).parents[3]))
+        try:
+            spark = builder.getOrCreate()
+        except PySparkRuntimeError as error:
+            raise Mistake(f"Spark did not start ({error}); see what Java says above, and whether it is 17 or newer.") from None
+    try:
+        yield spark
+    finally:
+        spark.stop()
