@@ -450,9 +450,9 @@ SENTENCES = {
     "there is no text to evaluate; expected at least one line.": "没有可评估的文本；至少应有一行。",
     "after this text nothing has a probability in a model without smoothing; begin otherwise, or train with smoothing.":
         "模型没有平滑，这段文本之后的任何词概率都是 0；请换一个开头，或带平滑重新训练。",
-    "{unknown} of the {tokens} tokens are unknown to the model: perplexity and bits per byte count them as <unk>, not as what "
-    "they are":
-        "{tokens} 个词元中有 {unknown} 个是模型不认识的：困惑度和每字节比特数把它们都算作 <unk>，而不是它们本来的样子",
+    "{unknown} of the {tokens} tokens are <unk>, unknown to the model or written so: what they are is not counted in perplexity "
+    "and bits per byte":
+        "{tokens} 个词元中有 {unknown} 个是 <unk>（模型不认识，或原文就这样写）：困惑度和每字节比特数没有算进它们究竟是什么",
     "the text holds what has no probability at all in this model, so its perplexity is infinite; smoothing gives every word some":
         "文本里有模型认为概率为 0 的内容，所以困惑度是无穷大；平滑会给每个词一点概率",
     "order={order}: expected 1 to {most}, how long the n-grams are.": "order={order}：应为 1 到 {most}，即 n 元组的长度。",
@@ -462,9 +462,9 @@ SENTENCES = {
     "the rung ngram reads text; for numbers and images use another, such as softmax.":
         "模型 ngram 读的是文本；数值和图像请用别的，例如 softmax。",
     "memory and engine go with running text; to classify, leave them out.": "memory 和 engine 只用于连续文本；分类时请去掉。",
-    "engine=spark counts words between spaces in a text file in UTF-8, all of them: leave out tokenizer, vocabulary, min_count "
-    "and shares that are held out.":
-        "engine=spark 统计 UTF-8 文本文件中以空格分开的全部词：请去掉 tokenizer、vocabulary、min_count 和留出的比例。",
+    "engine=spark counts words between spaces in a text file in UTF-8, all of them: leave out tokenizer, vocabulary, "
+    "min_count, lowercase and shares that are held out.":
+        "engine=spark 统计 UTF-8 文本文件中以空格分开的全部词：请去掉 tokenizer、vocabulary、min_count、lowercase 和留出的比例。",
     "{file}: found {tokens} tokens, expected at least as many as the order, {order}; give more text, or a lower order.":
         "{file}：只有 {tokens} 个词元，至少应与阶数 {order} 一样多；请给更多文本，或用更低的阶数。",
     "memory={memory}: expected a size of at least 1M, such as 500M or 2G.":

@@ -72,8 +72,8 @@ class Generate:
         """What is worth saying of a score."""
         told = []
         if total.unknown:
-            told.append(f"{total.unknown:,} of the {total.tokens:,} tokens are unknown to the model: perplexity and bits per "
-                        "byte count them as <unk>, not as what they are")  # fmt: skip
+            told.append(f"{total.unknown:,} of the {total.tokens:,} tokens are <unk>, unknown to the model or written so: what "
+                        "they are is not counted in perplexity and bits per byte")  # fmt: skip
         if total.log_prob == -inf:
             told.append("the text holds what has no probability at all in this model, so its perplexity is infinite; smoothing "
                         "gives every word some")  # fmt: skip

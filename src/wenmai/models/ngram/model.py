@@ -82,12 +82,13 @@ class NGram:
         yield progress(3, score=judge() if judge else None)
 
     def counted_on_spark(self, text: Running):
-        if text.corpus.path is None or self.inputs.tokenizer is not None or self.inputs.words is not None:
+        lines, path = self.inputs, text.corpus.path
+        if path is None or lines.tokenizer is not None or lines.words is not None or lines.lowercase:
             raise Mistake("engine=spark counts words between spaces in a text file in UTF-8, all of them: leave out tokenizer, "
-                          "vocabulary, min_count and shares that are held out.")  # fmt: skip
-        from wenmai.models.ngram import spark
+                          "vocabulary, min_count, lowercase and shares that are held out.")  # fmt: skip
+        from wenmai.models.ngram.spark import count_on_spark
 
-        self.inputs.words, levels = spark.count(text.corpus.path, self.recipe.order, self.inputs.lowercase)
+        lines.words, levels = count_on_spark(path, self.recipe.order)
         return levels
 
     def check(self, levels: list, text: Running) -> None:

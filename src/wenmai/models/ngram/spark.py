@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wenmai.data.files import find
+from wenmai.data.vocabulary import BEGIN, Growing, Vocabulary
 from wenmai.errors import Mistake
 from wenmai.models.ngram.counts import Level, counted
 from wenmai.models.ngram.merging import NOTHING, Column, Tree, merged
 from wenmai.models.ngram.spark_session import session
-from wenmai.models.ngram.vocabulary import BEGIN, Growing, Vocabulary
 
 if TYPE_CHECKING:
     from pyspark import RDD

@@ -11,8 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from wenmai.data.threads import threads
 from wenmai.errors import Mistake
-from wenmai.models.ngram.threads import threads
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
