@@ -119,6 +119,26 @@ def open_checkpoint(place: Path, seed: Seed) -> str:
     return "; ".join(notes)
 
 
+def import_arpa(place: Path, seed: Seed) -> Callable:
+    from wenmai.serving.exchange import imported
+
+    model = imported(str(place / "model.arpa"), "small")
+
+    def go_on() -> None:
+        found = model.log_prob(["a good film, 好", "zebra", ""])
+        assert (found <= 0).all(), "more than certain"
+
+    return go_on
+
+
+def filter_lines(place: Path, seed: Seed) -> str:
+    from wenmai.serving.filtering import filtered
+
+    found = filtered(whole.language_model(), str(place / seed.source), 0.0, 100.0, place / "out")
+    assert found["rows"] == found["kept"] + found["dropped"], "rows that are lost"
+    return repr(found)
+
+
 @dataclass(frozen=True)
 class Target:
     seeds: Callable[[], list[Seed]]
@@ -136,7 +156,8 @@ def dumped(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-RUNS = {"softmax": 20, "logistic": 20, "perceptron": 12, "linear": 20, "mlp": 12, "crf": 10, "gru": 10, "cnn": 8}
+RUNS = {"ngram": 20, "ngram-small": 20, "ngram-classify": 12, "softmax": 20, "logistic": 20, "perceptron": 12, "linear": 20,
+        "mlp": 12, "crf": 10, "gru": 10, "cnn": 8}  # fmt: skip
 TARGETS = {
     "csv": texts(".csv", "csv", whole.CSV, whole.TABLE, whole.TABLE.replace(",", ";"), weight=80),
     "csv-columns": texts(".csv", "csv", whole.CSV, columns={"text": "0", "label": "1"}, weight=20),
@@ -156,6 +177,8 @@ TARGETS = {
     "parquet": Target(whole.parquet, read, 40),
     "vectors": Target(whole.vectors, read_vectors, 50),
     "matrices": Target(whole.matrices, read_vectors, 40),
+    "arpa": Target(whole.arpa, import_arpa, 60),
+    "filter": Target(partial(text_seeds, ".jsonl", "jsonl", lines_of(*whole.ROWS)), filter_lines, 30),
     **{f"tokenizer-{kind}": Target(partial(whole.tokenizer, kind), read_tokenizer, 20) for kind in whole.TOKENIZERS},
     **{f"run-{name}": Target(partial(whole.run_folder, name), open_run, weight, signs=True) for name, weight in RUNS.items()},
     "checkpoint-softmax": Target(partial(whole.checkpoint_folder, "softmax"), open_checkpoint, 15, signs=True),

@@ -222,13 +222,16 @@ SMALL = {"epochs": 1, "validation": 0.0}
 
 def estimators() -> dict[str, tuple]:
     """A run of each of these: the estimator, what it learns from, one input."""
-    from wenmai.estimators import Classifier, Regressor, Tagger
+    from wenmai.estimators import Classifier, LanguageModel, Regressor, Tagger
 
     labels = ["x", "y"] * 6
     tokens = [["Ada", "saw", "Rome"], ["No", "one"], ["文", "脉"]] * 2
     tags = [["B-PER", "O", "B-LOC"], ["O", "O"], ["B-LOC", "I-LOC"]] * 2
     table = [[n, n * n, 1.0] for n in range(6)]
     return {
+        "ngram": (LanguageModel("ngram", order=3, tokenizer="spaces"), TEXTS, None),
+        "ngram-small": (LanguageModel("ngram", order=3, layout="small", tokenizer="characters"), TEXTS, None),
+        "ngram-classify": (Classifier("ngram", validation=0.0), TEXTS, labels),
         "softmax": (Classifier("softmax", **SMALL), TEXTS, labels),
         "logistic": (Classifier("logistic", balance=True, epochs=1), table, ["x", "y"] * 3),
         "perceptron": (Tagger("perceptron", **SMALL), tokens, tags),
@@ -264,6 +267,26 @@ def run_folder(name: str) -> list[Seed]:
         steady(run / "progress.jsonl")
         files = {path.name: path.read_bytes() for path in run.iterdir() if path.name != folders.MANIFEST}
     return [Seed(files, {name: SHAPES[Path(name).suffix] for name in files}, more={"input": inputs[:1]})]
+
+
+@cache
+def language_model():
+    from wenmai.estimators import LanguageModel
+
+    return LanguageModel("ngram", order=2, tokenizer="spaces").fit(TEXTS)
+
+
+def arpa() -> list[Seed]:
+    from wenmai.estimators import LanguageModel
+    from wenmai.models.ngram import arpa
+
+    seeds = []
+    for order in (1, 3):
+        model = LanguageModel("ngram", order=order, tokenizer="spaces").fit(TEXTS)
+        text = io.StringIO()
+        arpa.write(text, model.inputs_.tokens(), *model.model_.grams.levels())
+        seeds.append(Seed({"model.arpa": text.getvalue().encode()}, {"model.arpa": "text"}))
+    return seeds
 
 
 def steady(path: Path) -> None:

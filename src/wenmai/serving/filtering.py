@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+from codecs import BOM_UTF8 as BOM
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from typing import BinaryIO
 import numpy as np
 
 from wenmai.data.corpus import LONGEST_LINE, endless
-from wenmai.data.files import bare_name, find, packed, unpacked
+from wenmai.data.files import bare_name, find, packed, text_file, unpacked
 from wenmai.errors import Mistake
 from wenmai.language_model import LanguageModel
 
@@ -60,15 +61,16 @@ def filtered(model: LanguageModel, source: str, lowest: float, highest: float, o
         raise Mistake(f"{source} is a folder; filter takes a file of lines or of JSON objects, a line each.")
     if path and out and out.exists() and out.samefile(path):
         raise Mistake(f"--out {out} is the file that is read; choose another.")
-    counts, number = Counts(), 1
+    counts, number, chinese = Counts(), 1, path is not None and text_file(path, source).encoding == "gb18030"
     with opened(path, source) as stream, written(out) as write:
         objects = path is not None and bare_name(path).endswith((".jsonl", ".ndjson"))
         for block in blocks(stream, source):
             ends = np.flatnonzero(np.frombuffer(block, np.uint8) == 10) + 1
             if not len(ends) or ends[-1] < len(block):
                 ends = np.append(ends, len(block))
-            texts = texts_in(block, ends, column, source, number) if objects else None
-            perplexities = of_lines(model, block) if texts is None else of_texts(model, texts)
+            read = block.decode("gb18030", "replace").encode() if chinese else block
+            texts = texts_in(read, column, source, number) if objects else None
+            perplexities = of_lines(model, read) if texts is None else of_texts(model, texts)
             passed = (perplexities >= lowest) & (perplexities <= highest)
             counts.add(perplexities, passed)
             write(chosen(block, ends, passed))
@@ -127,13 +129,12 @@ def perplexity(sums: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         return np.exp(-sums / lengths)
 
 
-def texts_in(block: bytes, ends: np.ndarray, column: str, source: str, number: int) -> list[str]:
+def texts_in(block: bytes, column: str, source: str, number: int) -> list[str]:
     """The texts of a line of JSON each; an empty line is an empty text."""
-    texts, start = [], 0
-    for at, end in enumerate(ends.tolist()):
-        line, start = block[start:end], end
+    texts = []
+    for at, line in enumerate(block.removesuffix(b"\n").split(b"\n")):
         try:
-            found = json.loads(line) if line.strip() else {column: ""}
+            found = json.loads(line.removeprefix(BOM).decode("utf-8")) if line.strip() else {column: ""}
         except (ValueError, RecursionError):
             raise Mistake(f"{source}, line {number + at}: found no JSON object; correct the line or remove it.") from None
         if not isinstance(found, dict) or not isinstance(found.get(column), str):

@@ -17,7 +17,8 @@ from wenmai.data.tokenizers import SEP, SPECIAL
 from wenmai.data.tokenizers import UNK as UNKNOWN
 from wenmai.data.vocabulary import BEGIN, END, UNK
 from wenmai.models.ngram.counts import count
-from wenmai.models.ngram.estimation import LAYOUTS, Recipe
+from wenmai.models.ngram.estimation import Recipe
+from wenmai.models.ngram.layout import array_of
 from wenmai.training.progress import Progress, Snapshot
 
 LN10 = float(np.log(10))
@@ -87,8 +88,8 @@ class OneAClass:
         return found
 
     def load(self, arrays: dict[str, np.ndarray]) -> None:
-        self.prior = arrays["prior"]
-        self.grams = [LAYOUTS[self.recipe.layout].from_arrays(own(arrays, f"{number}.")) for number in range(self.classes)]
+        self.prior = array_of(arrays, "prior", np.float64, self.classes)
+        self.grams = [self.recipe.laid_out(own(arrays, f"{number}."), self.vocabulary) for number in range(self.classes)]
 
 
 def own(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from wenmai.data.saved import Unfit
 from wenmai.data.vocabulary import BEGIN
 from wenmai.errors import Mistake
 from wenmai.models.ngram import pruning
@@ -50,6 +51,15 @@ class Recipe:
         if self.threshold:
             levels, smoothed = pruning.by_entropy(levels, smoothed, self.threshold)
         return LAYOUTS[self.layout].of(levels, smoothed), smoothed.notes
+
+    def laid_out(self, arrays: dict[str, np.ndarray], vocabulary: int) -> Table | Trie:
+        """A model from its arrays; Unfit where it knows other words."""
+        grams = LAYOUTS[self.layout].from_arrays(arrays)
+        if grams.sizes[0] != vocabulary:
+            raise Unfit(f"found {grams.sizes[0]} words, expected {vocabulary}")
+        if len(grams.sizes) != self.order:
+            raise Unfit(f"found n-grams of {len(grams.sizes)} orders, expected {self.order}")
+        return grams
 
     def delta_for(self, tokens: np.ndarray, vocabulary: int) -> float:
         """δ by which the last tenth of these sentences is most likely, counted in the rest."""

@@ -23,7 +23,7 @@ from wenmai.data.vocabulary import BEGIN, END, UNK
 from wenmai.errors import Mistake
 from wenmai.layers.heads import OneOf
 from wenmai.models.ngram.classifier import OneAClass
-from wenmai.models.ngram.estimation import ENOUGH, LAYOUTS, Layout, Recipe
+from wenmai.models.ngram.estimation import ENOUGH, Layout, Recipe
 from wenmai.models.ngram.spilled import count_blocks
 from wenmai.models.ngram.weights import Smoothing
 from wenmai.training.progress import Progress, Snapshot
@@ -150,7 +150,7 @@ class NGram:
 
     def load(self, arrays: dict[str, np.ndarray]) -> None:
         self.inputs.take_arrays(arrays)
-        self.grams = LAYOUTS[self.recipe.layout].from_arrays(arrays)
+        self.grams = self.recipe.laid_out(arrays, len(self.inputs))
 
 
 def beginning(text: Running) -> np.ndarray:
