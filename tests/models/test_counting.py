@@ -86,8 +86,8 @@ def by_the_line(text: bytes) -> tuple[list[int], list[bytes]]:
 TEXTS = {
     "empty": b"", "a line end": b"\n", "no line end": b"a b", "blank lines": b"\n\n  \n a\n", "windows": b"a b\r\nc\r\n",
     "zeros": b"a\0b \0 \0\0\n\0", "no utf-8": b"\xff\xfe a \xc3\n\xff\xfe", "specials": b"<s> a </s> <unk> <s>\n</s>",
-    "chinese": "文 脉\n脉　文".encode(), "a long line": b"ab c " * 500_000 + b"\n" + b"x y\n" * 300_000,
-    "a long word": b"a " + b"b" * 2_500_000 + b" c\n" + b"d" * 70_000 + b"\nb " + b"b" * 2_500_000 + b" e\n",
+    "chinese": "文 脉\n脉　文".encode(), "a long line": b"abcdefghijklmnopqrst c " * 450_000 + b"\n" + b"x y\n" * 300_000,
+    "a long word": b"a " + b"b" * 10_000_000 + b" c\n" + b"d" * 70_000 + b"\nb " + b"b" * 10_000_000 + b" e\n",
     "many words": b" ".join(b"%d" % n for n in range(200_000)) + b"\n" + b"7\n" * 10,
 }  # fmt: skip
 
