@@ -6,6 +6,7 @@ import lzma
 import os
 import re
 import shutil
+import subprocess
 import sys
 from collections import Counter
 
@@ -86,8 +87,8 @@ def by_the_line(text: bytes) -> tuple[list[int], list[bytes]]:
 TEXTS = {
     "empty": b"", "a line end": b"\n", "no line end": b"a b", "blank lines": b"\n\n  \n a\n", "windows": b"a b\r\nc\r\n",
     "zeros": b"a\0b \0 \0\0\n\0", "no utf-8": b"\xff\xfe a \xc3\n\xff\xfe", "specials": b"<s> a </s> <unk> <s>\n</s>",
-    "chinese": "文 脉\n脉　文".encode(), "a long line": b"ab c " * 500_000 + b"\n" + b"x y\n" * 300_000,
-    "a long word": b"a " + b"b" * 2_500_000 + b" c\n" + b"d" * 70_000 + b"\nb " + b"b" * 2_500_000 + b" e\n",
+    "chinese": "文 脉\n脉　文".encode(), "a long line": b"abcdefghijklmnopqrst c " * 450_000 + b"\n" + b"x y\n" * 300_000,
+    "a long word": b"a " + b"b" * 10_000_000 + b" c\n" + b"d" * 70_000 + b"\nb " + b"b" * 10_000_000 + b" e\n",
     "many words": b" ".join(b"%d" % n for n in range(200_000)) + b"\n" + b"7\n" * 10,
 }  # fmt: skip
 
@@ -192,6 +193,42 @@ def test_files_are_gone_and_what_hinders_them_is_a_sentence(tmp_path, monkeypatc
     assert not list(tmp_path.iterdir())
 
 
+WATCHED = """
+import re, threading, time
+import numpy as np
+from wenmai.models.ngram.spilled import count_blocks
+
+def anonymous():
+    return int(re.search(r"RssAnon:\\s+(\\d+)", open("/proc/self/status").read())[1]) << 10
+
+def blocks(number):
+    for seed in range(number):
+        tokens = np.random.default_rng(seed).integers(3, 20_000, (4000, 50), np.int32)
+        tokens[:, 0], tokens[:, -1] = 1, 2
+        yield tokens.ravel()
+
+def watch():
+    while True:
+        most[0] = max(most[0], anonymous())
+        time.sleep(0.002)
+
+for memory in (None, 0):  # the kernels are loaded
+    count_blocks(blocks(1), lambda: 20_000, 4, memory)
+before, most = anonymous(), [0]
+threading.Thread(target=watch, daemon=True).start()
+levels = count_blocks(blocks(15), lambda: 20_000, 4, 80_000_000)
+print(most[0] - before, sum(20 * len(level) for level in levels))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
+def test_memory_is_bounded():
+    """Every n-gram is a new one, so that the levels are larger than the memory that counting them may have."""
+    ran = subprocess.run([sys.executable, "-c", WATCHED], capture_output=True, text=True, timeout=300, check=False)
+    most, levels = map(int, ran.stdout.split())
+    assert levels > 160_000_000 and most < 100_000_000, ran.stderr
+
+
 needs_spark = pytest.mark.skipif(not shutil.which("java"), reason="there is no Java here")
 
 
@@ -203,6 +240,7 @@ def test_spark_counts_the_same(tmp_path, monkeypatch):
     from wenmai.models.ngram.spark_session import session
 
     monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path / "spark"))
+    monkeypatch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # it runs for seconds only
     chance = np.random.default_rng(0)
     odd = b"\n".join(text for text in TEXTS.values() if len(text) < 100)
     one, two, three = tmp_path / "a{b} [c]*.txt", tmp_path / "b.txt", tmp_path / "c.txt.gz"

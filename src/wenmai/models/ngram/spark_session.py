@@ -48,7 +48,8 @@ def session(master: str | None = None) -> Iterator[SparkSession]:
     with TemporaryDirectory() as folder:
         quiet = Path(folder, "log4j2.properties")
         quiet.write_text(QUIET, "utf-8")
-        builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={quiet.as_uri()}")
+        if not chosen:
+            builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={quiet.as_uri()}")
         if master and master.startswith("local"):
             builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
             builder = builder.config("spark.executorEnv.PYTHONPATH", str(Path(__file__).parents[3]))

@@ -20,6 +20,7 @@ from wenmai.models.ngram.merging import CHUNK, MOST, NOTHING, Column, Tree, merg
 HELD = 20  # bytes a token and order, if every n-gram is a new one: text and sort, then a row of every level
 SPILLED = 56  # bytes a token: text 4, sort 16, one level 20, first words 8, and the blocks from which it is put together
 BESIDE = 8 * 3  # bytes a word of the vocabulary, and 16 for every thread
+BUFFERS = 48 * CHUNK  # bytes: what is put together before it is written, and after it was read
 LEAST = 1 << 16  # tokens of a run, however little memory there is
 
 
@@ -43,7 +44,7 @@ def spilled(held: list[np.ndarray], blocks: Iterator[np.ndarray], vocabulary: Ca
     runs = Runs(order, folder)
 
     def room() -> int:
-        left = MOST * SPILLED if memory is None else memory - (BESIDE + 16 * threads()) * len(runs.counts)
+        left = MOST * SPILLED if memory is None else memory - BUFFERS - (BESIDE + 16 * threads()) * len(runs.counts)
         return min(MOST, max(LEAST, left // SPILLED))
 
     def every() -> Iterator[np.ndarray]:
@@ -85,14 +86,13 @@ class Runs:
         self.ends = [[0] for _ in range(order - 1)]
 
     def add(self, tokens: np.ndarray) -> None:
-        first = np.zeros(0, np.int32)
-        for n, level in enumerate(counted(tokens, int(tokens.max(initial=0)) + 1, len(self.rows) + 1, BEGIN)):
-            if n == 0:
-                self.counts = total(self.counts, level.count)
-                first = level.word
-            else:
-                first = first[level.context]
-                self.write(n - 1, first, level.suffix, level.count)
+        levels = counted(tokens, int(tokens.max(initial=0)) + 1, len(self.rows) + 1, BEGIN)
+        words = next(levels)
+        self.counts, first = total(self.counts, words.count), words.word
+        for n in range(len(self.rows)):
+            level = next(levels)
+            first = first[level.context]
+            self.write(n, first, level.suffix, level.count)
             del level  # before the next is made
 
     def write(self, n: int, *columns: np.ndarray) -> None:
