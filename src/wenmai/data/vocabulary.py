@@ -108,7 +108,11 @@ class Growing:
             self.slots = hashed(self.letters, self.starts, self.size, max(1 << 13, 1 << (4 * (self.size + words)).bit_length()))
 
     def done(self) -> Vocabulary:
-        return Vocabulary(self.letters[: self.starts[self.size]].copy(), self.starts[: self.size + 1].copy(), self.slots)
+        """In as little room as it takes, whatever it grew through."""
+        starts = self.starts[: self.size + 1]
+        starts = starts.astype(np.int32 if starts[-1] < 1 << 31 else np.int64)
+        slots = hashed(self.letters, self.starts, self.size, 1 << (2 * self.size - 1).bit_length())
+        return Vocabulary(self.letters[: starts[-1]].copy(), starts, slots)
 
 
 def halves(data: np.ndarray, parts: int) -> list[np.ndarray]:

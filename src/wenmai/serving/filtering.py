@@ -11,7 +11,7 @@ import json
 import sys
 from codecs import BOM_UTF8 as BOM
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -61,7 +61,9 @@ def filtered(model: LanguageModel, source: str, lowest: float, highest: float, o
         raise Mistake(f"{source} is a folder; filter takes a file of lines or of JSON objects, a line each.")
     if path and out and out.exists() and out.samefile(path):
         raise Mistake(f"--out {out} is the file that is read; choose another.")
-    counts, number, chinese = Counts(), 1, path is not None and text_file(path, source).encoding == "gb18030"
+    counts, number, chinese = Counts(), 1, False
+    with suppress(Mistake):  # what is neither UTF-8 nor GB18030 is read as it is, and its words are unknown
+        chinese = path is not None and text_file(path, source).encoding == "gb18030"
     with opened(path, source) as stream, written(out) as write:
         objects = path is not None and bare_name(path).endswith((".jsonl", ".ndjson"))
         for block in blocks(stream, source):
