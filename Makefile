@@ -33,6 +33,7 @@ $(VENV)/demo-ready: pyproject.toml constraints.txt
 
 $(VENV)/test-ready: $(VENV)/demo-ready
 	$(PIP) --editable '.[dev]'
+	$(PIP) kenlm || echo 'kenlm, which some tests compare with, needs a C++ compiler and cmake; those tests are skipped.'
 	touch $@
 
 $(VENV)/bench-ready: $(VENV)/test-ready

@@ -96,7 +96,7 @@ def read_arguments(estimator: Estimator, given: list[str]):
         if len(given) % 2:
             raise Mistake(f"this run reads pairs: found {len(given)} texts, expected two for every answer.")
         return list(zip(given[::2], given[1::2]))
-    if kind == "tokens":
+    if kind in ("tokens", "lines"):
         return given
     if kind == "image":
         raise Mistake("this run reads images: give them with --file.")

@@ -14,7 +14,7 @@ from math import exp, inf, log
 import numpy as np
 
 from wenmai.data.corpus import Corpus
-from wenmai.data.readers import Table
+from wenmai.data.readers import Chunk, Table
 from wenmai.layers.heads import Next
 from wenmai.tasks.columns import texts_in
 
@@ -48,6 +48,10 @@ class Generate:
             return Corpus.file(table.plain)
         chunks = table.chunks(1024)
         return Corpus.joined((text for chunk in chunks for text in texts_in(chunk, "text", table.source)), table.source)
+
+    def inputs_of(self, chunk: Chunk, source: str) -> list[str]:
+        """Texts to go on with."""
+        return texts_in(chunk, "text", source)
 
     def look(self, targets, where) -> list[str]:
         return []
