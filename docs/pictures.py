@@ -18,16 +18,19 @@ import numpy as np
 import torch
 from matplotlib import rc_context
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from matplotlib.patches import FancyArrowPatch, Rectangle
 
-from wenmai import Classifier, Regressor, Tagger
+from wenmai import Classifier, LanguageModel, Regressor, Tagger
 from wenmai.catalog import TASKS
 from wenmai.data.batches import make_batch
 from wenmai.data.dataset import open_dataset
 from wenmai.data.examples import Examples
 from wenmai.data.features import extend, find, token_at
 from wenmai.data.sequences import Sequences
+from wenmai.data.vocabulary import END
 from wenmai.evaluation.compare import drawn, interval, worse_by
+from wenmai.evaluation.probes.sparsity import sparsity as probe
+from wenmai.evaluation.probes.sparsity_picture import picture as picture_of
 from wenmai.layers.crf import NEVER
 from wenmai.layers.positions import sinusoid
 from wenmai.layers.trace import Trace
@@ -494,6 +497,69 @@ def stopped(zh):
     return figure
 
 
+# Chapter 12: n-grams
+
+
+@functools.cache
+def probed():
+    """What `wenmai probe sparsity` finds in the built-in manual."""
+    steps = probe("manual")
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value.known
+
+
+def sparsity(zh):
+    figure = picture_of(probed(), "zh" if zh else "en")
+    figure.set_layout_engine("none")  # it places its panels itself
+    return figure
+
+
+def walk(zh):
+    """One line, word by word: the longest context that is known, what it costs to forget, and log p."""
+    model = LanguageModel("ngram", order=3).fit(list(open_dataset("manual", TASKS).train.inputs))
+    lines, grams = model.inputs_, model.model_.grams
+    tokens = [*lines.prompt("The value of these watches").tolist(), END]
+    kept = {words: grams_of(model, words) for words in (2, 1)}
+    states, costs, known = [("<s>",)], [], grams.start(1)
+    for token in tokens:
+        cost, known = grams.advance(known, np.array([token], np.int32))
+        costs.append(float(cost[0]) * np.log(10))
+        before = (*states[-1], word_of(lines, token))
+        states.append(next((before[-n:] for n in (2, 1) if before[-n:] in kept[n]), ()))
+    figure, axes = plot(9.6, 2.5)
+    for at, state in enumerate(states[:-1]):
+        axes.text(at, 0, " ".join(state) or ("空" if zh else "nothing"), ha="center", va="center", fontsize=9.5,
+                  bbox={"boxstyle": "round,pad=0.45", "fc": "#eef3f9", "ec": BLUE, "lw": 1})  # fmt: skip
+    for at, (token, cost) in enumerate(zip(tokens, costs)):
+        axes.add_patch(FancyArrowPatch((at + 0.1, 0.28), (at + 0.9, 0.28), connectionstyle="arc3,rad=-0.45", arrowstyle="-|>",
+                                       mutation_scale=11, color=GREY, lw=1))  # fmt: skip
+        axes.text(at + 0.5, 0.9, word_of(lines, token), ha="center", va="bottom", fontsize=10.5)
+        axes.text(at + 0.5, 0.62, f"{cost:.2f}", ha="center", va="center", color=RED, fontsize=10)
+    axes.text(len(tokens), 0, f"Σ = {sum(costs):.2f}", ha="center", va="center", color=RED, fontsize=10.5)
+    axes.set(xlim=(-0.45, len(tokens) + 0.45), ylim=(-0.45, 1.35))
+    axes.set_title("框：结点（记得的上文）；箭头上：下一个词；红：ln p" if zh
+                   else "box: node, the context that is remembered; on the arrow: the next word; red: ln p")  # fmt: skip
+    axes.axis("off")
+    return figure
+
+
+def word_of(lines, token: int) -> str:
+    return "</s>" if token == END else lines.tokens()[token]
+
+
+def grams_of(model, length: int) -> set:
+    """The n-grams of so many words that something is known to follow."""
+    levels, _ = model.model_.grams.levels()
+    words = model.inputs_.tokens()
+    grams = [(word,) for word in words]
+    for level in levels[1:length]:
+        grams = [(*grams[before], words[word]) for before, word in zip(level.context, level.word)]
+    return {grams[at] for at in np.unique(levels[length].context)}
+
+
 def plot(width: float, height: float):
     figure = Figure(figsize=(width, height))
     return figure, figure.add_subplot()
@@ -506,7 +572,7 @@ def write(figure: Figure, path: Path) -> None:
 
 
 PICTURES = (features, perceptron, logistic, weights, rings, filters, gates, fading, attention, positions, rate, bootstrap,
-            tags, transitions, curve, sums, forecast, stopped)  # fmt: skip
+            tags, transitions, curve, sums, forecast, stopped, sparsity, walk)  # fmt: skip
 
 
 def main(wanted: list[str]) -> None:
