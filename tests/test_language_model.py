@@ -247,9 +247,18 @@ def test_kenlm_reads_what_is_exported(tmp_path):
         assert theirs.score(text) * math.log(10) == pytest.approx(model.log_prob(text), abs=1e-4)
 
 
+def test_characters_through_arpa(tmp_path):
+    model = LanguageModel("ngram", order=3, tokenizer="characters").fit(["天 地 玄 黄", "宇宙 洪荒"] * 3)
+    assert exported(model, "arpa", tmp_path / "model.arpa") == ""
+    again = imported(str(tmp_path / "model.arpa"), "fast")
+    assert again.inputs_.unit == "character"
+    assert again.perplexity("天 地 洪荒") == pytest.approx(model.perplexity("天 地 洪荒"), rel=1e-5)
+    assert "bpe" in exported(trained(tokenizer="bpe"), "arpa", tmp_path / "bpe.arpa")
+
+
 def test_a_classifier_is_not_exported(tmp_path):
     model = wenmai.Classifier("ngram").fit(["a b", "c d"] * 3, ["x", "y"] * 3)
-    with pytest.raises(Mistake, match="this run is a ngram that does classify"):
+    with pytest.raises(Mistake, match="this run is the rung ngram for classify"):
         exported(model, "arpa", tmp_path / "model.arpa")
 
 
@@ -337,6 +346,7 @@ def test_a_classifier_reads_no_numbers():
     ({"smoothing": "good"}, TEXT, "smoothing='good' is not one of none"), ({"delta": 0.5}, TEXT, "delta=0.5 goes with"),
     ({"smoothing": "add-delta", "delta": 0.0}, TEXT, "delta=0: expected"), ({"prune": "1"}, TEXT, "prune=1"),
     ({"prune": "0 2 1"}, TEXT, "do not fall"), ({"prune": "x"}, TEXT, "prune=x"), ({"memory": "2X"}, TEXT, "memory=2X"),
+    ({"vocabulary": 3}, TEXT, "vocabulary=3: expected at least 4"),
     ({"memory": "10"}, TEXT, "memory=10"), ({}, [], "the text is empty"), ({}, ["", "  "], "the text is empty"),
     ({"order": 5}, ["a b c"], "found 3 tokens, expected at least as many as the order, 5"),
     ({"tokenizer": "word"}, TEXT, 'unknown tokenizer "word"; did you mean words'),

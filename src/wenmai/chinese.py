@@ -176,9 +176,9 @@ SENTENCES = {
         "请指明用哪些列，例如 --columns text=列名,label=列名。",
     "{file} has the columns {names}, which say no task; to classify, name "
     "a text and a label: --columns text={first},label={last}; "
-    "to regress, the numbers and a target; to tag, tokens and tags.":
+    "to regress, the numbers and a target; to tag, tokens and tags; to generate, a text alone.":
         "{file} 的列是 {names}，看不出是什么任务；要分类，请指明文本与标签：--columns text={first},label={last}；"
-        "要回归，请指明数值与 target；要标注，请指明 tokens 与 tags。",
+        "要回归，请指明数值与 target；要标注，请指明 tokens 与 tags；要生成，只要文本。",
     "{file} has no column label (found: {names}); name it with --columns label=NAME,text=NAME.":
         "{file} 没有 label 列（现有：{names}）；请用 --columns label=列名,text=列名 指明。",
     "{file} has no column tags (found: {names}); name it with --columns tokens=NAME,tags=NAME.":
@@ -480,14 +480,16 @@ SENTENCES = {
     "{grams} n-grams up to order {order}; kept in {run}. Next: wenmai generate {run}":
         "{grams} 个 n 元组，最高 {order} 阶；已存入 {run}。接下来可以：wenmai generate {run}",
     "written to {file}": "已写入 {file}",
-    "--json goes with --out FILE: what is kept would stand before it on standard output.":
-        "--json 要与 --out FILE 一起用：否则留下的内容会先出现在标准输出里。",
+    "--json goes with --out FILE: what is kept would stand before it on standard output; --out /dev/null only counts.":
+        "--json 要与 --out FILE 一起用：否则留下的内容会先出现在标准输出里；--out /dev/null 只计数。",
     "{rows} rows read, {kept} kept, {dropped} dropped": "读了 {rows} 行，留下 {kept} 行，去掉 {dropped} 行",
     "perplexity: {quantiles}": "困惑度：{quantiles}",
     "--{which}-perplexity {value}: expected 0 or more; a perplexity is never below 1.":
         "--{which}-perplexity {value}：应为 0 或更大；困惑度从不小于 1。",
     "--min-perplexity {least} is above --max-perplexity {most}; nothing would pass.":
         "--min-perplexity {least} 比 --max-perplexity {most} 大；什么都留不下。",
+    "{file} is a table; filter takes a file of lines or of JSON objects, a line each.":
+        "{file} 是表格；filter 要的是一行一段文本或一行一个 JSON 对象的文件。",
     "{file} is a folder; filter takes a file of lines or of JSON objects, a line each.":
         "{file} 是文件夹；filter 要的是一行一段文本或一行一个 JSON 对象的文件。",
     "--out {file} is the file that is read; choose another.": "--out {file} 正是要读的文件；请换一个。",
@@ -498,8 +500,15 @@ SENTENCES = {
     "{file} cannot be imported; expected an ARPA file, whose name ends in .arpa, .lm or .txt.":
         "{file} 不能导入；应为 ARPA 文件，文件名以 .arpa、.lm 或 .txt 结尾。",
     "--format {format}: expected one of {choices}.": "--format {format}：应为以下之一：{choices}。",
-    "an ARPA file holds an n-gram language model, and this run is a {rung} that does {task}.":
+    "an ARPA file holds an n-gram language model, and this run is the rung {rung} for {task}.":
         "ARPA 文件存的是 n 元语言模型，而这个模型是做 {task} 的 {rung}。",
+    "its words are tokens of {pieces}: cut a text so before you ask another tool about it":
+        "其中的词是{pieces}：让别的工具读文本之前，请先这样切开",
+    "--layout {layout}: expected one of {choices}.": "--layout {layout}：应为以下之一：{choices}。",
+    "vocabulary={vocabulary}: expected at least {least}; three are <unk>, <s> and </s>.":
+        "vocabulary={vocabulary}：至少应为 {least}；其中三个是 <unk>、<s> 和 </s>。",
+    "{file} has no column text (found: {names}); name it with --columns text=NAME.":
+        "{file} 没有 text 列（有：{names}）；请用 --columns text=列名 指明。",
     # ARPA
     "{file}: found {found}, expected {heading}; the file is cut off, or its counts are wrong.":
         "{file}：见到 {found}，应为 {heading}；文件不完整，或其中的个数不对。",
@@ -827,6 +836,7 @@ HELP = {
     "0 takes the most probable token every time; 1 draws by probability.": "0 总取概率最大的词元；1 按概率抽取。",
     "Choose among so many of the most probable tokens; 0 is all.": "只从概率最大的几个词元中选；0 表示全部。",
     "Choose among the most probable tokens that together reach this.": "只从概率最大、合起来达到这个数的词元中选。",
+    "With --complete: only tokens that begin so.": "与 --complete 一起用：只要以此开头的词元。",
     "Show so many of the most probable next tokens instead.": "改为显示概率最大的几个后续词元。",
     "Keep the lines of a file, of any size, that a language model finds likely enough.":
         "留下文件中语言模型觉得足够像样的行；文件可以任意大。",

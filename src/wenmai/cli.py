@@ -185,13 +185,14 @@ def generate(
     top_p: Annotated[float, typer.Option(help="Choose among the most probable tokens that together reach this.")] = 1.0,
     seed: Seed = 0,
     complete: Annotated[int, typer.Option(min=0, help="Show so many of the most probable next tokens instead.")] = 0,
+    beginning: Annotated[str, typer.Option(help="With --complete: only tokens that begin so.")] = "",
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Go on with a text, token by token."""
     model = language_model(run, device)
     if complete:
-        found = model.complete(prompt, complete)
+        found = model.complete(prompt, complete, beginning)
         for token, probability in () if as_json else found:
             print(f"{probability:.4f}\t{json.dumps(token, ensure_ascii=False)[1:-1]}")
         answers = [{"token": token, "probability": round(probability, 6)} for token, probability in found]
@@ -221,11 +222,13 @@ def filter_(
     from wenmai.serving.filtering import filtered
 
     if as_json and out is None:
-        raise Mistake("--json goes with --out FILE: what is kept would stand before it on standard output.")
+        raise Mistake("--json goes with --out FILE: what is kept would stand before it on standard output; --out /dev/null only "
+                      "counts.")  # fmt: skip
     found = filtered(language_model(run, "cpu"), file, min_perplexity, max_perplexity, out, column)
     say(f"{found['rows']:,} rows read, {found['kept']:,} kept, {found['dropped']:,} dropped")
-    say("perplexity: " + ", ".join(f"{share} {'∞' if value is None else f'{value:.4g}'}" for share, value in
-                                   found["perplexity"].items()))  # fmt: skip
+    if found["rows"]:
+        shares = {share: "∞" if value is None else f"{value:.4g}" for share, value in found["perplexity"].items()}
+        say("perplexity: " + ", ".join(f"{share} {value}" for share, value in shares.items()))
     finish({"run": str(run), **found} | ({"out": str(out)} if out else {}), as_json, quiet=True)
 
 
@@ -259,8 +262,10 @@ def export(
     from wenmai.serving.exchange import exported
 
     out = out or Path(f"{run.name}.{form}")
-    exported(load_run(run, "cpu"), form, out)
+    note = exported(load_run(run, "cpu"), form, out)
     say(f"written to {out}")
+    if note:
+        say(note)
     finish({"run": str(run), "format": form, "out": str(out)}, as_json, quiet=True)
 
 

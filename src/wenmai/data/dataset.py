@@ -232,7 +232,7 @@ def says_no_task(table: Table, tasks: dict[str, type]) -> str:
                     f"that is done ({', '.join(tasks)}), name its columns, as in --columns text=NAME,label=NAME.")  # fmt: skip
     return (f"{table.source} has the columns {found}, which say no task; to classify, name a text and a label: "
             f"--columns text={harmless(short(table.names[0]))},label={harmless(short(table.names[-1]))}; to regress, "
-            "the numbers and a target; to tag, tokens and tags.")  # fmt: skip
+            "the numbers and a target; to tag, tokens and tags; to generate, a text alone.")  # fmt: skip
 
 
 def part_of(table: Table, kind) -> Part:

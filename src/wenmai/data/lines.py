@@ -17,7 +17,7 @@ from wenmai.data import tokenizers
 from wenmai.data.corpus import END as LINE_END
 from wenmai.data.corpus import Corpus, lines_in
 from wenmai.data.vocabulary import BEGIN, END, SPECIAL, UNK, Growing, Vocabulary
-from wenmai.errors import unknown
+from wenmai.errors import Mistake, unknown
 
 FIRST = len(SPECIAL)  # the first number of a token
 BEFORE = len(tokenizers.SPECIAL)  # and its number in a tokenizer
@@ -53,6 +53,8 @@ class Lines:
         kind = suited(corpus) if tokenizer == "auto" else tokenizer
         if kind not in KINDS:
             raise unknown("tokenizer", kind, ("auto", *KINDS))
+        if vocabulary is not None and vocabulary <= FIRST:
+            raise Mistake(f"vocabulary={vocabulary}: expected at least {FIRST + 1}; three are <unk>, <s> and </s>.")
         if kind != "spaces":
             limits = {"vocabulary": vocabulary} if vocabulary else {}
             return cls(tokenizers.learn(corpus.texts(), tokenizer=kind, lowercase=lowercase, min_count=min_count, **limits))

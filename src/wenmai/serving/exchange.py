@@ -5,44 +5,56 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+from wenmai.data import tokenizers
 from wenmai.data.files import bare_name, find, packed
 from wenmai.data.lines import Lines
-from wenmai.data.vocabulary import Vocabulary
+from wenmai.data.tokenizers import Characters
+from wenmai.data.vocabulary import SPECIAL, Vocabulary
 from wenmai.errors import Mistake
 from wenmai.estimator import Estimator
 from wenmai.language_model import LanguageModel
 from wenmai.models.ngram import arpa
 from wenmai.models.ngram.estimation import LAYOUTS
 from wenmai.models.ngram.model import NGram
+from wenmai.models.ngram.printing import SPACE
 from wenmai.tasks.generate import Generate
 
 FORMATS = ("arpa",)
 
 
 def imported(source: str, layout: str) -> LanguageModel:
-    """A language model from the file of another tool."""
+    """A language model from the file of another tool. Where every word of it is a single character, it reads characters."""
     path = find(source)
+    if layout not in LAYOUTS:
+        raise Mistake(f"--layout {layout}: expected one of {', '.join(LAYOUTS)}.")
     if path.is_dir() or not bare_name(path).endswith((".arpa", ".lm", ".txt")):
         raise Mistake(f"{source} cannot be imported; expected an ARPA file, whose name ends in .arpa, .lm or .txt.")
     words, levels, smoothed = arpa.read(path)
-    return language_model(words, levels, smoothed, layout)
-
-
-def language_model(words, levels, smoothed, layout: str) -> LanguageModel:
+    own = words[len(SPECIAL) :]
     estimator = LanguageModel("ngram", order=len(levels), layout=layout)
-    estimator.task_, estimator.inputs_ = Generate(), Lines(None, Vocabulary.of(words[3:]))
+    if own and max(map(len, own)) == 1:
+        tokens = [" " if word == SPACE else word for word in own]
+        lines = Lines(Characters([*tokenizers.SPECIAL, *tokens], lowercase=False))
+    else:
+        lines = Lines(None, Vocabulary.of(own))
+    estimator.task_, estimator.inputs_ = Generate(), lines
     estimator.device_, estimator.notes_, estimator.progress_ = "cpu", list(smoothed.notes), []
     estimator._build({"order": len(levels), "layout": layout}, seed=0)
     estimator.model_.grams = LAYOUTS[layout].of(levels, smoothed)
     return estimator
 
 
-def exported(estimator: Estimator, form: str, out: Path) -> None:
+def exported(estimator: Estimator, form: str, out: Path) -> str:
+    """Writes the file; returns what is worth saying of it."""
     if form not in FORMATS:
         raise Mistake(f"--format {form}: expected one of {', '.join(FORMATS)}.")
     if not isinstance(getattr(estimator, "model_", None), NGram):
-        raise Mistake(f"an ARPA file holds an n-gram language model, and this run is a {estimator.rung} that does "
+        raise Mistake(f"an ARPA file holds an n-gram language model, and this run is the rung {estimator.rung} for "
                       f"{estimator.task_name}.")  # fmt: skip
+    lines = estimator.inputs_
     levels, smoothed = estimator.model_.grams.levels()
     with packed(out) as stream, io.TextIOWrapper(stream, "utf-8", newline="\n") as text:
-        arpa.write(text, estimator.inputs_.tokens(), levels, smoothed)
+        arpa.write(text, lines.tokens(), levels, smoothed)
+    if lines.name in ("spaces", "characters"):
+        return ""
+    return f"its words are tokens of {lines.name}: cut a text so before you ask another tool about it"

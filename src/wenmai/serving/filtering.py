@@ -59,6 +59,8 @@ def filtered(model: LanguageModel, source: str, lowest: float, highest: float, o
     path = None if source == "-" else find(source)
     if path and path.is_dir():
         raise Mistake(f"{source} is a folder; filter takes a file of lines or of JSON objects, a line each.")
+    if path and bare_name(path).endswith((".csv", ".tsv", ".parquet", ".json")):
+        raise Mistake(f"{source} is a table; filter takes a file of lines or of JSON objects, a line each.")
     if path and out and out.exists() and out.samefile(path):
         raise Mistake(f"--out {out} is the file that is read; choose another.")
     counts, number, chinese = Counts(), 1, False

@@ -13,8 +13,10 @@ from math import exp, inf, log
 
 import numpy as np
 
+from wenmai.data.columns import listed
 from wenmai.data.corpus import Corpus
 from wenmai.data.readers import Chunk, Table
+from wenmai.errors import Mistake
 from wenmai.layers.heads import Next
 from wenmai.tasks.columns import texts_in
 
@@ -46,6 +48,8 @@ class Generate:
         """A plain file as it lies there; of another its column text."""
         if table.plain is not None:
             return Corpus.file(table.plain)
+        if "text" not in table.names:
+            raise Mistake(f"{table.source} has no column text (found: {listed(table.names)}); name it with --columns text=NAME.")
         chunks = table.chunks(1024)
         return Corpus.joined((text for chunk in chunks for text in texts_in(chunk, "text", table.source)), table.source)
 

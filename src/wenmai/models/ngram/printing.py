@@ -7,12 +7,14 @@ from numba import njit
 
 from wenmai.models.ngram.counts import Level
 
+SPACE = "▁"  # stands for a space
+
 
 def spelled(word: str) -> str:
     """As it stands in a file whose fields are cut at white space: a space as ▁, other white space as its bytes, \\xHH."""
     if not any(letter.isspace() or letter == "\0" for letter in word):
         return word
-    return "".join("▁" if letter == " " else "".join(f"\\x{byte:02X}" for byte in letter.encode())
+    return "".join(SPACE if letter == " " else "".join(f"\\x{byte:02X}" for byte in letter.encode())
                    if letter.isspace() or letter == "\0" else letter for letter in word)  # fmt: skip
 
 
