@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from wenmai.errors import Mistake, unknown
 from wenmai.models import cnn, linear, mlp, perceptron, rnn, transformer
 from wenmai.models.ngram import model as ngram
+from wenmai.models.recurrent_writer import recurrent_writer
 from wenmai.tasks.classify import Classify
 from wenmai.tasks.generate import Generate
 from wenmai.tasks.regress import Regress
@@ -25,9 +26,14 @@ class Rung:
     train: Callable = loop.train  # whose options training takes: the loop, or the rung's own `learn`
     reads: tuple[str, ...] = ("tokens", "given", "numbers", "image", "frames", "lines")  # kinds of input (data/inputs.py)
     tunes: bool = True  # on held-out text; a rung that does not learns from all of it
+    writes: Callable | None = None  # the builder for generate, where it has other options than the rest
+
+    def builder(self, task: str) -> Callable:
+        return self.writes if task == "generate" and self.writes else self.build
 
 
 ALL = ("classify", "tag", "regress")
+WRITES = (*ALL, "generate")
 
 RUNGS = {
     rung.name: rung
@@ -53,24 +59,24 @@ RUNGS = {
         Rung("cnn", cnn.cnn, ALL,
              "Small filters slide over the text (or image) and report where they fit best.",
              "小滤波器在文本（或图像）上滑动，报告最匹配之处。"),
-        Rung("rnn", rnn.rnn, ALL,
+        Rung("rnn", rnn.rnn, WRITES,
              "Reads one token after another and keeps one state, rewritten at every step.",
-             "逐个读入，只保留一个状态，每一步都重写。"),
-        Rung("rnn-residual", rnn.rnn_residual, ALL,
+             "逐个读入，只保留一个状态，每一步都重写。", writes=recurrent_writer("rnn")),
+        Rung("rnn-residual", rnn.rnn_residual, WRITES,
              "The state is added to instead of rewritten: nothing is forgotten.",
-             "状态不重写，只累加：什么也不忘。"),
-        Rung("rnn-coupled", rnn.rnn_coupled, ALL,
+             "状态不重写，只累加：什么也不忘。", writes=recurrent_writer("rnn-residual")),
+        Rung("rnn-coupled", rnn.rnn_coupled, WRITES,
              "One gate decides how much of the state gives way to the new.",
-             "一个门决定旧状态让出多少给新内容。"),
-        Rung("rnn-gated", rnn.rnn_gated, ALL,
+             "一个门决定旧状态让出多少给新内容。", writes=recurrent_writer("rnn-coupled")),
+        Rung("rnn-gated", rnn.rnn_gated, WRITES,
              "Two gates: what to keep, and what to take in.",
-             "两个门：保留什么，写入什么。"),
-        Rung("lstm", rnn.lstm, ALL,
+             "两个门：保留什么，写入什么。", writes=recurrent_writer("rnn-gated")),
+        Rung("lstm", rnn.lstm, WRITES,
              "A cell that is kept by gates, and a third gate for what it shows.",
-             "由门守护的记忆单元，另有一个门决定展示什么。"),
-        Rung("gru", rnn.gru, ALL,
+             "由门守护的记忆单元，另有一个门决定展示什么。", writes=recurrent_writer("lstm")),
+        Rung("gru", rnn.gru, WRITES,
              "The LSTM's idea with two gates and one state.",
-             "LSTM 的思想，两个门，一个状态。"),
+             "LSTM 的思想，两个门，一个状态。", writes=recurrent_writer("gru")),
         Rung("transformer", transformer.transformer, ALL,
              "Every token looks at every other at once; no step waits for the one before.",
              "每个词同时看所有的词，无须逐步等待。"),

@@ -89,7 +89,7 @@ class Estimator:
         """Who takes which options: each name stands in one of these signatures only."""
         rung = rung_named(self.rung, self.task_name)
         return {"fitting": fitting, "inputs": kinds_of_input.learn, "tokens": tokenizers.learn,
-                "task": TASKS[self.task_name], "rung": rung.build, "training": rung.train}  # fmt: skip
+                "task": TASKS[self.task_name], "rung": rung.builder(self.task_name), "training": rung.train}  # fmt: skip
 
     # Learning.
 
@@ -118,7 +118,7 @@ class Estimator:
             learned = team.first(self.inputs_.to_json() if team.rank == 0 else None)
             self.inputs_ = kinds_of_input.learned_before(learned)
         self.notes_ += self.inputs_.notes(inputs)
-        train = Examples(self.inputs_.encode(inputs), self.task_.encode(targets))
+        train = self._learned_from(inputs, targets, given)
         starts = train.inputs.offsets if isinstance(train.targets, Sequences) else None
         if starts is not None:
             train = train.windows(self.inputs_.longest)
@@ -176,6 +176,9 @@ class Estimator:
         valid = pick(inputs, held), pick(targets, held)
         return pick(inputs, kept), pick(targets, kept), valid, kept, held
 
+    def _learned_from(self, inputs, targets, given: dict) -> Examples:
+        return Examples(self.inputs_.encode(inputs), self.task_.encode(targets))
+
     def _judge(self, valid: tuple, held: np.ndarray, seed: int) -> Callable[[], float]:
         named, _ = self._watched(held, held, seed)
         examples = self._examples(*self._watched(*valid, seed), lambda row: f"row {named[row] + 1}")
@@ -200,11 +203,11 @@ class Estimator:
         rung = rung_named(self.rung, self.task_name)
         if optimizer:
             with torch.device("meta"):  # counted without being made
-                model = rung.build(self.inputs_, self.task_.head(), **options)
+                model = rung.builder(self.task_name)(self.inputs_, self.task_.head(), **options)
             memory.check_weights(model.parameters_count(), optimizer, self.device_, parts)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.model_ = rung.build(self.inputs_, self.task_.head(), **options)
+            self.model_ = rung.builder(self.task_name)(self.inputs_, self.task_.head(), **options)
 
     def _steps(self, train: Examples, judge, budget: dict, minutes: float | None, resume, place, training: dict):
         if hasattr(self.model_, "learn"):

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from wenmai.catalog import TASKS
+from wenmai.data import arrays
 from wenmai.data import inputs as kinds_of_input
 from wenmai.data import saved as take
+from wenmai.data.lines import Lines
 from wenmai.estimator import Estimator, device_named
 from wenmai.language_model import LanguageModel
 from wenmai.options import sort_out
@@ -46,6 +48,10 @@ def load(run: str | Path, device: str = "auto") -> Estimator:
     with run_folder.understood(saved.path / "inputs.json"):
         estimator.inputs_ = kinds_of_input.from_json(saved.inputs)
     estimator.device_, estimator.notes_, estimator.progress_ = device_named(device), [], saved.progress
+
+    if isinstance(estimator.inputs_, Lines):
+        with run_folder.understood(saved.path / "weights.safetensors") as path:
+            estimator.inputs_.take_arrays(arrays.mapped(path)[0])
 
     def build():
         estimator._build(given, seed=0)  # whose first weights the saved ones replace

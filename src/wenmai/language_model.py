@@ -13,11 +13,13 @@ import torch
 from wenmai.catalog import rung_named
 from wenmai.data.corpus import Corpus
 from wenmai.data.examples import Examples
+from wenmai.data.streams import Stream
 from wenmai.data.vocabulary import END, UNK
 from wenmai.errors import Mistake
 from wenmai.estimator import Estimator
 from wenmai.tasks.decoding import Choice, continued
 from wenmai.tasks.generate import Total
+from wenmai.training import loop
 from wenmai.training.progress import Progress, Snapshot
 
 
@@ -47,16 +49,24 @@ class LanguageModel(Estimator):
             valid = (held, None) if held.size else None
         return text, None, valid, None, None
 
+    def _learned_from(self, text: Corpus, targets, given: dict) -> Examples:
+        if rung_named(self.rung, self.task_name).train is not loop.train:
+            return Examples(self.inputs_.encode(text))
+        tokens = self.inputs_.whole(text)
+        with torch.device("meta"):  # which asks what a batch has to be, and makes nothing
+            model = rung_named(self.rung, self.task_name).builder("generate")(self.inputs_, self.task_.head(), **given["rung"])
+        return Examples(Stream(tokens, model.steps, model.carried))
+
     def _judge(self, valid: tuple, held, seed: int):
         return lambda: self.evaluate(valid[0])["perplexity"]
 
     # Scoring
 
-    def scored(self, texts) -> Iterator[tuple[bytes, np.ndarray, np.ndarray, int]]:
-        """(lines, log p of each (L,), its tokens (L,), how many are unknown), some megabytes at a time."""
+    def scored(self, texts, apart: bool = False) -> Iterator[tuple[bytes, np.ndarray, np.ndarray, int]]:
+        """(lines, log p of each (L,), its tokens (L,), how many are unknown), some megabytes at a time. Lines follow one another,
+        or each stands apart."""
         self._fitted()
-        for block in Corpus.of(texts).blocks():
-            yield block, *self.model_.scored(block)
+        return self.model_.scored(Corpus.of(texts).blocks(), apart)
 
     def total(self, texts) -> Total:
         found = Total()
@@ -87,9 +97,9 @@ class LanguageModel(Estimator):
             return self._after(after, texts)
         if isinstance(texts, str):
             return self.total(texts).log_prob
-        lines = [text.removesuffix("\n").count("\n") + 1 for text in texts]
-        sums = np.concatenate([np.zeros(0), *(sums for _, sums, _, _ in self.scored(texts))])
-        return np.add.reduceat(sums, np.cumsum([0, *lines[:-1]])) if lines else sums
+        if any("\n" in text.removesuffix("\n") for text in texts):
+            return np.array([self.total(text).log_prob for text in texts])
+        return np.concatenate([np.zeros(0), *(sums for _, sums, _, _ in self.scored(texts, apart=True))])
 
     def _after(self, before: str, text: str) -> float:
         tokens = self.inputs_.prompt(text)

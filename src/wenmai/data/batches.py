@@ -23,6 +23,7 @@ class Batch:
     segment: Tensor | None = None  # (B, T) which text of a pair
     form: Tensor | None = None  # (B, T) which row of `letters` spells the token
     letters: Tensor | None = None  # (U, K) the distinct tokens of the batch, letter by letter
+    state: Tensor | None = None  # (B, S) what a network came to in the batch before, where a stream goes on
     rows: np.ndarray | None = None  # which examples these are
 
     def to(self, device: str) -> Batch:
@@ -32,6 +33,8 @@ class Batch:
 
 
 def make_batch(examples: Examples, rows: np.ndarray, longest: int = 512) -> Batch:
+    if hasattr(examples.inputs, "steps"):
+        return examples.inputs.batch(rows)
     if not isinstance(examples.inputs, Sequences):
         values, mask, beside = examples.inputs[rows], np.ones((len(rows), 1), bool), {}
     else:
@@ -50,6 +53,8 @@ def make_batch(examples: Examples, rows: np.ndarray, longest: int = 512) -> Batc
 
 def lengths_of(examples: Examples, longest: int = 512) -> np.ndarray:
     """The cost of every row in tokens; a row of fixed size counts as a typical sentence."""
+    if hasattr(examples.inputs, "steps"):  # a stream, whose rows are windows
+        return np.full(len(examples.inputs), examples.inputs.steps)
     if isinstance(examples.inputs, Sequences):
         return np.clip(examples.inputs.lengths, 1, longest)
     return np.full(len(examples), 16)
@@ -88,6 +93,8 @@ def cut(rows: np.ndarray, lengths: np.ndarray, tokens: int) -> list[np.ndarray]:
 
 def epochs(examples: Examples, tokens: int, seed: int, longest: int = 512, done: int = 0) -> Iterator[tuple[int, np.ndarray]]:
     """(epoch, rows of a batch) without end, from the batch number `done` on; epoch n is a function of seed and n alone."""
+    if hasattr(examples.inputs, "steps"):
+        yield from examples.inputs.epochs(tokens, seed, done)
     lengths, epoch = lengths_of(examples, longest), 0
     while True:
         batches = shuffled(lengths, tokens, np.random.default_rng((seed, epoch)))

@@ -39,13 +39,14 @@ class Running:
 
 
 class Lines:
-    kind, pairs = "lines", False
+    kind, pairs, longest = "lines", False, 0
 
     def __init__(self, tokenizer, words: Vocabulary | None = None, lowercase: bool = False):
         """`tokenizer` is one of data.tokenizers, or None for words between spaces, whose numbers `words` holds."""
         self.tokenizer, self.words, self.lowercase = tokenizer, words, lowercase
         self.name = tokenizer.kind if tokenizer else "spaces"
         self.unit = UNITS.get(self.name, "subword")
+        self.read = 0  # tokens of the text that it was learned from
 
     @classmethod
     def learn(cls, corpus: Corpus, *, tokenizer: str = "auto", lowercase: bool = False, vocabulary: int | None = None,
@@ -90,6 +91,12 @@ class Lines:
 
     def encode(self, corpus: Corpus) -> Running:
         return Running(self, corpus)
+
+    def whole(self, corpus: Corpus) -> np.ndarray:
+        """All of it as one row (N,): the end of a line that was, then token after token, every line closed by its end."""
+        blocks = [block[block != BEGIN] for block in self.opened(corpus)]
+        self.read = sum(map(len, blocks))
+        return np.concatenate([np.array([END], np.int32), *blocks])
 
     def lowered(self, block: bytes) -> bytes:
         return block.decode("utf-8", "replace").lower().encode() if self.lowercase else block

@@ -11,6 +11,21 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 
+class Locked(nn.Module):
+    """The same numbers are dropped at every step of a row (variational: Gal & Ghahramani 2016)."""
+
+    def __init__(self, p: float):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, T, E)"""
+        if not self.training or self.p == 0:
+            return x
+        kept = torch.rand(len(x), 1, x.shape[2], device=x.device) >= self.p
+        return x * kept.to(x.dtype).div_(1 - self.p)
+
+
 class Dropout(nn.Module):
     def __init__(self, p: float):
         super().__init__()

@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from wenmai.data.batches import Batch
 from wenmai.layers.crf import CRF
-from wenmai.layers.dropout import Dropout
+from wenmai.layers.dropout import Dropout, Locked
 
 
 def pool(y: Tensor, mask: Tensor, how: str) -> Tensor:
@@ -37,9 +37,14 @@ def pool(y: Tensor, mask: Tensor, how: str) -> Tensor:
 
 @dataclass
 class Next:
-    """The next token of a running text."""
+    """The next token of a running text, of a vocabulary of `tokens`."""
 
+    tokens: int = 0
     per_step = has_probabilities = True
+
+    def __call__(self, width: int, dropout: float = 0.0, table: nn.Parameter | None = None, quiet: float = 0.0,
+                 slow: float = 0.0) -> NextHead:  # fmt: skip
+        return NextHead(width, self.tokens, dropout, table, quiet, slow)
 
 
 @dataclass
@@ -115,6 +120,39 @@ class ClassHead(nn.Module):
     def loss(self, y: Tensor, mask: Tensor, batch: Batch) -> tuple[Tensor, Tensor | int]:
         total = functional.nll_loss(self.outputs(y, mask), batch.target, weight=self.weights, reduction="sum")
         return total, len(batch.target) if self.weights is None else self.weights[batch.target].sum()
+
+
+class NextHead(nn.Module):
+    """log p_t = log softmax(W y_t + b) of the token after t. W may be the table that tokens are looked up in (tied: Press & Wolf
+    2017), from y brought to its width.
+
+    `quiet` and `slow` weigh what training adds to the loss: the square of y as it was dropped, and of its change from step to
+    step (Merity, Keskar & Socher 2017)."""
+
+    per_step = has_probabilities = True
+
+    def __init__(self, width: int, tokens: int, dropout: float, table: nn.Parameter | None, quiet: float, slow: float):
+        super().__init__()
+        self.dropout, self.quiet, self.slow, self.width = Locked(dropout), quiet, slow, tokens
+        narrow = table is not None and table.shape[1] != width
+        self.bring = nn.Linear(width, table.shape[1], bias=False) if narrow else nn.Identity()
+        self.output = nn.Linear(width if table is None else table.shape[1], tokens)
+        if table is not None:
+            self.output.weight = table
+        nn.init.zeros_(self.output.bias)
+
+    def outputs(self, y: Tensor, mask: Tensor | None = None) -> Tensor:
+        return self.output(self.bring(y)).float().log_softmax(-1)  # (B, T, V)
+
+    def loss(self, y: Tensor, mask: Tensor, batch: Batch) -> tuple[Tensor, Tensor | int]:
+        dropped = self.dropout(y)
+        scores = self.output(self.bring(dropped)).float().flatten(0, 1)  # (B·T, V)
+        total = functional.cross_entropy(scores, batch.target.flatten(), reduction="sum")
+        if self.training and self.quiet:
+            total = total + self.quiet * dropped.float().square().mean() * batch.target.numel()
+        if self.training and self.slow and y.shape[1] > 1:
+            total = total + self.slow * (y[:, 1:] - y[:, :-1]).float().square().mean() * batch.target.numel()
+        return total, batch.target.numel()
 
 
 class TagHead(nn.Module):

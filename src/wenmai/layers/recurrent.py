@@ -97,12 +97,15 @@ class Direction(nn.Module):
             if remember is not None:
                 biases[0][remember * self.hidden : (remember + 1) * self.hidden] = 1.0
 
-    def forward(self, x: Tensor, state: tuple | None, trace: Trace | None) -> tuple[Tensor, tuple]:
+    def forward(self, x: Tensor, state: tuple | None, trace: Trace | None, drop: float = 0.0) -> tuple[Tensor, tuple]:
+        """`drop`: the share of U that is dropped, for all steps alike (Merity et al. 2018)."""
         if self.fused is not None and trace is None:
             pair = None if state is None else tuple(s.unsqueeze(0).contiguous() for s in state)
-            y, last = self.fused(x, pair if self.states == 2 or pair is None else pair[0])
+            pair = pair if self.states == 2 or pair is None else pair[0]
+            y, last = self.fused(x, pair) if not drop else self.dropped(x, pair, drop)
             return y, tuple(s[0] for s in (last if self.states == 2 else (last,)))
         w, u, *biases = self.parameters()
+        u = functional.dropout(u, drop) if drop else u
         b, b_u = biases if len(biases) == 2 else (biases[0], None)
         projected = functional.linear(x, w, b)  # (B, T, gates·H), all steps at once
         state = state or tuple(x.new_zeros(len(x), self.hidden) for _ in range(self.states))
@@ -117,3 +120,17 @@ class Direction(nn.Module):
             for gate in notes[0]:
                 trace.note(f"{self.name}.{gate}", torch.stack([gates[gate] for gates in notes], 1))  # (B, T, H)
         return y, state
+
+    def dropped(self, x: Tensor, first, drop: float):
+        """The fused kernel with other weights for the state."""
+        w, u, *biases = self.parameters()
+        if first is None:
+            zeros = x.new_zeros(1, len(x), self.hidden)
+            first = (zeros, zeros) if self.states == 2 else zeros
+        weights = [w, functional.dropout(u, drop), *biases]
+        if isinstance(self.fused, nn.LSTM):
+            y, *last = torch._VF.lstm(x, first, weights, True, 1, 0.0, True, False, True)
+            return y, last
+        kernel = torch._VF.gru if isinstance(self.fused, nn.GRU) else getattr(torch._VF, self.fused.mode.lower())
+        y, last = kernel(x, first, weights, True, 1, 0.0, True, False, True)
+        return y, last

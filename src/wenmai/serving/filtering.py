@@ -117,13 +117,13 @@ def blocks(stream: BinaryIO, source: str) -> Iterator[bytes]:
 
 
 def of_lines(model: LanguageModel, block: bytes) -> np.ndarray:
-    sums, lengths, _ = model.model_.scored(block)
+    _, sums, lengths, _ = next(model.model_.scored([block], apart=True))
     return perplexity(sums, lengths)
 
 
 def of_texts(model: LanguageModel, texts: list[str]) -> np.ndarray:
     texts = [text.removesuffix("\n") for text in texts]
-    sums, lengths, _ = model.model_.scored("\n".join(texts).encode("utf-8", "replace") + b"\n")
+    _, sums, lengths, _ = next(model.model_.scored(["\n".join(texts).encode("utf-8", "replace") + b"\n"], apart=True))
     starts = np.cumsum([0, *(text.count("\n") + 1 for text in texts[:-1])])
     return perplexity(np.add.reduceat(sums, starts), np.add.reduceat(lengths, starts))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -27,6 +28,7 @@ class Descent:
                  parallel: str, deterministic: bool, optimizer: tuple):  # fmt: skip
         self.network, self.train, self.longest, self.device, self.seed, self.bf16 = network, train, longest, device, seed, bf16
         self.team, self.deterministic, self.pieces = team, deterministic, 1
+        self.carried: Tensor | None = None  # (B, S) the state that a stream goes on with
         self.sharded, self.named = parallel == "fsdp" and team.size > 1, optimizer[0]
         if deterministic:
             os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when the GPU is first used
@@ -58,25 +60,30 @@ class Descent:
 
     def gradient(self, rows: np.ndarray, weight: float) -> list[Tensor] | None:
         """[Σ loss, count]; None where memory did not suffice."""
-        sums = 0
+        sums, states = 0, []
+        before = None if self.carried is None or self.train.inputs.opens(rows) else self.carried
         pieces = np.array_split(rows, min(self.pieces, len(rows)))
+        at = np.cumsum([0, *map(len, pieces)])
         # shards are gathered for every piece, by all processes at once: where rows are too few, some count nothing
         pieces += [rows[:0]] * (self.pieces - len(pieces) if self.sharded else 0)
         try:
             for number, piece in enumerate(pieces):
                 share, piece = (weight, piece) if len(piece) else (0.0, rows[:1])
                 with self.team.quietly(self.loss, number + 1 == len(pieces)):
-                    total, count = self.judged(piece)
+                    total, count, *state = self.judged(piece, None if before is None else before[at[number] : at[number + 1]])
                     (total * share).backward()
+                states += [one.detach() for one in state if one is not None]
                 sums = sums + torch.stack([total.detach().float(), torch.as_tensor(count, device=self.device).float()]) * share
         except (RuntimeError, MemoryError) as error:
             if not memory.exhausted(error):
                 raise
             return None
+        self.carried = torch.cat(states) if states else None
         return list(sums)
 
-    def judged(self, rows: np.ndarray, loss=None) -> tuple[Tensor, Tensor | int]:
-        batch = make_batch(self.train, rows, self.longest).to(self.device)
+    def judged(self, rows: np.ndarray, state: Tensor | None = None, loss=None) -> tuple:
+        """(Σ loss, count), and of a stream the state after it."""
+        batch = replace(make_batch(self.train, rows, self.longest), state=state).to(self.device)
         with torch.autocast(self.device.split(":")[0], torch.bfloat16, enabled=self.bf16):
             return (loss or self.loss)(batch)
 
@@ -86,7 +93,7 @@ class Descent:
         longest = int(lengths.argmax())
         with own_random((self.seed, 0, self.team.rank), self.device), repeatable(self.deterministic):
             once, twice = (memory.kept_for_backward(self.network, lambda count=count: self.judged(
-                np.full(count, longest), self.network.loss)) for count in (1, 2))  # fmt: skip
+                np.full(count, longest), None, self.network.loss)) for count in (1, 2))  # fmt: skip
         row, fixed = max(0, twice - once), max(0, 2 * once - twice)
         weights = sum(p.numel() for p in self.network.parameters())
         held = weights * memory.bytes_each(self.named, self.team.size if self.sharded else 1) - 4 * weights + fixed
@@ -104,12 +111,14 @@ class Descent:
         """Weights and moments as they are now, named; of parallel processes, the part that this one holds."""
         named = {f"network.{name}": value for name, value in self.learning.state_dict().items()}
         named |= {f"optimizer.{name}": value for name, value in self.optimizer.state().items()}
+        named |= {} if self.carried is None else {"carried": self.carried}
         return {name: value.detach().clone() for name, value in named.items()}
 
     @torch.no_grad()
     def load(self, state: dict[str, Tensor]) -> None:
         for name, value in self.learning.state_dict().items():
             value.copy_(divided(state[f"network.{name}"].reshape(value.shape), value))
+        self.carried = state["carried"].clone() if "carried" in state else None
         self.optimizer.load({name.removeprefix("optimizer."): value for name, value in state.items() if name.startswith("opt")})
         self.optimizer.forget()
 

@@ -190,7 +190,8 @@ def restored(resume: Snapshot, descent: Descent, device: str):
         return {name: torch.from_numpy(value).to(device) for name, value in part.items()}
 
     now, before = (Standing(**{name: known[name] for name in asdict(Standing())}) for known in (facts, facts["good"]))
-    state = tensors({name: value for name, value in resume.arrays.items() if name.startswith(("network.", "optimizer."))})
+    state = tensors({name: value for name, value in resume.arrays.items()
+                     if name.startswith(("network.", "optimizer.")) or name == "carried"})  # fmt: skip
     descent.load(state)
     descent.pieces = now.pieces
     good = tensors(resume.part("good")) or state

@@ -58,7 +58,7 @@ def save(estimator, folder: Path, more: dict) -> Path:
             arrays.write(part / "weights.safetensors", model.state() | words_of(estimator.inputs_))
         elif is_network(model):
             tensors = {name: value.numpy(force=True) for name, value in model.state_dict().items()}
-            write_arrays(part / "weights.safetensors", tensors)
+            write_arrays(part / "weights.safetensors", tensors | words_of(estimator.inputs_))
         else:
             write_arrays(part / "weights.safetensors", model.state())
 
@@ -157,7 +157,8 @@ def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
     try:
         with safe_open(path, framework="pt") as file:
             there = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
-            kinds = {name: (slice_.get_dtype(), tuple(slice_.get_shape()) or (1,)) for name, slice_ in there.items()}
+            kinds = {name: (slice_.get_dtype(), tuple(slice_.get_shape()) or (1,)) for name, slice_ in there.items()
+                     if not name.startswith("words.")}  # fmt: skip
         if layers > len(kinds):
             raise take.Unfit(f"found {len(kinds)} arrays for {take.told(layers)} layers")
         with torch.device("meta"):
@@ -174,7 +175,8 @@ def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
             if wanted.get(name) != kinds.get(name):
                 raise take.Unfit(f"{name}: found {in_words(kinds.get(name))}, expected {in_words(wanted.get(name))}")
         model = build()
-        model.load_state_dict(load_tensors(path, device=device))
+        tensors = load_tensors(path, device=device)
+        model.load_state_dict({name: tensors[name] for name in wanted})
         return model.to(device).eval()
     except FileNotFoundError:
         raise Mistake(f"{path} is missing: the run folder is damaged; train it again.") from None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
@@ -101,15 +101,13 @@ class NGram:
 
     # Scoring
 
-    def scored(self, block: bytes) -> tuple[np.ndarray, np.ndarray, int]:
-        """(Σ log p of every line (L,), its tokens with its end (L,), how many were unknown); on all cores."""
-        pieces = list(cut(block, PIECE))
-        if len(pieces) == 1:
-            return self.scored_piece(pieces[0])
+    def scored(self, blocks: Iterable[bytes], apart: bool = False) -> Iterator[tuple[bytes, np.ndarray, np.ndarray, int]]:
+        """(block, Σ log p of every line (L,), its tokens with its end (L,), how many were unknown); on all cores. No line knows
+        another, whether they stand apart or not."""
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            found = list(pool.map(self.scored_piece, pieces))
-        sums, lengths, unknown = zip(*found)
-        return np.concatenate(sums), np.concatenate(lengths), sum(unknown)
+            for block in blocks:
+                sums, lengths, unknown = zip(*pool.map(self.scored_piece, cut(block, PIECE)))
+                yield block, np.concatenate(sums), np.concatenate(lengths), sum(unknown)
 
     def scored_piece(self, block: bytes) -> tuple[np.ndarray, np.ndarray, int]:
         tokens, starts = self.inputs.numbers(block)
@@ -149,7 +147,6 @@ class NGram:
         return self.grams.arrays()
 
     def load(self, arrays: dict[str, np.ndarray]) -> None:
-        self.inputs.take_arrays(arrays)
         self.grams = self.recipe.laid_out(arrays, len(self.inputs))
 
 

@@ -1,0 +1,91 @@
+"""Recurrent language models: a cell carried along a running text (Mikolov et al. 2010; Zaremba et al. 2014), regularised as in
+AWD-LSTM (Merity, Keskar & Socher 2018):
+
+    a word is dropped from the table wherever it stands in the batch     word_dropout
+    the same numbers are dropped at every step of a row                  dropout (of inputs, between layers, of outputs)
+    weights of the state, U, are dropped for a whole batch               weight_dropout
+    the table that words are looked up in is the one that says them      tie
+
+Formulas of the cells: layers/cells.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import log
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from wenmai.layers.dropout import Locked
+from wenmai.layers.recurrent import Direction
+from wenmai.models.writer import Writer
+
+SMALL, LARGE = 3_000_000, 100_000_000  # tokens of a text that is learned by heart, and of one that is not
+
+
+def recurrent_writer(cell: str):
+    """The builder for this cell."""
+
+    def build(inputs, head, *, embed: int | None = None, hidden: int = 650, layers: int = 2, tie: bool = True,
+              dropout: float | None = None, word_dropout: float | None = None, weight_dropout: float = 0.0,
+              quiet: float = 0.0, slow: float = 0.0, context: int = 35):  # fmt: skip
+        """`embed`: width of the words' vectors, as `hidden` unless said; `context`: steps that are learned through at once;
+        `quiet` and `slow` weigh how large the output is and how it changes. What is dropped depends on the text's size unless
+        said."""
+        much, head = suited(inputs.read), replace(head, tokens=inputs.vocabulary)
+        dropout = much if dropout is None else dropout
+        first = Words(inputs.vocabulary, embed or hidden, 0.2 * dropout if word_dropout is None else word_dropout, dropout)
+        sizes = [hidden] * (layers - 1) + [first.width if tie else hidden]
+        body = Layers(first.width, sizes, cell, dropout, weight_dropout)
+        table = first.table.weight if tie else None
+        return Writer(inputs, first, body, head(body.width, dropout, table, quiet, slow), context)
+
+    return build
+
+
+def suited(tokens: int) -> float:
+    """What is dropped: half of it of a text that can be learned by heart, a tenth of one that never will be."""
+    return 0.5 - 0.4 * min(1.0, max(0.0, log(max(1, tokens) / SMALL) / log(LARGE / SMALL)))
+
+
+class Words(nn.Module):
+    def __init__(self, tokens: int, width: int, word_dropout: float, dropout: float):
+        super().__init__()
+        self.width, self.word_dropout, self.dropout = width, word_dropout, Locked(dropout)
+        table = torch.empty(tokens, width).uniform_(-0.1, 0.1)
+        self.table = nn.Embedding.from_pretrained(table, freeze=False)
+
+    def forward(self, batch) -> tuple[Tensor, Tensor]:
+        table = self.table.weight
+        if self.training and self.word_dropout:
+            kept = torch.rand(len(table), 1, device=table.device) >= self.word_dropout
+            table = table * kept.to(table.dtype).div_(1 - self.word_dropout)
+        return self.dropout(functional.embedding(batch.inputs, table)), batch.mask
+
+
+class Layers(nn.Module):
+    """Layers of one cell, each of its own size; the state is all of theirs side by side (B, S)."""
+
+    carried = True
+
+    def __init__(self, width: int, sizes: list[int], cell: str, dropout: float, weight_dropout: float):
+        super().__init__()
+        self.layers = nn.ModuleList(Direction(size, hidden, cell, f"{cell}.{level}") for level, (size, hidden) in
+                                    enumerate(zip([width, *sizes[:-1]], sizes)))  # fmt: skip
+        self.width, self.weight_dropout, self.dropout = sizes[-1], weight_dropout, Locked(dropout)
+
+    def forward(self, x: Tensor, mask: Tensor, state: Tensor | None = None, trace=None):
+        parts = [None] * len(self.layers)
+        if state is not None:
+            pieces = state.split([layer.hidden for layer in self.layers for _ in range(layer.states)], 1)
+            at = 0
+            for number, layer in enumerate(self.layers):
+                parts[number], at = pieces[at : at + layer.states], at + layer.states
+        found = []
+        for level, (layer, first) in enumerate(zip(self.layers, parts)):
+            x = self.dropout(x) if level else x
+            x, last = layer(x, first, trace, self.weight_dropout if self.training else 0.0)
+            found += last
+        return x, mask, torch.cat(found, 1)

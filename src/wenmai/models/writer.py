@@ -1,0 +1,134 @@
+"""Writer: a network that reads a running text and says, at every step, what comes next. Every rung that generates by gradients.
+
+    x_t = E[w_t],  y_t = body(x_1 … x_t),  log p(w_{t+1}) = log softmax(W y_t + b)
+
+A text opens as a line does: the end of the line before it is the first token that is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from wenmai.data.batches import Batch, by_length
+from wenmai.data.lines import Lines
+from wenmai.data.vocabulary import BEGIN, END, UNK
+from wenmai.layers.trace import Trace
+
+READ = 1 << 14  # tokens of a text that are read at once to score it
+
+
+class Writer(nn.Module):
+    per_step = has_probabilities = True
+
+    def __init__(self, lines: Lines, input: nn.Module, body: nn.Module, head: nn.Module, steps: int):
+        """`steps`: how many tokens training reads at once; a body without a state to carry reads no more at any time."""
+        super().__init__()
+        self.lines, self.steps, self.carried = lines, steps, body.carried
+        self.input, self.body, self.head = input, body, head
+
+    def forward(self, batch: Batch, trace: Trace | None = None) -> Tensor:
+        """log p of the next token at every step (B, T, V)"""
+        return self.read(batch, trace)[0]
+
+    def read(self, batch: Batch, trace: Trace | None = None) -> tuple[Tensor, Tensor | None]:
+        x, mask = self.input(batch)
+        y, mask, state = self.body(x, mask, batch.state, trace)
+        return self.head.outputs(y, mask), state
+
+    def loss(self, batch: Batch) -> tuple[Tensor, Tensor | int, Tensor | None]:
+        x, mask = self.input(batch)
+        y, mask, state = self.body(x, mask, batch.state)
+        return *self.head.loss(y, mask, batch), state if self.carried else None
+
+    def parameters_count(self) -> int:
+        return sum(p.numel() for p in self.parameters())
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
+
+    # Scoring
+
+    @torch.no_grad()
+    def scored(self, blocks: Iterable[bytes], apart: bool = False) -> Iterator[tuple[bytes, np.ndarray, np.ndarray, int]]:
+        """(block, Σ log p of every line, its tokens, how many are unknown); the text runs on from line to line, unless these
+        stand apart."""
+        state, last = None, np.array([END], np.int64)
+        for block in blocks:
+            tokens, starts = self.lines.numbers(block)
+            if apart:
+                yield block, self.alone(tokens, starts), np.diff(starts), int((tokens == UNK).sum())
+                continue
+            found, state, last = self.along(np.concatenate([last, tokens]), state)
+            yield block, np.add.reduceat(found, starts[:-1]), np.diff(starts), int((tokens == UNK).sum())
+
+    def alone(self, tokens: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """Σ log p of every line, each as if nothing stood before it."""
+        found, lengths = np.empty(len(starts) - 1), np.diff(starts)
+        for rows in by_length(np.minimum(lengths, READ), READ):
+            if len(rows) == 1:
+                at = int(rows[0])
+                found[at] = self.along(np.concatenate([[END], tokens[starts[at] : starts[at + 1]]]), None)[0].sum()
+                continue
+            longest = int(lengths[rows].max())
+            if not self.carried and longest > self.steps:
+                for at in rows:
+                    found[at] = self.along(np.concatenate([[END], tokens[starts[at] : starts[at + 1]]]), None)[0].sum()
+                continue
+            places = np.minimum(starts[rows][:, None] + np.arange(longest), len(tokens) - 1)
+            read, real = tokens[places], np.arange(longest) < lengths[rows][:, None]  # (B, T)
+            log_probs, _ = self.read(batch_of(np.concatenate([np.full((len(rows), 1), END), read[:, :-1]], 1), self.device, None))
+            wanted = torch.from_numpy(read.astype(np.int64)).to(self.device)
+            each = log_probs.gather(2, wanted.unsqueeze(-1)).squeeze(-1).double().cpu().numpy()
+            found[rows] = (each * real).sum(1)
+        return found
+
+    def along(self, tokens: np.ndarray, state: Tensor | None) -> tuple[np.ndarray, Tensor | None, np.ndarray]:
+        """(log p of every token but the first, the state after the last that was read, what is to be read first next time)"""
+        found, steps = [], READ if self.carried else self.steps
+        back = 0 if self.carried else self.steps // 2  # tokens that are read again, so that none lacks a past
+        for start in range(0, len(tokens) - 1, steps - back):
+            piece = tokens[start : start + steps + 1]
+            skip = back if start else 0
+            if len(piece) - 1 <= skip:
+                break
+            batch = batch_of(piece[None, :-1], self.device, state)
+            log_probs, after = self.read(batch)
+            wanted = torch.from_numpy(piece[1:].astype(np.int64)).to(self.device)
+            found.append(log_probs[0].gather(1, wanted[:, None])[skip:, 0].double().cpu().numpy())
+            state = after if self.carried else None
+        kept = tokens[-1:] if self.carried else tokens[-(back + 1) :]
+        return np.concatenate(found), state, kept
+
+    # Generating
+
+    @torch.no_grad()
+    def begin(self, tokens: np.ndarray) -> tuple[Tensor, tuple]:
+        """(log p of what comes next (1, V), the state) after these tokens."""
+        return self.after(np.concatenate([[END], tokens])[None], None)
+
+    @torch.no_grad()
+    def step(self, state: tuple, tokens: Tensor) -> tuple[Tensor, tuple]:
+        return self.after(tokens.numpy()[:, None], state)
+
+    def after(self, tokens: np.ndarray, state) -> tuple[Tensor, tuple]:
+        """Of a body that carries no state, the state is what it reads again."""
+        if not self.carried:
+            tokens = tokens if state is None else np.concatenate([state, tokens], 1)
+            tokens = tokens[:, -self.steps :]
+            log_probs, _ = self.read(batch_of(tokens, self.device, None))
+            state = tokens
+        else:
+            log_probs, state = self.read(batch_of(tokens, self.device, state))
+        found = log_probs[:, -1].float().cpu()
+        found[:, BEGIN] = float("-inf")
+        return found, state
+
+
+def batch_of(tokens: np.ndarray, device: torch.device, state: Tensor | None) -> Batch:
+    inputs = torch.from_numpy(tokens.astype(np.int64)).to(device)
+    return Batch(inputs, torch.ones(inputs.shape, dtype=torch.bool, device=device), state=state)
