@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from wenmai.errors import Mistake, unknown
-from wenmai.models import cnn, linear, mlp, perceptron, rnn, transformer
+from wenmai.models import cnn, gpt, linear, mlp, perceptron, rnn, transformer
 from wenmai.models.ngram import model as ngram
 from wenmai.models.recurrent_writer import recurrent_writer
 from wenmai.tasks.classify import Classify
@@ -80,6 +80,9 @@ RUNGS = {
         Rung("transformer", transformer.transformer, ALL,
              "Every token looks at every other at once; no step waits for the one before.",
              "每个词同时看所有的词，无须逐步等待。"),
+        Rung("gpt", gpt.gpt, ("generate",),
+             "A Transformer that looks back only, and learns to say what comes next.",
+             "只往回看的 Transformer，学着说出下一个词。"),
     )
 }  # fmt: skip
 

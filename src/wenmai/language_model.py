@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import exp
 
 import numpy as np
 import torch
@@ -58,6 +59,9 @@ class LanguageModel(Estimator):
         return Examples(Stream(tokens, model.steps, model.carried))
 
     def _judge(self, valid: tuple, held, seed: int):
+        if rung_named(self.rung, self.task_name).train is loop.train:
+            tokens = self.inputs_.whole(valid[0])
+            return lambda: exp(min(700.0, self.model_.glance(tokens)))
         return lambda: self.evaluate(valid[0])["perplexity"]
 
     # Scoring

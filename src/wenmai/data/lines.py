@@ -95,7 +95,7 @@ class Lines:
     def whole(self, corpus: Corpus) -> np.ndarray:
         """All of it as one row (N,): the end of a line that was, then token after token, every line closed by its end."""
         blocks = [block[block != BEGIN] for block in self.opened(corpus)]
-        self.read = sum(map(len, blocks))
+        self.read = self.read or sum(map(len, blocks))
         return np.concatenate([np.array([END], np.int32), *blocks])
 
     def lowered(self, block: bytes) -> bytes:

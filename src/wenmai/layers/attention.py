@@ -20,9 +20,10 @@ from wenmai.layers.trace import Trace
 
 
 class MultiHeadAttention(nn.Module):
-    def __init__(self, width: int, heads: int, rotary: bool = False, scaled: bool = True):
+    def __init__(self, width: int, heads: int, rotary: bool = False, scaled: bool = True, causal: bool = False):
+        """`causal`: no query looks at what comes after it."""
         super().__init__()
-        self.heads, self.rotary = heads, rotary
+        self.heads, self.rotary, self.causal = heads, rotary, causal
         self.factor = 1 / sqrt(width // heads) if scaled else 1.0
         self.query_key_value, self.output = nn.Linear(width, 3 * width), nn.Linear(width, width)
 
@@ -33,9 +34,10 @@ class MultiHeadAttention(nn.Module):
             q, k = rotate(q), rotate(k)
         # The fused kernel, except in bf16 on a CPU, where its backward pass was 2 to 8 times slower than the formula.
         if trace is None and (q.is_cuda or q.dtype == torch.float32):
-            context = functional.scaled_dot_product_attention(q, k, v, allowed, scale=self.factor)
+            context = functional.scaled_dot_product_attention(q, k, v, allowed, is_causal=self.causal, scale=self.factor)
         else:
             scores = q @ k.mT * self.factor  # (B, A, T, S)
+            allowed = see_past(x.shape[1], x.device) if self.causal else allowed
             scores = scores if allowed is None else scores.masked_fill(~allowed, float("-inf"))
             weights = scores.softmax(-1).to(v.dtype)
             if trace is not None:

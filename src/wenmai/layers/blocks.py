@@ -18,9 +18,9 @@ BENDS = {"relu": functional.relu, "gelu": functional.gelu}
 
 class Block(nn.Module):
     def __init__(self, width: int, heads: int, feed_forward: int, dropout: float, bend: str = "gelu", prenorm: bool = True,
-                 rotary: bool = False):  # fmt: skip
+                 rotary: bool = False, causal: bool = False):  # fmt: skip
         super().__init__()
-        self.attention = MultiHeadAttention(width, heads, rotary)
+        self.attention = MultiHeadAttention(width, heads, rotary, causal=causal)
         self.widen, self.narrow = nn.Linear(width, feed_forward), nn.Linear(feed_forward, width)
         self.before_attention, self.before_mlp = nn.LayerNorm(width), nn.LayerNorm(width)
         self.dropout, self.bend, self.prenorm = Dropout(dropout), BENDS[bend], prenorm

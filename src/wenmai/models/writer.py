@@ -18,6 +18,7 @@ from wenmai.data.lines import Lines
 from wenmai.data.vocabulary import BEGIN, END, UNK
 from wenmai.layers.trace import Trace
 
+COLUMNS = 20
 READ = 1 << 14  # tokens of a text that are read at once to score it
 
 
@@ -65,6 +66,28 @@ class Writer(nn.Module):
                 continue
             found, state, last = self.along(np.concatenate([last, tokens]), state)
             yield block, np.add.reduceat(found, starts[:-1]), np.diff(starts), int((tokens == UNK).sum())
+
+    @torch.no_grad()
+    def glance(self, tokens: np.ndarray) -> float:
+        """Mean −log p of a text, quickly: read in columns side by side, of which each begins without a past."""
+        total, steps, state = 0.0, 512 if self.carried else self.steps, None
+        count = len(tokens) - 1
+        if self.carried:
+            columns = max(1, min(COLUMNS, count // 1000))
+            length = count // columns
+            starts, batches = np.arange(columns) * length, range(0, length, steps)
+            places = [(starts + at, min(steps, length - at)) for at in batches]
+        else:
+            starts = np.arange(0, max(1, count - steps + 1), steps)
+            places = [(part, min(steps, count)) for part in np.array_split(starts, -(-len(starts) * steps // READ))]
+        read = 0
+        for begins, size in places:
+            piece = tokens[begins[:, None] + np.arange(size + 1)]
+            log_probs, after = self.read(batch_of(piece[:, :-1], self.device, state))
+            wanted = torch.from_numpy(piece[:, 1:].astype(np.int64)).to(self.device)
+            total += log_probs.gather(2, wanted.unsqueeze(-1)).sum(dtype=torch.float64)
+            state, read = after if self.carried else None, read + wanted.numel()
+        return -float(total) / max(1, read)
 
     def alone(self, tokens: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """Σ log p of every line, each as if nothing stood before it."""

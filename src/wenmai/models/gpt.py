@@ -1,0 +1,66 @@
+"""GPT (Radford et al. 2018, 2019): Transformer blocks that look back only, and say at every place what comes next.
+
+    x = E[w] + position,  then `layers` blocks of causal attention and MLP,  then log softmax(W norm(x))
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import sqrt
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from wenmai.errors import Mistake
+from wenmai.layers.blocks import Block
+from wenmai.layers.dropout import Dropout
+from wenmai.layers.positions import Learned, Sinusoidal
+from wenmai.models.recurrent_writer import suited
+from wenmai.models.writer import Writer
+
+
+def gpt(inputs, head, *, width: int = 384, heads: int = 6, layers: int = 6, feed_forward: int | None = None,
+        positions: Literal["learned", "sinusoidal", "rotary"] = "learned", tie: bool = True, dropout: float | None = None,
+        context: int = 256):  # fmt: skip
+    """`context`: how many tokens it looks back on; what is dropped depends on the text's size unless said."""
+    if width % heads:
+        fitting = max(1, width // heads) * heads
+        raise Mistake(f"width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.")
+    dropout = 0.6 * suited(inputs.read) if dropout is None else dropout
+    first = Places(inputs.vocabulary, width, positions, context, dropout)
+    body = Past(width, heads, layers, feed_forward or 4 * width, positions == "rotary", dropout)
+    table = first.table.weight if tie else None
+    return Writer(inputs, first, body, replace(head, tokens=inputs.vocabulary)(width, 0.0, table), context)
+
+
+class Places(nn.Module):
+    """Tokens, and where they stand."""
+
+    def __init__(self, tokens: int, width: int, positions: str, longest: int, dropout: float):
+        super().__init__()
+        self.table = nn.Embedding.from_pretrained(torch.randn(tokens, width) * 0.02, freeze=False)
+        self.position = {"sinusoidal": lambda: Sinusoidal(width), "learned": lambda: Learned(width, longest),
+                         "rotary": nn.Identity}[positions]()  # fmt: skip
+        self.dropout, self.scale = Dropout(dropout), sqrt(width) if positions == "sinusoidal" else 1.0
+
+    def forward(self, batch) -> tuple[Tensor, Tensor]:
+        return self.dropout(self.position(self.table(batch.inputs) * self.scale)), batch.mask
+
+
+class Past(nn.Module):
+    carried = False
+
+    def __init__(self, width: int, heads: int, layers: int, feed_forward: int, rotary: bool, dropout: float):
+        super().__init__()
+        self.blocks = nn.ModuleList(Block(width, heads, feed_forward, dropout, rotary=rotary, causal=True) for _ in range(layers))
+        self.norm = nn.LayerNorm(width)
+        for name, weight in self.named_parameters():  # small, and what is added to x smaller with every block (GPT-2)
+            if weight.dim() == 2:
+                deep = name.endswith(("output.weight", "narrow.weight"))
+                nn.init.normal_(weight, std=0.02 / (sqrt(2 * layers) if deep else 1.0))
+
+    def forward(self, x: Tensor, mask: Tensor, state=None, trace=None):
+        for level, block in enumerate(self.blocks):
+            x = block(x, None, trace, f"block.{level}")
+        return self.norm(x), mask, None
