@@ -30,6 +30,8 @@ from wenmai.training.progress import Progress, Snapshot
 
 LN10 = float(np.log(10))
 PIECE = 1 << 20  # bytes that a thread scores at once
+MANY = 1 << 20  # words whose numbers are remembered
+State = tuple[int, ...]
 SIZE = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -58,6 +60,7 @@ class NGram:
 
     def __init__(self, inputs: Lines, recipe: Recipe, memory: int | None, engine: str):
         self.inputs, self.recipe, self.memory, self.engine, self.grams = inputs, recipe, memory, engine, None
+        self.asked: dict[str, int] = {}  # numbers of words that `read` was given
 
     # Learning
 
@@ -113,6 +116,21 @@ class NGram:
     def scored_piece(self, block: bytes) -> tuple[np.ndarray, np.ndarray, int]:
         tokens, starts = self.inputs.numbers(block)
         return LN10 * self.grams.score(tokens, starts, threads=1), np.diff(starts), int((tokens == UNK).sum())
+
+    # Word by word
+
+    def opened(self) -> State:
+        return tuple(self.grams.start(1)[0].tolist())
+
+    def read(self, state: State, word: str) -> tuple[float, State]:
+        """(log p, the state after it) of one word, or of the end of a line."""
+        number = self.asked.get(word)
+        if number is None:
+            number = END if word == "\n" else self.inputs.number(word)
+            if len(self.asked) < MANY:
+                self.asked[word] = number
+        log_prob, state = self.grams.one(state, number)
+        return LN10 * log_prob, state if number != END else self.opened()
 
     # Generating
 
