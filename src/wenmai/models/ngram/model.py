@@ -29,7 +29,7 @@ from wenmai.models.ngram.weights import Smoothing
 from wenmai.training.progress import Progress, Snapshot
 
 LN10 = float(np.log(10))
-PIECE = 1 << 20  # bytes that a thread scores at once
+PIECE, LEAST = 1 << 20, 1 << 16  # bytes that a thread scores at once, at most and at least
 MANY = 1 << 20  # words whose numbers are remembered
 State = tuple[int, ...]
 SIZE = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -105,7 +105,7 @@ class NGram:
 
     def scored(self, block: bytes) -> tuple[np.ndarray, np.ndarray, int]:
         """(Σ log p of every line (L,), its tokens with its end (L,), how many were unknown); on all cores."""
-        pieces = list(cut(block, PIECE))
+        pieces = list(cut(block, min(PIECE, max(LEAST, len(block) // (os.cpu_count() or 1) + 1))))
         if len(pieces) == 1:
             return self.scored_piece(pieces[0])
         with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -14,11 +14,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numba import njit
 
+from wenmai.data.prefetching import AHEAD, ask
 from wenmai.data.saved import Unfit
+from wenmai.data.threads import side_by_side
 from wenmai.data.vocabulary import BEGIN, UNK
 from wenmai.models.ngram import layout
 from wenmai.models.ngram.counts import Level
@@ -28,6 +31,8 @@ from wenmai.models.ngram.smoothing import Smoothed
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 LINE = np.dtype([("key", "<u8"), ("log_prob", "<f4"), ("next", "<i4")])  # 16 bytes: four of them in a line of the cache
 WORD = np.dtype([("log_prob", "<f4"), ("next", "<i4")])
+PARTS = 2  # of the table, filled side by side; another number would make another file
+SENTENCES = 16  # that a thread reads at once
 NODE = np.dtype([("backoff", "<f4"), ("suffix", "<i4")])
 
 
@@ -56,11 +61,14 @@ class Table:
         words = np.zeros(sizes[0], WORD)
         words["log_prob"] = weights[0].log_prob
         words["next"] = leads[1 : 1 + sizes[0]] if order > 1 else 0
-        lines = np.zeros(1 << max(1, int(np.ceil(np.log2(max(1, sum(sizes[1:])) * 1.4)))), LINE)
-        lines["key"] = EMPTY
+        lines = np.empty(1 << max(1, int(np.ceil(np.log2(max(1, sum(sizes[1:])) * 1.4)))), LINE)
+        borders = list(pairwise(np.linspace(0, len(lines), PARTS + 1).astype(np.int64).tolist()))
+        side_by_side(clear, [(lines, *between) for between in borders])
         for n in range(1, order):
             after = leads[bases[n - 1] + levels[n].suffix] if n == order - 1 else leads[bases[n] : bases[n + 1]]
-            insert(lines, bases[n - 1] + levels[n].context, levels[n].word, weights[n].log_prob, after)
+            given = levels[n].context, levels[n].word, weights[n].log_prob, after
+            late = side_by_side(insert, [(lines, bases[n - 1], *given, *between) for between in borders])
+            insert_late(lines, bases[n - 1], *given, np.array(sum(late, []), np.int64))
         return cls(layout.fixed(words), layout.fixed(nodes), layout.fixed(lines), np.array(sizes, np.int64))
 
     def levels(self) -> tuple[list[Level], Smoothed]:
@@ -146,10 +154,37 @@ def place_of(node, word, mask):
 
 
 @njit(cache=True, nogil=True)
-def insert(lines, context, word, log_prob, after):
-    mask = np.uint64(len(lines) - 1)
+def clear(lines, first, last):
+    for place in range(first, last):
+        lines[place].key, lines[place].log_prob, lines[place].next = EMPTY, 0, 0
+
+
+@njit(cache=True, nogil=True)
+def insert(lines, base, context, word, log_prob, after, first, last):
+    """What has its place between these two, a thread's own part of the table; returns what found no room there."""
+    mask, late = np.uint64(len(lines) - 1), [0 for _ in range(0)]
     for at in range(len(word)):
-        key, place = place_of(context[at], word[at], mask)
+        if at + AHEAD < len(word):
+            place = np.int64(place_of(base + context[at + AHEAD], word[at + AHEAD], mask)[1])
+            if first <= place < last:
+                ask(lines, place)
+        key, place = place_of(base + context[at], word[at], mask)
+        place = np.int64(place)
+        if first <= place < last:
+            while place < last and lines[place].key != EMPTY:
+                place += 1
+            if place < last:
+                lines[place].key, lines[place].log_prob, lines[place].next = key, log_prob[at], after[at]
+            else:
+                late.append(at)
+    return late
+
+
+@njit(cache=True, nogil=True)
+def insert_late(lines, base, context, word, log_prob, after, late):
+    mask = np.uint64(len(lines) - 1)
+    for at in late:
+        key, place = place_of(base + context[at], word[at], mask)
         while lines[place].key != EMPTY:
             place = (place + np.uint64(1)) & mask
         lines[place].key, lines[place].log_prob, lines[place].next = key, log_prob[at], after[at]
@@ -196,11 +231,27 @@ def following(words, nodes, lines, order, node, found):
 @njit(cache=True, nogil=True)
 def score(words, nodes, lines, order, tokens, starts, first, last, sums, each):
     """Σ log p of the sentences first … last − 1, and log p of every token if there is room for it"""
-    for sentence in range(first, last):
-        node, total = words[BEGIN].next, 0.0
-        for at in range(max(0, starts[sentence]), min(len(tokens), starts[sentence + 1])):
-            log_prob, node = step(words, nodes, lines, order, node, tokens[at])
-            total += log_prob
-            if len(each):
-                each[at] = log_prob
-        sums[sentence] = total
+    mask, left = np.uint64(len(lines) - 1), min(SENTENCES, last - first)
+    reading, node = np.arange(first, first + left), np.full(left, words[BEGIN].next, np.int32)
+    at, total = np.maximum(starts[reading], 0), np.zeros(left)
+    following = first + left
+    while left:
+        one = 0
+        while one < left:  # several at once: while memory answers for one, the others go on
+            if at[one] < min(len(tokens), starts[reading[one] + 1]):
+                log_prob, node[one] = step(words, nodes, lines, order, node[one], tokens[at[one]])
+                total[one] += log_prob
+                if len(each):
+                    each[at[one]] = log_prob
+                at[one] += 1
+                if at[one] < len(tokens):
+                    ask(lines, place_of(node[one], tokens[at[one]], mask)[1])
+                one += 1
+                continue
+            sums[reading[one]] = total[one]
+            if following < last:
+                other, following = following, following + 1
+                reading[one], node[one], at[one], total[one] = other, words[BEGIN].next, max(0, starts[other]), 0.0
+            else:  # the last one takes its place
+                left -= 1
+                reading[one], node[one], at[one], total[one] = reading[left], node[left], at[left], total[left]
