@@ -1,18 +1,19 @@
 """N-gram models: Wenmai against KenLM (lmplz, build_binary, its Python module) and nltk.lm, on the same texts and two cores.
 
-estimation  Modified Kneser-Ney of order 3 and 5, from a text file to a model on disk. lmplz writes its ARPA file, by default with
-            80% of the memory to sort in and beside it with 1 GB, which is quicker on texts that need less. Wenmai fits and saves
+estimation  Modified Kneser-Ney of order 3 and 5, from a text file to a model on disk. lmplz writes its ARPA file, with 80%
+            of the memory to sort in, its default, and beside it with 1 GB, which is quicker on texts that need less. Wenmai fits and saves
             in a process that has started and compiled its kernels; beside it the whole of `wenmai train ngram FILE --valid 0`,
             Python's start and torch's import with it. Seconds on the clock, seconds of the processor (user and system, all
             threads), and the most memory a process held; of Wenmai also without what it held after its imports.
 growth      The first 1, 4 and all million tokens of the large text, order 5: seconds a million tokens.
-scoring     A file, order 5: KenLM's `score` and `full_scores` a line at a time, from a probing file; Wenmai's `total` of the file,
-            fast and small layout. The sums are compared: both models are estimated from the same text.
+scoring     A file that the model has not seen, order 5 (the valid part of PTB; the last 2 million tokens of the large text, the
+            model being of the rest): KenLM's `score` and `full_scores` a line at a time, from a probing file; Wenmai's `total` of
+            the file, fast and small layout. The sums are compared: both models are estimated from the same text.
 word        One word in its context, from Python: KenLM's `BaseScore`, Wenmai's `advance`.
 sizes       Of the files: KenLM's probing and trie, Wenmai's fast and small layout.
 opening     `wenmai.load` of the largest model, its file in the system's cache; KenLM's module with a probing file beside it.
-nltk        50,000 tokens, order 3: fit and perplexity by nltk.lm, Lidstone (its smoothed ones take hours for this), by Wenmai with
-            add-delta.
+nltk        Fit and perplexity of the same text, order 3: 50,000 tokens by nltk.lm's Lidstone and by Wenmai with add-delta; 5,000
+            tokens by nltk.lm's KneserNeyInterpolated, whose time grows with the square of the text, and by Wenmai's kneser-ney.
 
 KenLM's programs are built from its source, https://github.com/kpu/kenlm (cmake, a C++ compiler, Boost), and named with --lmplz;
 build_binary is looked for beside it. The large text is any file with a sentence a line, words between spaces: --text FILE.
@@ -39,15 +40,18 @@ from turns import Measure, Spread
 
 PARTS = ("estimation", "growth", "scoring", "word", "sizes", "opening", "nltk")
 ORDERS = (5, 3)
-SCORED = 4_000_000  # tokens of the large text, from its middle on
+SCORED = 2_000_000  # tokens of the large text, its last
 FIRST = 200_000  # tokens to get warm with
-SMALL = 50_000  # tokens for nltk
+NLTK_TOKENS = {"wenmai, add-delta": 50_000, "wenmai, kneser-ney": 5_000}
 ESTIMATION = {
     "seconds": Measure("seconds", "less"),
     "processor": Measure("seconds of the processor", "less"),
     "peak": Measure("peak memory, MB", "less"),
 }
-SCORING = {"tokens": Measure("tokens a second", "more")}
+SCORING = {
+    "tokens": Measure("tokens a second", "more"),
+    "processor": Measure("tokens a second of the processor", "more"),
+}
 WORD = {"microseconds": Measure("microseconds a word", "less")}
 OPENING = {"milliseconds": Measure("milliseconds", "less")}
 NLTK = {"seconds": Measure("fit and perplexity, seconds", "less"), "perplexity": Measure("perplexity", digits=4)}
@@ -87,6 +91,12 @@ def piece(text: Path, file: Path, tokens: int, skip: int = 0) -> Path:
             if tokens <= 0:
                 break
     return file
+
+
+def parted(text: Path, place: Path) -> tuple[Path, Path]:
+    """(all but the last tokens of a text, these)"""
+    known = piece(text, place / f"{text.stem}-known.txt", tokens_in(text) - SCORED)
+    return known, piece(text, place / f"{text.stem}-scored.txt", SCORED, known.stat().st_size - 1)
 
 
 def tokens_in(file: Path) -> int:
@@ -187,9 +197,9 @@ def scoring_wenmai(options, layout: str):
     total = model.total(corpus(options.file))
 
     def turn() -> dict[str, float]:
-        began = time.perf_counter()
-        total = model.total(corpus(options.file))
-        return {"tokens": total.tokens / (time.perf_counter() - began)}
+        began, used = time.perf_counter(), time.process_time()
+        tokens = model.total(corpus(options.file)).tokens
+        return {"tokens": tokens / (time.perf_counter() - began), "processor": tokens / (time.process_time() - used)}
 
     return turn, {"sum": total.log_prob / 2.302585092994046, "tokens": total.tokens}
 
@@ -214,10 +224,9 @@ def scoring_kenlm(options, whole: bool):
     found, tokens = score()
 
     def turn() -> dict[str, float]:
-        began = time.perf_counter()
+        began, used = time.perf_counter(), time.process_time()
         score()
-        seconds = time.perf_counter() - began
-        return {"tokens": tokens / seconds}
+        return {"tokens": tokens / (time.perf_counter() - began), "processor": tokens / (time.process_time() - used)}
 
     return turn, {"sum": found, "tokens": tokens}
 
@@ -295,12 +304,12 @@ def opening(options, layout: str | None):
     return turn, {}
 
 
-def nltk_wenmai(options):
+def nltk_wenmai(options, **smoothing):
     from wenmai import LanguageModel
 
     def turn() -> dict[str, float]:
         began = time.perf_counter()
-        model = LanguageModel("ngram", order=3, smoothing="add-delta", delta=0.1, validation=0.0).fit(corpus(options.file))
+        model = LanguageModel("ngram", order=3, validation=0.0, **smoothing).fit(corpus(options.file))
         found = model.perplexity(corpus(options.file))
         return {"seconds": time.perf_counter() - began, "perplexity": found}
 
@@ -308,8 +317,8 @@ def nltk_wenmai(options):
     return turn, {}
 
 
-def nltk_itself(options):
-    from nltk.lm import Lidstone
+def nltk_itself(options, smoothed: bool):
+    from nltk.lm import KneserNeyInterpolated, Lidstone
     from nltk.lm.preprocessing import pad_both_ends, padded_everygram_pipeline
     from nltk.util import ngrams
 
@@ -318,7 +327,7 @@ def nltk_itself(options):
     def turn() -> dict[str, float]:
         began = time.perf_counter()
         grams, words = padded_everygram_pipeline(3, sentences)
-        model = Lidstone(0.1, 3)
+        model = KneserNeyInterpolated(3) if smoothed else Lidstone(0.1, 3)
         model.fit(grams, words)
         found = model.perplexity([gram for row in sentences for gram in ngrams(pad_both_ends(row, 3), 3)])
         return {"seconds": time.perf_counter() - began, "perplexity": found}
@@ -338,8 +347,10 @@ CONTESTANTS = {
     "wenmai, fast, load": lambda options: opening(options, "fast"),
     "wenmai, small, load": lambda options: opening(options, "small"),
     "kenlm, probing": lambda options: opening(options, None),
-    "wenmai, add-delta": nltk_wenmai,
-    "nltk, Lidstone": nltk_itself,
+    "wenmai, add-delta": lambda options: nltk_wenmai(options, smoothing="add-delta", delta=0.1),
+    "wenmai, kneser-ney": lambda options: nltk_wenmai(options, smoothing="kneser-ney"),
+    "nltk, Lidstone": lambda options: nltk_itself(options, False),
+    "nltk, KneserNeyInterpolated": lambda options: nltk_itself(options, True),
 }
 
 
@@ -392,6 +403,12 @@ def models(file: Path, order: int, place: Path) -> dict[str, Path]:
         if not found[layout].exists():
             fitted(file, order, layout).save(found[layout])
     return found
+
+
+def make(options, file: Path, place: Path) -> None:
+    models(file, 5, place)
+    if options.lmplz:
+        peers(options, file, 5, place)
 
 
 def race_together(options, title: str, names: list[str], measures: dict[str, Measure], file: Path, place: Path,
@@ -485,16 +502,14 @@ def every_part(options, data: Path, place: Path) -> dict:
                 found[f"estimation, {file.stem}, order {order}"] = race_estimation(options, file, order, place)
     if "growth" in options.parts and options.text in files:
         found["growth"] = race_growth(options, options.text, place)
-    if {"scoring", "word", "opening"} & set(options.parts):
-        for file in files:
-            models(file, 5, place)
-            if options.lmplz:
-                peers(options, file, 5, place)
     if "scoring" in options.parts:
         for file in files:
-            scored = held_out(data, place) if file == small else piece(file, place / "scored.txt", SCORED, os.path.getsize(file) // 2)
-            found[f"scoring, {file.stem}"] = race_scoring(options, file, scored, place)
+            known, scored = (small, held_out(data, place)) if file == small else parted(file, place)
+            make(options, known, place)
+            found[f"scoring, {file.stem}"] = race_scoring(options, known, scored, place)
     largest = files[-1]
+    if {"word", "opening"} & set(options.parts):
+        make(options, largest, place)
     if "word" in options.parts:
         names = ["wenmai, fast, advance", "wenmai, small, advance", "kenlm, BaseScore"]
         title = f"one word in its context, the model of {largest.stem}, order 5"
@@ -506,9 +521,10 @@ def every_part(options, data: Path, place: Path) -> dict:
         title = f"opening the model of {largest.stem}, order 5, of {kept(models(largest, 5, place)['fast']) / MB:.0f} MB"
         found["opening"], _ = race_together(options, title, names, OPENING, largest, place, f"{largest.stem}.5")
     if "nltk" in options.parts:
-        some, names = piece(files[0], place / "some.txt", SMALL), ["wenmai, add-delta", "nltk, Lidstone"]
-        title = f"nltk.lm: {tokens_in(some):,} tokens, order 3, δ 0.1, fit and perplexity of the same text"
-        found["nltk"], _ = race_together(options, title, names, NLTK, some, place, "")
+        for name, peer in (("wenmai, add-delta", "nltk, Lidstone"), ("wenmai, kneser-ney", "nltk, KneserNeyInterpolated")):
+            some = piece(files[0], place / "some.txt", NLTK_TOKENS[name])
+            title = f"nltk.lm: {tokens_in(some):,} tokens, order 3, fit and perplexity of the same text"
+            found[peer], _ = race_together(options, title, [name, peer], NLTK, some, place, "")
     load = " ".join(f"{value:.1f}" for value in os.getloadavg())
     print(f"\nload of the machine: {found['load'][0]:.1f} before, {load} (1, 5, 15 minutes) after; {os.cpu_count()} cores")
     return json.loads(json.dumps(found, default=str))

@@ -44,7 +44,7 @@ class Recipe:
         return self.smoothing == "add-delta" and self.delta is None
 
     def estimate(self, levels: list[Level], delta: float | None = None) -> tuple[Table | Trie, list[str]]:
-        """(the model, what is worth saying of it); δ where it was fitted. What the levels count is given back once it was read."""
+        """(the model, what is worth saying of it); δ where it was fitted. What the levels count is given back."""
         given = delta if self.delta is None else self.delta
         levels, smoothed = pruning.by_count(levels, self.prune, self.smoothing, BEGIN, 1.0 if given is None else given)
         if self.threshold:

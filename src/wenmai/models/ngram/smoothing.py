@@ -110,8 +110,8 @@ def parts(size: int) -> list[tuple[int, int]]:
 
 @njit(cache=True, nogil=True)
 def followed(counts, context, low, high, discounts, keep, found):
-    """Of the contexts low … high − 1: how often each is followed, what is left of that for shorter ones, and by how many different
-    words; (contexts, 3), zeros before."""
+    """Of the contexts low … high − 1: how often each is followed, what is left of that for shorter ones, and by how many
+    different words; (contexts, 3), zeros before."""
     most, everything = len(discounts) - 1, len(keep) == 0
     for at in range(len(counts)):
         if at + AHEAD < len(counts) and low <= context[at + AHEAD] < high:

@@ -33,6 +33,7 @@ LINE = np.dtype([("key", "<u8"), ("log_prob", "<f4"), ("next", "<i4")])  # 16 by
 WORD = np.dtype([("log_prob", "<f4"), ("next", "<i4")])
 PARTS = 2  # of the table, filled side by side; another number would make another file
 SENTENCES = 16  # that a thread reads at once
+READ = np.dtype([("sentence", "<i8"), ("at", "<i8"), ("total", "<f8"), ("node", "<i4"), ("paid", "<f4"), ("back", "<i8")])
 NODE = np.dtype([("backoff", "<f4"), ("suffix", "<i4")])
 
 
@@ -68,7 +69,7 @@ class Table:
             after = leads[bases[n - 1] + levels[n].suffix] if n == order - 1 else leads[bases[n] : bases[n + 1]]
             given = levels[n].context, levels[n].word, weights[n].log_prob, after
             late = side_by_side(insert, [(lines, bases[n - 1], *given, *between) for between in borders])
-            insert_late(lines, bases[n - 1], *given, np.array(sum(late, []), np.int64))
+            insert_late(lines, bases[n - 1], *given, np.array([at for part in late for at in part], np.int64))
         return cls(layout.fixed(words), layout.fixed(nodes), layout.fixed(lines), np.array(sizes, np.int64))
 
     def levels(self) -> tuple[list[Level], Smoothed]:
@@ -191,20 +192,28 @@ def insert_late(lines, base, context, word, log_prob, after, late):
 
 
 @njit(inline="always")
+def line_of(lines, mask, node, word):
+    """Where the word stands after this node; −1 where it does not."""
+    key, place = place_of(node, word, mask)
+    for _ in range(len(lines)):
+        if lines[place].key == key:
+            return np.int64(place)
+        if lines[place].key == EMPTY:
+            break
+        place = (place + np.uint64(1)) & mask
+    return np.int64(-1)
+
+
+@njit(inline="always")
 def step(words, nodes, lines, order, node, word):
     """(log p of the word after this node, the next node)"""
     if not 0 <= word < len(words):
         word = UNK
     mask, paid, back = np.uint64(len(lines) - 1), np.float32(0), 0
     while 0 < node < len(nodes) and back < order:
-        key, place = place_of(node, word, mask)
-        for _ in range(len(lines)):
-            line = lines[place]
-            if line.key == key:
-                return at_most_zero(paid + proper(line.log_prob)), line.next
-            if line.key == EMPTY:
-                break
-            place = (place + np.uint64(1)) & mask
+        place = line_of(lines, mask, node, word)
+        if place >= 0:
+            return at_most_zero(paid + proper(lines[place].log_prob)), lines[place].next
         paid += weight(nodes[node].backoff)
         node = nodes[node].suffix
         back += 1
@@ -231,27 +240,46 @@ def following(words, nodes, lines, order, node, found):
 @njit(cache=True, nogil=True)
 def score(words, nodes, lines, order, tokens, starts, first, last, sums, each):
     """Σ log p of the sentences first … last − 1, and log p of every token if there is room for it"""
-    mask, left = np.uint64(len(lines) - 1), min(SENTENCES, last - first)
-    reading, node = np.arange(first, first + left), np.full(left, words[BEGIN].next, np.int32)
-    at, total = np.maximum(starts[reading], 0), np.zeros(left)
-    following = first + left
+    mask, opened, count = np.uint64(len(lines) - 1), words[BEGIN].next, min(SENTENCES, last - first)
+    read = np.zeros(count, READ)  # sentences that are read at once: while memory answers for one, the others go on
+    for one in range(count):
+        read[one].sentence, read[one].at, read[one].node = first + one, max(0, starts[first + one]), opened
+    behind, left = first + count, count
     while left:
-        one = 0
-        while one < left:  # several at once: while memory answers for one, the others go on
-            if at[one] < min(len(tokens), starts[reading[one] + 1]):
-                log_prob, node[one] = step(words, nodes, lines, order, node[one], tokens[at[one]])
-                total[one] += log_prob
-                if len(each):
-                    each[at[one]] = log_prob
-                at[one] += 1
-                if at[one] < len(tokens):
-                    ask(lines, place_of(node[one], tokens[at[one]], mask)[1])
-                one += 1
+        for one in range(count):
+            own = read[one]
+            if own.sentence < 0:
                 continue
-            sums[reading[one]] = total[one]
-            if following < last:
-                other, following = following, following + 1
-                reading[one], node[one], at[one], total[one] = other, words[BEGIN].next, max(0, starts[other]), 0.0
-            else:  # the last one takes its place
-                left -= 1
-                reading[one], node[one], at[one], total[one] = reading[left], node[left], at[left], total[left]
+            if own.at >= min(len(tokens), starts[own.sentence + 1]):
+                sums[own.sentence] = own.total
+                own.sentence, own.node, own.total, own.paid, own.back = -1, opened, 0.0, 0.0, 0
+                if behind < last:
+                    own.sentence, own.at = behind, max(0, starts[behind])
+                    behind += 1
+                else:
+                    left -= 1
+                continue
+            word = tokens[own.at]
+            if not 0 <= word < len(words):
+                word = UNK
+            if 0 < own.node < len(nodes) and own.back < order:
+                place = line_of(lines, mask, own.node, word)
+                if place < 0:  # its suffix is asked, when its turn comes again
+                    own.paid += weight(nodes[own.node].backoff)
+                    own.node = nodes[own.node].suffix
+                    own.back += 1
+                    ask(lines, place_of(own.node, word, mask)[1])
+                    ask(nodes, own.node)
+                    continue
+                log_prob, after = lines[place].log_prob, lines[place].next
+            else:
+                log_prob, after = words[word].log_prob, words[word].next
+            log_prob = at_most_zero(own.paid + proper(log_prob))
+            own.total += log_prob
+            if len(each):
+                each[own.at] = log_prob
+            own.node, own.paid, own.back = after, 0.0, 0
+            own.at += 1
+            if own.at < len(tokens):
+                ask(lines, place_of(own.node, tokens[own.at], mask)[1])
+                ask(nodes, own.node)
