@@ -1,10 +1,10 @@
 """N-gram models: Wenmai against KenLM (lmplz, build_binary, its Python module) and nltk.lm, on the same texts and two cores.
 
-estimation  Modified Kneser-Ney of order 3 and 5, from a text file to a model on disk. lmplz writes its ARPA file, with 80%
-            of the memory to sort in, its default, and beside it with 1 GB, which is quicker on texts that need less. Wenmai fits and saves
-            in a process that has started and compiled its kernels; beside it the whole of `wenmai train ngram FILE --valid 0`,
-            Python's start and torch's import with it. Seconds on the clock, seconds of the processor (user and system, all
-            threads), and the most memory a process held; of Wenmai also without what it held after its imports.
+estimation  Modified Kneser-Ney of order 3 and 5, from a text file to a model on disk. lmplz writes its ARPA file, with 80% of
+            the memory to sort in, its default, and beside it with 1 GB, which is quicker on texts that need less. Wenmai fits
+            and saves in a process that has started and compiled its kernels; beside it the whole of `wenmai train ngram FILE
+            --valid 0`, Python's start and torch's import with it. Seconds on the clock, seconds of the processor (user and
+            system, all threads), and the most memory a process held; of Wenmai also without what it held after its imports.
 growth      The first 1, 4 and all million tokens of the large text, order 5: seconds a million tokens.
 scoring     A file that the model has not seen, order 5 (the valid part of PTB; the last 2 million tokens of the large text, the
             model being of the rest): KenLM's `score` and `full_scores` a line at a time, from a probing file; Wenmai's `total` of
