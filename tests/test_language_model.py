@@ -75,6 +75,17 @@ def test_a_batch_of_states_is_as_many_single_ones(rung):
         torch.testing.assert_close(log_probs[row], alone[0])
 
 
+@both_layouts
+def test_word_by_word_says_what_the_line_says(layout):
+    model = trained(layout=layout)
+    state, found = model.start(), []
+    for word in ["the", "cat", "saw", "a", "zebra", "\n", "a", "dog", "\n"]:
+        log_prob, state = model.advance(state, word)
+        found.append(log_prob)
+    assert sum(found) == pytest.approx(model.log_prob("the cat saw a zebra\na dog"), rel=1e-5)
+    assert state == model.start()
+
+
 def test_scores():
     model, held = trained(), ["the dog sat on the mat", "a zebra is a cat"]
     scores, tokens = model.evaluate(held), sum(len(line.split()) + 1 for line in held)

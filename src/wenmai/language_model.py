@@ -100,6 +100,17 @@ class LanguageModel(Estimator):
             log_probs, state = self.model_.step(state, torch.tensor([token]))
         return found
 
+    def start(self):
+        """The state at the opening of a line, from which `advance` reads on."""
+        self._fitted()
+        if not hasattr(self.model_, "opened"):
+            raise Mistake(f"{self.rung} does not read word by word; the rung ngram does.")
+        return self.model_.opened()
+
+    def advance(self, state, word: str) -> tuple[float, object]:
+        """(log p of the word, or of the line's end "\\n", in its context; the state after it). A state stays as it was."""
+        return self.model_.read(state, word)
+
     # Going on
 
     def stream(self, prompt: str = "", *, tokens: int = 100, lines: int | None = None, temperature: float = 1.0, top_k: int = 0,

@@ -45,11 +45,13 @@ class Recipe:
         return self.smoothing == "add-delta" and self.delta is None
 
     def estimate(self, levels: list[Level], delta: float | None = None) -> tuple[Table | Trie, list[str]]:
-        """(the model, what is worth saying of it); δ where it was fitted."""
+        """(the model, what is worth saying of it); δ where it was fitted. What the levels count is given back."""
         given = delta if self.delta is None else self.delta
         levels, smoothed = pruning.by_count(levels, self.prune, self.smoothing, BEGIN, 1.0 if given is None else given)
         if self.threshold:
             levels, smoothed = pruning.by_entropy(levels, smoothed, self.threshold)
+        for level in levels:
+            level.count = np.broadcast_to(np.int64(0), len(level))
         return LAYOUTS[self.layout].of(levels, smoothed), smoothed.notes
 
     def laid_out(self, arrays: dict[str, np.ndarray], vocabulary: int) -> Table | Trie:

@@ -29,7 +29,9 @@ from wenmai.models.ngram.weights import Smoothing
 from wenmai.training.progress import Progress, Snapshot
 
 LN10 = float(np.log(10))
-PIECE = 1 << 20  # bytes that a thread scores at once
+PIECE, LEAST = 1 << 20, 1 << 16  # bytes that a thread scores at once, at most and at least
+MANY = 1 << 20  # words whose numbers are remembered
+State = tuple[int, ...]
 SIZE = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -58,6 +60,7 @@ class NGram:
 
     def __init__(self, inputs: Lines, recipe: Recipe, memory: int | None, engine: str):
         self.inputs, self.recipe, self.memory, self.engine, self.grams = inputs, recipe, memory, engine, None
+        self.asked: dict[str, int] = {}  # numbers of words that `read` was given
 
     # Learning
 
@@ -103,7 +106,7 @@ class NGram:
 
     def scored(self, block: bytes) -> tuple[np.ndarray, np.ndarray, int]:
         """(Σ log p of every line (L,), its tokens with its end (L,), how many were unknown); on all cores."""
-        pieces = list(cut(block, PIECE))
+        pieces = list(cut(block, min(PIECE, max(LEAST, len(block) // (os.cpu_count() or 1) + 1))))
         if len(pieces) == 1:
             return self.scored_piece(pieces[0])
         with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -114,6 +117,21 @@ class NGram:
     def scored_piece(self, block: bytes) -> tuple[np.ndarray, np.ndarray, int]:
         tokens, starts = self.inputs.numbers(block)
         return LN10 * self.grams.score(tokens, starts, threads=1), np.diff(starts), int((tokens == UNK).sum())
+
+    # Word by word
+
+    def opened(self) -> State:
+        return tuple(self.grams.start(1)[0].tolist())
+
+    def read(self, state: State, word: str) -> tuple[float, State]:
+        """(log p, the state after it) of one word, or of the end of a line."""
+        number = self.asked.get(word)
+        if number is None:
+            number = END if word == "\n" else self.inputs.number(word)
+            if len(self.asked) < MANY:
+                self.asked[word] = number
+        log_prob, state = self.grams.one(state, number)
+        return LN10 * log_prob, state if number != END else self.opened()
 
     # Generating
 
