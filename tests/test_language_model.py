@@ -217,6 +217,9 @@ def test_completion():
     assert [p for _, p in found] == sorted((p for _, p in found), reverse=True)
     assert found[0][1] == pytest.approx(math.exp(model.log_prob("the", after="the cat sat on")), rel=1e-5)
     assert [word for word, _ in model.complete("the", 2, beginning="d")] == ["dog"]
+    assert all(p > 0 for _, p in trained(smoothing="none", order=2).complete("a", 50))
+    assert model.generate("the cat ", tokens=2, temperature=0) == model.generate("the cat", tokens=2, temperature=0)
+    assert model.generate("the", tokens=5, temperature=1e-310) == model.generate("the", tokens=5, temperature=0)
     assert sum(p for _, p in model.complete("zebra", 1000)) == pytest.approx(1, abs=0.2)  # all but <unk>
 
 
@@ -259,9 +262,9 @@ def test_kenlm_reads_what_is_exported(tmp_path):
 
 
 def test_characters_through_arpa(tmp_path):
-    model = LanguageModel("ngram", order=3, tokenizer="characters").fit(["天 地 玄 黄", "宇宙 洪荒"] * 3)
-    assert exported(model, "arpa", tmp_path / "model.arpa") == ""
-    again = imported(str(tmp_path / "model.arpa"), "fast")
+    model = LanguageModel("ngram", order=3, tokenizer="characters").fit(["天 地 玄 黄", "宇宙 洪荒", "a▁b\tc\u3000d"] * 3)
+    assert "--tokenizer characters" in exported(model, "arpa", tmp_path / "model.arpa")
+    again = imported(str(tmp_path / "model.arpa"), "fast", "characters")
     assert again.inputs_.unit == "character"
     assert again.perplexity("天 地 洪荒") == pytest.approx(model.perplexity("天 地 洪荒"), rel=1e-5)
     assert "bpe" in exported(trained(tokenizer="bpe"), "arpa", tmp_path / "bpe.arpa")
@@ -292,13 +295,13 @@ def test_filter_keeps_what_is_likely_enough(name, tmp_path):
 
         data = lzma.compress(data)
     (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-    bound = sorted(perplexities)[4] + 1e-9
-    found = filtered(model, str(tmp_path / name), 0.0, bound, tmp_path / "out.gz", "body")
+    bound, column = sorted(perplexities)[4] + 1e-9, "body" if "json" in name else "text"
+    found = filtered(model, str(tmp_path / name), 0.0, bound, tmp_path / "out.gz", column)
     passed = [row for row, perplexity in zip(rows, perplexities) if perplexity <= bound]
     assert gzip.decompress((tmp_path / "out.gz").read_bytes()).decode().splitlines() == passed
     assert (found["rows"], found["kept"], found["dropped"]) == (8, len(passed), 8 - len(passed))
     assert found["perplexity"]["50%"] == pytest.approx(sorted(perplexities)[3], rel=1e-6)
-    rest = filtered(model, str(tmp_path / name), bound, math.inf, tmp_path / "rest", "body")
+    rest = filtered(model, str(tmp_path / name), bound, math.inf, tmp_path / "rest", column)
     assert rest["kept"] == found["dropped"]
 
 
@@ -315,6 +318,46 @@ def test_filter_reads_in_blocks_and_keeps_bytes(tmp_path, monkeypatch, capfdbina
     assert (tmp_path / "all").read_bytes() == data
     found = filtered(model, str(tmp_path / "in.txt"), 0.0, sorted(expected)[100], tmp_path / "some")
     assert found["kept"] == (tmp_path / "some").read_bytes().count(b"\n") == sum(p <= sorted(expected)[100] for p in expected)
+
+
+def test_filter_reads_pipes_once_and_leaves_devices_alone(tmp_path):
+    import os
+    import threading
+
+    model, text = trained(), "".join(f"{line}\n" for line in TEXT).encode()
+    for name in ("in", "out"):
+        os.mkfifo(tmp_path / name)
+    threading.Thread(target=lambda: (tmp_path / "in").write_bytes(text)).start()
+    found = []
+    reader = threading.Thread(target=lambda: found.append((tmp_path / "out").read_bytes()))
+    reader.start()
+    assert filtered(model, str(tmp_path / "in"), 0.0, math.inf, tmp_path / "out")["rows"] == len(TEXT)
+    reader.join(10)
+    assert found == [text] and (tmp_path / "out").is_fifo()
+    (tmp_path / "target").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    (tmp_path / "plain.txt").write_bytes(text)
+    filtered(model, str(tmp_path / "plain.txt"), 0.0, math.inf, tmp_path / "link")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "target").read_bytes() == text
+    with pytest.raises(Mistake, match="is a pipe or a device"):
+        LanguageModel("ngram").fit(tmp_path / "in")
+
+
+@pytest.mark.parametrize(("data", "said"), [(gzip.compress(b"a b c\n" * 50), "is packed; unpack it"),
+                                            ("a b\n".encode("utf-16"), "looks like a binary file")])  # fmt: skip
+def test_what_a_pipe_must_not_bring(data, said, tmp_path, monkeypatch):
+    import sys
+    from types import SimpleNamespace
+
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+    with pytest.raises(Mistake, match=said):
+        filtered(trained(), "-", 0.0, 9.0, tmp_path / "out")
+
+
+def test_a_byte_order_mark_is_no_word(tmp_path):
+    (tmp_path / "bom.txt").write_bytes(b"\xef\xbb\xbfthe cat sat on the mat\nthe cat sat on the mat\n")
+    found = filtered(trained(), str(tmp_path / "bom.txt"), 0.0, 5.0, tmp_path / "out")
+    assert found["kept"] == 2 and (tmp_path / "out").read_bytes() == (tmp_path / "bom.txt").read_bytes()
 
 
 def test_filter_on_the_command_line(tmp_path, wenmai_cli, monkeypatch):
@@ -386,6 +429,36 @@ def test_a_context_of_unknown_words():
     model = trained()
     assert model.log_prob("cat", after="zebra quagga zebra") == pytest.approx(model.log_prob("cat", after="zebra zebra"), abs=0.7)
     assert all(math.isfinite(value) for value in model.log_prob(["zebra " * 50, "zebra cat zebra"]))
+
+
+@pytest.mark.parametrize("call", [lambda m: m.log_prob(["a", 3]), lambda m: m.log_prob(3), lambda m: m.log_prob(["a"], after="b"),
+                                  lambda m: m.evaluate(None)], ids=str)  # fmt: skip
+def test_what_is_no_text_is_a_sentence(call):
+    with pytest.raises(Mistake, match=r"expected a text|goes with one text"):
+        call(trained())
+
+
+def test_texts_that_come_one_by_one_and_files(tmp_path):
+    model = trained()
+    assert model.log_prob(iter(TEXT[:3])).tolist() == model.log_prob(TEXT[:3]).tolist()
+    (tmp_path / "a.txt").write_text("\n".join(TEXT))
+    assert trained(texts=tmp_path / "a.txt").perplexity(TEXT) == model.perplexity(tmp_path / "a.txt")
+
+
+def test_a_file_that_becomes_shorter(tmp_path):
+    (tmp_path / "a.txt").write_text("a b c\n" * 10_000)
+    corpus = Corpus.of(tmp_path / "a.txt")
+    (tmp_path / "a.txt").write_text("a b c\n" * 100)
+    with pytest.raises(Mistake, match="has become shorter while it was read"):
+        list(corpus.blocks())
+
+
+def test_long_texts_are_written_in_time_that_grows_with_them():
+    """As many calls for a token at the end as at the beginning."""
+    lines, asked = trained().inputs_, []
+    line, lines.line = lines.line, lambda numbers: asked.append(len(numbers)) or line(numbers)
+    assert len("".join(lines.pieces([], [3, 4] * 500, None, False)).split()) == 1000
+    assert max(asked) <= 30
 
 
 def test_untrained():

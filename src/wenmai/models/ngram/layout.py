@@ -23,7 +23,6 @@ out of it is tested before it is used: a place against the array it is a place i
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -31,6 +30,7 @@ import numpy as np
 from numba import njit
 
 from wenmai.data.saved import Unfit
+from wenmai.data.threads import threads as every
 from wenmai.data.vocabulary import SPECIAL
 from wenmai.models.ngram.arpa import HIGHEST, LOWEST
 from wenmai.models.ngram.counts import NONE, Level
@@ -126,7 +126,7 @@ def read_through(kernel: Callable, known: tuple, tokens: np.ndarray, starts: np.
     """Σ log p of every sentence (sentences,), or log p of every token (N,); each thread reads as many tokens."""
     tokens, starts, sentences = numbers(tokens), numbers(starts, np.int64), len(starts) - 1
     sums, each = np.zeros(sentences), np.zeros(len(tokens) if separately else 0, np.float32)
-    threads = max(1, min(threads or os.cpu_count() or 1, len(tokens) // FEW))
+    threads = max(1, min(threads or every(), len(tokens) // FEW))
     cuts = np.searchsorted(starts[:sentences], len(tokens) * np.arange(1, threads) // threads)
     cuts = [0, *np.maximum.accumulate(cuts).tolist(), sentences]
     if threads == 1:

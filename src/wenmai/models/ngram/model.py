@@ -7,7 +7,6 @@ counting (counts, spilled, spark) → smoothing → pruning → a layout that is
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +18,7 @@ from torch import Tensor
 
 from wenmai.data.examples import Examples
 from wenmai.data.lines import Lines, Running
+from wenmai.data.threads import threads
 from wenmai.data.vocabulary import BEGIN, END, UNK
 from wenmai.errors import Mistake
 from wenmai.layers.heads import OneOf
@@ -80,7 +80,7 @@ class NGram:
         yield progress(1, "smoothing")
         delta = self.recipe.delta_for(beginning(text), len(self.inputs)) if self.recipe.fits_delta else None
         self.grams, notes = self.recipe.estimate(levels, delta)
-        for note in ([f"add-delta: δ = {delta:.4g}, fitted on the last tenth of the text"] if delta else []) + notes:
+        for note in self.recipe.told_of(delta) + notes:
             yield progress(2, warning=note, passing=True)
         yield progress(3, score=judge() if judge else None)
 
@@ -106,10 +106,10 @@ class NGram:
 
     def scored(self, block: bytes) -> tuple[np.ndarray, np.ndarray, int]:
         """(Σ log p of every line (L,), its tokens with its end (L,), how many were unknown); on all cores."""
-        pieces = list(cut(block, min(PIECE, max(LEAST, len(block) // (os.cpu_count() or 1) + 1))))
+        pieces = list(cut(block, min(PIECE, max(LEAST, len(block) // threads() + 1))))
         if len(pieces) == 1:
             return self.scored_piece(pieces[0])
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
+        with ThreadPoolExecutor(threads()) as pool:
             found = list(pool.map(self.scored_piece, pieces))
         sums, lengths, unknown = zip(*found)
         return np.concatenate(sums), np.concatenate(lengths), sum(unknown)
@@ -119,6 +119,15 @@ class NGram:
         return LN10 * self.grams.score(tokens, starts, threads=1), np.diff(starts), int((tokens == UNK).sum())
 
     # Word by word
+
+    def log_prob(self, before: np.ndarray, tokens: np.ndarray) -> float:
+        """Σ log p of these tokens, after those of a text that a line opens."""
+        state, found = self.opened(), 0.0
+        for at, token in enumerate([*before.tolist(), *tokens.tolist()]):
+            log_prob, state = self.grams.one(state, token)
+            found += log_prob if at >= len(before) else 0.0
+            state = self.opened() if token == END else state
+        return LN10 * found
 
     def opened(self) -> State:
         return tuple(self.grams.start(1)[0].tolist())
