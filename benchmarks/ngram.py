@@ -7,8 +7,9 @@ estimation  Modified Kneser-Ney of order 3 and 5, from a text file to a model on
             system, all threads), and the most memory a process held; of Wenmai also without what it held after its imports.
 growth      The first 1, 4 and all million tokens of the large text, order 5: seconds a million tokens.
 scoring     A file that the model has not seen, order 5 (the valid part of PTB; the last 2 million tokens of the large text, the
-            model being of the rest): KenLM's `score` and `full_scores` a line at a time, from a probing file; Wenmai's `total` of
-            the file, fast and small layout. The sums are compared: both models are estimated from the same text.
+            model being of the rest): KenLM's `score` and `full_scores` a line at a time, from a probing file; Wenmai's `total`
+            of the file, fast and small layout. How often a model backs off decides how long it takes, so perplexity is told.
+            The sums are compared: both models are estimated from the same text.
 word        One word in its context, from Python: KenLM's `BaseScore`, Wenmai's `advance`.
 sizes       Of the files: KenLM's probing and trie, Wenmai's fast and small layout.
 opening     `wenmai.load` of the largest model, its file in the system's cache; KenLM's module with a probing file beside it.
@@ -56,26 +57,27 @@ WORD = {"microseconds": Measure("microseconds a word", "less")}
 OPENING = {"milliseconds": Measure("milliseconds", "less")}
 NLTK = {"seconds": Measure("fit and perplexity, seconds", "less"), "perplexity": Measure("perplexity", digits=4)}
 MB = 1 << 20
+RARE = "<rare>"  # what stands for <unk> in a text
 
 
 # Texts
 
 
 def penn(data: Path, place: Path) -> Path | None:
-    """The training part of the Penn Treebank, whose <unk> lmplz would not take."""
+    """The training part of the Penn Treebank, whose <unk> lmplz would not take; <UNK> its module would read as <unk> again."""
     packed = data / "ptb" / "ptb.train.txt.xz"
     if not packed.is_file():
         print(f"PTB is left out: there is no {packed}; give --data FOLDER or set WENMAI_DATA.", file=sys.stderr)
         return None
     file = place / "ptb.txt"
     with lzma.open(packed, "rt", encoding="utf-8") as text:
-        file.write_text(text.read().replace("<unk>", "<UNK>"), encoding="utf-8")
+        file.write_text(text.read().replace("<unk>", RARE), encoding="utf-8")
     return file
 
 
 def held_out(data: Path, place: Path) -> Path:
     file = place / "ptb-valid.txt"
-    file.write_text((data / "ptb" / "ptb.valid.txt").read_text(encoding="utf-8").replace("<unk>", "<UNK>"), encoding="utf-8")
+    file.write_text((data / "ptb" / "ptb.valid.txt").read_text(encoding="utf-8").replace("<unk>", RARE), encoding="utf-8")
     return file
 
 
@@ -94,9 +96,11 @@ def piece(text: Path, file: Path, tokens: int, skip: int = 0) -> Path:
 
 
 def parted(text: Path, place: Path) -> tuple[Path, Path]:
-    """(all but the last tokens of a text, these)"""
-    known = piece(text, place / f"{text.stem}-known.txt", tokens_in(text) - SCORED)
-    return known, piece(text, place / f"{text.stem}-scored.txt", SCORED, known.stat().st_size - 1)
+    """(all but the last tokens of a text, these; of a small one, both halves)"""
+    whole = tokens_in(text)
+    scored = min(SCORED, whole // 2)
+    known = piece(text, place / f"{text.stem}-known.txt", whole - scored)
+    return known, piece(text, place / f"{text.stem}-scored.txt", scored, known.stat().st_size - 1)
 
 
 def tokens_in(file: Path) -> int:
@@ -433,7 +437,9 @@ def race_scoring(options, file: Path, scored: Path, place: Path) -> dict:
     found, about = race_together(options, title, names, SCORING, scored, place, f"{file.stem}.5")
     sums = {name: said["sum"] for name, said in about.items()}
     apart = max(abs(value / sums[names[0]] - 1) for value in sums.values())
-    print(f"\nΣ log₁₀ p: {', '.join(f'{name} {value:.2f}' for name, value in sums.items())}; at most {apart:.1e} apart")
+    surprise = 10 ** (-sums[names[0]] / about[names[0]]["tokens"])
+    told = ", ".join(f"{name} {value:.2f}" for name, value in sums.items())
+    print(f"\nperplexity {surprise:.4g}; Σ log₁₀ p: {told}; at most {apart:.1e} apart")
     return found
 
 
