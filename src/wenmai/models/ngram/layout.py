@@ -61,16 +61,28 @@ def tested(log_prob: np.ndarray, backoff: np.ndarray) -> Weights:
 
 def in_order(levels: list[Level], smoothed: Smoothed) -> tuple[list[Level], list[Weights]]:
     """The n-grams sorted as they are when counted, by their last word and then by their context; those of a file may not be."""
-    found, weights, place = [levels[0]], [smoothed.levels[0]], np.arange(len(levels[0]), dtype=np.int32)
+    found, weights, place = [levels[0]], [smoothed.levels[0]], None  # where each of the level below has moved; None: nowhere
     for level, own in zip(levels[1:], smoothed.levels[1:]):
-        context, suffix = place[level.context], place[level.suffix]
-        key = level.word.astype(np.int64) << 32 | context
-        order = np.argsort(key, kind="stable") if (key[1:] <= key[:-1]).any() else slice(None)
+        if place is None and sorted_already(level.word, level.context):
+            found.append(level)
+            weights.append(own)
+            continue
+        context, suffix = (level.context, level.suffix) if place is None else (place[level.context], place[level.suffix])
+        order = np.argsort(level.word.astype(np.int64) << 32 | context, kind="stable")
         found.append(Level(level.word[order], context[order], suffix[order], level.count[order]))
         weights.append(Weights(own.log_prob[order], own.backoff[order]))
         place = np.empty(len(level), np.int32)
         place[order] = np.arange(len(level), dtype=np.int32)
-    return found, [Weights(np.minimum(own.log_prob, NOTHING), own.backoff) for own in weights]
+    return found, [own if (own.log_prob <= NOTHING).all() else Weights(np.minimum(own.log_prob, NOTHING), own.backoff)
+                   for own in weights]  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def sorted_already(word, context):
+    for at in range(1, len(word)):
+        if word[at] < word[at - 1] or (word[at] == word[at - 1] and context[at] <= context[at - 1]):
+            return False
+    return True
 
 
 def first_level(vocabulary: int) -> Level:

@@ -50,15 +50,16 @@ class Table:
         order, sizes = len(levels), [len(level) for level in levels]
         bases = np.cumsum([1, *sizes])  # where the nodes of each order begin
         nodes = np.zeros(bases[order - 1], NODE)
-        leads = np.zeros(1, np.int32)  # from every node, to the one that stands for it
+        leads = np.zeros(bases[order - 1], np.int32)  # from every node, to the one that stands for it
         for n in range(order - 1):
             follows = weights[n].backoff != 0
             follows[levels[n + 1].context] = True
             part = nodes[bases[n] : bases[n + 1]]
             part["backoff"] = weights[n].backoff
-            part["suffix"] = suffix = 0 if n == 0 else leads[bases[n - 1] + levels[n].suffix]
-            own = np.arange(bases[n], bases[n + 1], dtype=np.int32)
-            leads = np.concatenate([leads, np.where(follows, own, suffix)])
+            part["suffix"] = suffix = 0 if n == 0 else leads[bases[n - 1] : bases[n]][levels[n].suffix]
+            lead = leads[bases[n] : bases[n + 1]]
+            lead[:] = suffix
+            np.copyto(lead, np.arange(bases[n], bases[n + 1], dtype=np.int32), where=follows)
         words = np.zeros(sizes[0], WORD)
         words["log_prob"] = weights[0].log_prob
         words["next"] = leads[1 : 1 + sizes[0]] if order > 1 else 0
@@ -66,7 +67,7 @@ class Table:
         borders = list(pairwise(np.linspace(0, len(lines), PARTS + 1).astype(np.int64).tolist()))
         side_by_side(clear, [(lines, *between) for between in borders])
         for n in range(1, order):
-            after = leads[bases[n - 1] + levels[n].suffix] if n == order - 1 else leads[bases[n] : bases[n + 1]]
+            after = leads[bases[n - 1] : bases[n]][levels[n].suffix] if n == order - 1 else leads[bases[n] : bases[n + 1]]
             given = levels[n].context, levels[n].word, weights[n].log_prob, after
             late = side_by_side(insert, [(lines, bases[n - 1], *given, *between) for between in borders])
             insert_late(lines, bases[n - 1], *given, np.array([at for part in late for at in part], np.int64))
