@@ -24,12 +24,13 @@ out of it is tested before it is used: a place against the array it is a place i
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 from numba import njit
 
 from wenmai.data.saved import Unfit
+from wenmai.data.threads import side_by_side
 from wenmai.data.threads import threads as every
 from wenmai.data.vocabulary import SPECIAL
 from wenmai.models.ngram.arpa import HIGHEST, LOWEST
@@ -141,9 +142,5 @@ def read_through(kernel: Callable, known: tuple, tokens: np.ndarray, starts: np.
     threads = max(1, min(threads or every(), len(tokens) // FEW))
     cuts = np.searchsorted(starts[:sentences], len(tokens) * np.arange(1, threads) // threads)
     cuts = [0, *np.maximum.accumulate(cuts).tolist(), sentences]
-    if threads == 1:
-        kernel(*known, tokens, starts, 0, sentences, sums, each)
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(lambda first, last: kernel(*known, tokens, starts, first, last, sums, each), cuts[:-1], cuts[1:]))
+    side_by_side(lambda first, last: kernel(*known, tokens, starts, first, last, sums, each), pairwise(cuts))
     return each if separately else sums

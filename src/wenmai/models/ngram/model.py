@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 import numpy as np
@@ -18,7 +17,7 @@ from torch import Tensor
 
 from wenmai.data.examples import Examples
 from wenmai.data.lines import Lines, Running
-from wenmai.data.threads import threads
+from wenmai.data.threads import side_by_side, threads
 from wenmai.data.vocabulary import BEGIN, END, UNK
 from wenmai.errors import Mistake
 from wenmai.layers.heads import OneOf
@@ -106,12 +105,8 @@ class NGram:
 
     def scored(self, block: bytes) -> tuple[np.ndarray, np.ndarray, int]:
         """(Σ log p of every line (L,), its tokens with its end (L,), how many were unknown); on all cores."""
-        pieces = list(cut(block, min(PIECE, max(LEAST, len(block) // threads() + 1))))
-        if len(pieces) == 1:
-            return self.scored_piece(pieces[0])
-        with ThreadPoolExecutor(threads()) as pool:
-            found = list(pool.map(self.scored_piece, pieces))
-        sums, lengths, unknown = zip(*found)
+        pieces = cut(block, min(PIECE, max(LEAST, len(block) // threads() + 1)))
+        sums, lengths, unknown = zip(*side_by_side(self.scored_piece, ((piece,) for piece in pieces)))
         return np.concatenate(sums), np.concatenate(lengths), sum(unknown)
 
     def scored_piece(self, block: bytes) -> tuple[np.ndarray, np.ndarray, int]:
