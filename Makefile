@@ -21,6 +21,7 @@ bench: $(VENV)/bench-ready
 	$(VENV)/bin/python benchmarks/softmax.py
 	$(VENV)/bin/python benchmarks/transformer.py
 	$(VENV)/bin/python benchmarks/tagging.py
+	$(VENV)/bin/python benchmarks/ngram.py
 	$(VENV)/bin/python benchmarks/trust.py
 	$(VENV)/bin/python benchmarks/rungs.py
 

@@ -439,6 +439,8 @@ SENTENCES = {
     "{file}, line {line}: found {found} in column {name}, expected a text; correct it or remove the row.":
         "{file} 第 {line} 行：{name} 列里是 {found}，应为文本；请改正，或删去这一行。",
     # Running text
+    "found {tokens} tokens, expected at least 2: one to read and one to come after it.":
+        "只有 {tokens} 个词元，至少应有 2 个：读一个，后面还要有一个。",
     "{seconds} s; kept in {run}. Next: wenmai generate {run} --prompt …":
         "用时 {seconds} 秒；已存入 {run}。接下来可以：wenmai generate {run} --prompt …",
     "learned from all of the text; for a perplexity, hold some of it out with --valid 0.1, or give --valid FILE":
@@ -457,7 +459,24 @@ SENTENCES = {
         "文本里有模型认为概率为 0 的内容，所以困惑度是无穷大；平滑会给每个词一点概率",
     "order={order}: expected 1 to {most}, how long the n-grams are.": "order={order}：应为 1 到 {most}，即 n 元组的长度。",
     "delta={delta} goes with smoothing=add-delta; leave it out.": "delta={delta} 要与 smoothing=add-delta 一起用；请去掉。",
-    "add-delta: δ = {delta}, fitted on the last tenth of the text": "add-delta：δ = {delta}，用文本的最后十分之一求得",
+    "add-delta: δ = {delta}, fitted on held-out lines of the text": "add-delta：δ = {delta}，用留出的行求得",
+    "add-delta: δ = {delta}, the end of what is tried, since held-out lines of this text are all like the others, or like none; "
+    "choose it with --set delta=0.1 or so":
+        "add-delta：δ = {delta}，到了尝试范围的尽头，因为留出的行与其余的完全一样，或毫无相同；请自己选，例如 --set delta=0.1",
+    "after={after} goes with one text, found {type}; ask for one at a time.":
+        "after={after} 只能与一段文本一起用，现在是 {type}；请一次问一段。",
+    "expected a text, or texts, found {type} {value}.": "应为一段或几段文本，现在是 {type} {value}。",
+    "{file} is a pipe or a device, and is read more than once; write it to a file first.":
+        "{file} 是管道或设备，而它要读不止一遍；请先写成文件。",
+    "{file} has become shorter while it was read; leave it alone, and start again.":
+        "{file} 在读的时候变短了；请不要动它，重新开始。",
+    "--tokenizer {tokenizer}: expected one of {choices}.": "--tokenizer {tokenizer}：应为以下之一：{choices}。",
+    "{file}: found the word {word}, expected single characters; leave out --tokenizer characters.":
+        "{file}：有词 {word}，应全是单字；请去掉 --tokenizer characters。",
+    "its words are characters, the space ▁; wenmai import reads them with --tokenizer characters":
+        "其中的词是单字，空格写作 ▁；wenmai import 用 --tokenizer characters 读回",
+    "its words are in lower case: write a text so before you ask another tool about it":
+        "其中的词都是小写：让别的工具读文本之前，请先改成小写",
     "in some of the {classes} classes there is little text: {note}": "{classes} 个类别中有些文本太少：{note}",
     "the rung ngram reads text; for numbers and images use another, such as softmax.":
         "模型 ngram 读的是文本；数值和图像请用别的，例如 softmax。",
@@ -488,6 +507,10 @@ SENTENCES = {
         "--{which}-perplexity {value}：应为 0 或更大；困惑度从不小于 1。",
     "--min-perplexity {least} is above --max-perplexity {most}; nothing would pass.":
         "--min-perplexity {least} 比 --max-perplexity {most} 大；什么都留不下。",
+    "{file} is packed; unpack it on the way, as in zcat FILE | wenmai filter RUN -, or give the file's name.":
+        "{file} 是压缩的；请边解压边读，例如 zcat FILE | wenmai filter RUN -，或给出文件名。",
+    "--column {column} goes with JSON objects; with --format jsonl every line is one.":
+        "--column {column} 只用于 JSON 对象；加上 --format jsonl，就是一行一个对象。",
     "{file} is a table; filter takes a file of lines or of JSON objects, a line each.":
         "{file} 是表格；filter 要的是一行一段文本或一行一个 JSON 对象的文件。",
     "{file} is a folder; filter takes a file of lines or of JSON objects, a line each.":
@@ -846,6 +869,8 @@ HELP = {
     "Keep what is at least this.": "留下不低于这个数的。",
     "Where it goes (.gz, .xz, .zst: packed); standard output without it.":
         "写到哪里（.gz、.xz、.zst 会压缩）；不给就写到标准输出。",
+    "lines or jsonl; auto: what the name says.": "lines 或 jsonl；auto：看文件名。",
+    "How it cuts texts: spaces, or characters.": "怎样切开文本：spaces（空格）或 characters（单字）。",
     "In JSON objects, where the text stands.": "JSON 对象中哪一项是文本。",
     "Make a run of a model that another tool wrote.": "把别的工具写的模型变成运行文件夹。",
     "A model of another tool: an ARPA file of n-grams, packed or not.": "别的工具的模型：n 元组的 ARPA 文件，可以压缩。",

@@ -35,7 +35,7 @@ Test = Annotated[str, typer.Option(help="Test rows: a file, or a share of the ro
 Target = Annotated[str, typer.Option("--target", help="The second of two aligned files: a line of it for every line of DATA.")]
 Unseen = Annotated[bool, typer.Option("--unseen", help="Drop valid and test rows whose input stands in the training rows.")]
 Set = Annotated[list[str], typer.Option("--set", help="An option, key=value; `wenmai rungs RUNG` lists them. May be repeated.")]
-Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**63 - 1, help="The same seed gives the same result.")]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")]
 Out = Annotated[Path, typer.Option(help="Where to write.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object as the last line.")]
@@ -216,6 +216,7 @@ def filter_(
     min_perplexity: Annotated[float, typer.Option(help="Keep what is at least this.")] = 0.0,
     out: Annotated[Path | None, typer.Option(help="Where it goes (.gz, .xz, .zst: packed); standard output without it.")] = None,
     column: Annotated[str, typer.Option(help="In JSON objects, where the text stands.")] = "text",
+    form: Annotated[str, typer.Option("--format", help="lines or jsonl; auto: what the name says.")] = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Keep the lines of a file, of any size, that a language model finds likely enough."""
@@ -224,7 +225,7 @@ def filter_(
     if as_json and out is None:
         raise Mistake("--json goes with --out FILE: what is kept would stand before it on standard output; --out /dev/null only "
                       "counts.")  # fmt: skip
-    found = filtered(language_model(run, "cpu"), file, min_perplexity, max_perplexity, out, column)
+    found = filtered(language_model(run, "cpu"), file, min_perplexity, max_perplexity, out, column, form)
     say(f"{found['rows']:,} rows read, {found['kept']:,} kept, {found['dropped']:,} dropped")
     if found["rows"]:
         shares = {share: "∞" if value is None else f"{value:.4g}" for share, value in found["perplexity"].items()}
@@ -237,6 +238,7 @@ def import_(
     file: Annotated[str, typer.Argument(help="A model of another tool: an ARPA file of n-grams, packed or not.")],
     out: Annotated[Path | None, typer.Option(help="The run folder; runs/NAME without it.")] = None,
     layout: Annotated[str, typer.Option(help="fast, or small on disk.")] = "fast",
+    tokenizer: Annotated[str, typer.Option(help="How it cuts texts: spaces, or characters.")] = "spaces",
     as_json: AsJson = False,
 ) -> None:
     """Make a run of a model that another tool wrote."""
@@ -244,7 +246,7 @@ def import_(
 
     folder = out or Path("runs") / Path(file).name.split(".")[0]
     check_place(folder)
-    model = imported(file, layout)
+    model = imported(file, layout, tokenizer)
     model.save(folder, data=file)
     say(f"{model.model_.parameters_count():,} n-grams up to order {model.options['order']}; kept in {folder}. Next: "
         f"wenmai generate {folder}")  # fmt: skip

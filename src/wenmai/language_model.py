@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import exp
+from pathlib import Path
 
 import numpy as np
 import torch
 
 from wenmai.catalog import rung_named
-from wenmai.data.corpus import Corpus
+from wenmai.data.corpus import Corpus, checked
 from wenmai.data.examples import Examples
 from wenmai.data.streams import Stream
 from wenmai.data.vocabulary import END, UNK
@@ -98,21 +99,24 @@ class LanguageModel(Estimator):
         goes on there: a word, or more, without an end."""
         self._fitted()
         if after is not None:
-            return self._after(after, texts)
-        if isinstance(texts, str):
+            if not isinstance(texts, str):
+                raise Mistake(f"after={after[:40]!r} goes with one text, found {type(texts).__name__}; ask for one at a time.")
+            return self.model_.log_prob(self.inputs_.prompt(after), self.inputs_.prompt(texts))
+        if isinstance(texts, (str, Path, Corpus)):
             return self.total(texts).log_prob
+        texts = list(checked(texts))
         if any("\n" in text.removesuffix("\n") for text in texts):
             return np.array([self.total(text).log_prob for text in texts])
         return np.concatenate([np.zeros(0), *(sums for _, sums, _, _ in self.scored(texts, apart=True))])
 
-    def _after(self, before: str, text: str) -> float:
-        tokens = self.inputs_.prompt(text)
-        log_probs, state = self.model_.begin(self.inputs_.prompt(before))
-        found = 0.0
-        for token in tokens.tolist():
-            found += float(log_probs[0, token])
-            log_probs, state = self.model_.step(state, torch.tensor([token]))
-        return found
+    def start(self):
+        """The state at the opening of a line, from which `advance` reads on."""
+        self._fitted()
+        return self.model_.opened()
+
+    def advance(self, state, word: str) -> tuple[float, object]:
+        """(log p of the word, or of the line's end "\\n", in its context; the state after it). A state stays as it was."""
+        return self.model_.advanced(state, word)
 
     # Going on
 
@@ -120,19 +124,10 @@ class LanguageModel(Estimator):
                top_p: float = 1.0, seed: int = 0) -> Iterator[str]:  # fmt: skip
         """What follows the prompt, piece by piece; up to so many `tokens`, or `lines` that end."""
         self._fitted()
-        choice, known = Choice(temperature, top_k, top_p), []
-        begun = self.inputs_.prompt(prompt)
+        choice, begun = Choice(temperature, top_k, top_p), self.inputs_.prompt(prompt)
         first, state = self.model_.begin(begun)
-        ended, written, shown = 0, self.inputs_.text(begun.tolist()), ""
-        for token in continued(self._known(), self._known_of(first, prompt), state, tokens, choice, seed):
-            known.append(int(token))
-            ended += known[-1] == END
-            if ended and ended == lines:
-                return
-            whole = self.inputs_.text([*begun.tolist(), *known])[len(written) :]
-            if not whole.endswith("\ufffd"):  # a character that is not whole yet
-                yield whole[len(shown) :]
-                shown = whole
+        chosen = continued(self._known(), self._known_of(first), state, tokens, choice, seed)
+        yield from self.inputs_.pieces(begun.tolist(), map(int, chosen), lines, prompt[-1:].isspace())
 
     def _known(self):
         """Steps of the model that never lead to an unknown token."""
@@ -143,7 +138,7 @@ class LanguageModel(Estimator):
 
         return step
 
-    def _known_of(self, log_probs: torch.Tensor, prompt: str = "") -> torch.Tensor:
+    def _known_of(self, log_probs: torch.Tensor) -> torch.Tensor:
         log_probs[:, UNK] = float("-inf")
         if not torch.isfinite(log_probs).any():
             raise Mistake("after this text nothing has a probability in a model without smoothing; begin otherwise, or train "
@@ -161,11 +156,11 @@ class LanguageModel(Estimator):
         order = self._known_of(log_probs)[0].argsort(descending=True, stable=True)
         found: list[tuple[str, float]] = []
         for token in order.tolist():
-            text = "\n" if token == END else self.inputs_.line([token])
-            if text.startswith(beginning) and len(found) < count:
-                found.append((text, float(log_probs[0, token].exp())))
-            if len(found) == count:
+            if len(found) == count or log_probs[0, token] == float("-inf"):
                 break
+            text = "\n" if token == END else self.inputs_.line([token])
+            if text.startswith(beginning):
+                found.append((text, float(log_probs[0, token].exp())))
         return found
 
     def predict(self, prompts) -> np.ndarray:

@@ -12,6 +12,7 @@ from wenmai.errors import Mistake
 from wenmai.models.ngram import arpa as arpa_files
 from wenmai.models.ngram import pruning
 from wenmai.models.ngram.counts import count
+from wenmai.models.ngram.printing import read_back, spelled
 from wenmai.models.ngram.smoothing import smooth
 from wenmai.models.ngram.table import Table
 
@@ -149,13 +150,18 @@ def test_white_space_in_words(tmp_path):
     levels = count(tokens, len(names), 2, BEGIN)
     (tmp_path / "letters.arpa").write_text(written(names, levels, smooth(levels, "witten-bell", BEGIN)), "utf-8")
     words, again, _ = arpa_files.read(tmp_path / "letters.arpa")
-    assert words == ["<unk>", "<s>", "</s>", "a", "▁", "b", r"\x09", "c", r"\xE3\x80\x80", "d"]
+    assert words == ["<unk>", "<s>", "</s>", "a", "▁", "b", r"\x09", "c", "\u3000", "d"]
     assert [*map(len, again)] == [*map(len, levels)]
 
 
-@pytest.mark.parametrize("words", [[" ", "▁"], [""]])
-def test_words_that_cannot_be_written(words):
-    tokens, names = numbered([words])
+@pytest.mark.parametrize("words", [[" ", "▁", "\t", "a b"], ["▁a", "\u3000", "\\", "x"]])
+def test_words_are_read_back(words):
+    spaces = any(" " in word for word in words)
+    assert [read_back(spelled(word, spaces)) if spaces else spelled(word, spaces) for word in words] == words
+
+
+def test_a_word_that_cannot_be_written():
+    tokens, names = numbered([[""]])
     levels = count(tokens, len(names), 2, BEGIN)
     with pytest.raises(Mistake, match="ARPA cannot hold this vocabulary"):
         written(names, levels, smooth(levels, "witten-bell", BEGIN))

@@ -15,7 +15,6 @@ import math
 import mmap
 import os
 import struct
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from numba import njit
 
 from wenmai.data import saved as take
 from wenmai.data.saved import Unfit
+from wenmai.data.threads import side_by_side
 
 TYPES = {"U8": "<u1", "I8": "<i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4", "U64": "<u8", "I64": "<i8",
          "F16": "<f2", "F32": "<f4", "F64": "<f8"}  # fmt: skip
@@ -129,8 +129,7 @@ def checksum(path: Path, threads: int = 2) -> str:
                     view[found:] = bytes(BLOCK - found)
                 sums[at] = sum_of(block)
 
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(summed, range(threads)))
+        side_by_side(summed, ((first,) for first in range(threads)))
     sums = np.concatenate([sums, np.array([size], np.uint64)])
     return f"{int(sum_of(np.concatenate([sums, np.zeros(-len(sums) % 4, np.uint64)]))):016x}"
 

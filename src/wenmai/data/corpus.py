@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 
-from wenmai.data.files import SPELLED, TextFile, compression
+from wenmai.data.files import SPELLED, TextFile, compression, find, text_file
 from wenmai.data.stored import LARGE, Spool, StoredTexts
 from wenmai.errors import Mistake
 
@@ -31,6 +31,8 @@ class Corpus:
         """What a user holds: a text, or texts, of which each is a line or several."""
         if isinstance(texts, Corpus):
             return texts
+        if isinstance(texts, Path):
+            return cls.file(text_file(find(texts), texts))
         return cls.joined(checked([texts] if isinstance(texts, str) else texts), source)
 
     @classmethod
@@ -92,11 +94,12 @@ class Corpus:
             while at + len(block) < self.end and END not in block:
                 if len(block) >= LONGEST_LINE:
                     raise endless(self.source)
-                block += self.read(at + len(block), min(self.end, at + 2 * len(block)))
+                more = self.read(at + len(block), min(self.end, at + 2 * len(block) + 1))
+                if not more:
+                    raise Mistake(f"{self.source} has become shorter while it was read; leave it alone, and start again.")
+                block += more
             if at + len(block) < self.end:
                 block = block[: block.rindex(END) + 1]
-            if not block:  # the file has become shorter
-                return
             yield block
             at += len(block)
 
@@ -154,6 +157,8 @@ def lines_in(block: bytes) -> list[str]:
 
 
 def checked(texts) -> Iterator[str]:
+    if not isinstance(texts, Iterable):
+        raise Mistake(f"expected a text, or texts, found {type(texts).__name__} {str(texts)[:40]!r}.")
     for row, text in enumerate(texts):
         if not isinstance(text, str):
             raise Mistake(f"input {row}: expected a text, found {type(text).__name__} {str(text)[:40]!r}.")

@@ -32,8 +32,10 @@ def find(source: str | Path) -> Path:
     """The path, if something is there; otherwise a Mistake that names what is there instead."""
     path = Path(source).expanduser()
     try:
-        if path.exists():
+        if path.is_file() or path.is_dir():
             return path
+        if path.exists():
+            raise Mistake(f"{source} is a pipe or a device, and is read more than once; write it to a file first.")
     except OSError as error:
         raise Mistake(f"{source} cannot be opened ({error.strerror}); check the path and its permissions.") from None
     if not path.parent.is_dir():
@@ -106,9 +108,11 @@ def _opened(path: Path, packed: str | None, source) -> BinaryIO:
 
 @contextmanager
 def packed(path: Path) -> Iterator[BinaryIO]:
-    """A file to be written, packed as its name ends; it stands there whole, or not at all."""
-    suffix = path.suffix.lower()
-    part = path.with_name(f".{path.name}.part.{os.getpid()}")
+    """A file to be written, packed as its name ends; it stands there whole, or not at all. A device or a pipe is written as it
+    is, and a link stays one."""
+    suffix, path = path.suffix.lower(), path.resolve()
+    special = path.exists() and not path.is_file()
+    part = path if special else path.with_name(f".{path.name}.part.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if suffix == ".zst":
@@ -117,11 +121,13 @@ def packed(path: Path) -> Iterator[BinaryIO]:
             stream = {".gz": gzip.open, ".xz": lzma.open}.get(suffix, open)(part, "wb")
         with stream:
             yield stream
-        part.replace(path)
+        if not special:
+            part.replace(path)
     except OSError as error:
         raise Mistake(f"{path} cannot be written ({error.strerror or error}); make room or choose another place.") from None
     finally:
-        part.unlink(missing_ok=True)
+        if not special:
+            part.unlink(missing_ok=True)
 
 
 class _Frames(io.RawIOBase):

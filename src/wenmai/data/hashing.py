@@ -130,7 +130,9 @@ def grow(data, at, letters, starts, slots, size, found, filled):
             end += 1
         if starts[size] + end - at > len(letters) or size + 2 > len(starts) or 2 * size > len(slots):
             return size, at, filled - (data[at - 1] == 10 or at == 0)
-        size, number = put(data, at, end, letters, starts, slots, size)
+        number = slot_of(data, at, end, letters, starts, slots)[1]
+        if number < 0:
+            size, number = put(data, at, end, letters, starts, slots, size)
         found[filled] = plain(number)
         filled += 1
         at = end

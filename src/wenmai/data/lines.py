@@ -6,7 +6,7 @@ between spaces are numbered as they first appear, while the text is read; other 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,7 @@ BEFORE = len(tokenizers.SPECIAL)  # and its number in a tokenizer
 KINDS = ("spaces", *tokenizers.KINDS)
 UNITS = {"spaces": "word", "words": "word", "jieba": "word", "characters": "character"}
 PIECE = 1 << 20
+FEW = 24
 
 
 @dataclass
@@ -151,6 +152,26 @@ class Lines:
         if self.tokenizer is None:
             return " ".join(map(self.words.word, numbers))
         return self.tokenizer.decode([n + BEFORE - FIRST if n >= FIRST else tokenizers.UNK for n in numbers])
+
+    def pieces(self, before: list[int], numbers: Iterable[int], lines: int | None, spaced: bool) -> Iterator[str]:
+        """The text of these numbers, each as soon as it can be written, up to so many lines that end; `before` were written
+        already, and a space after them if `spaced`. What a token looks like depends on a few before it at the most."""
+        seen = before[len(before) - before[::-1].index(END) :] if END in before else before
+        seen, waiting, ended = seen[-FEW:], [], 0
+        spaced = spaced and self.name not in ("characters", *tokenizers.SUBWORDS[:1])  # which write their own spaces
+        for number in numbers:
+            if number == END:
+                ended += 1
+                if ended == lines:
+                    return
+                seen, waiting = [], []
+                yield "\n"
+                continue
+            waiting.append(number)
+            piece = self.line([*seen, *waiting])[len(self.line(seen)) :]
+            if not piece.endswith("\ufffd"):  # a character that is not whole yet
+                yield piece.removeprefix(" ") if spaced else piece
+                seen, waiting, spaced = [*seen, *waiting][-FEW:], [], False
 
     # Keeping
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 
 MOST = 8  # what is counted waits for memory: more threads wait together
 
@@ -15,9 +16,18 @@ def threads() -> int:
 
 
 def side_by_side(work: Callable, calls: Iterable[tuple]) -> list:
-    """work(*call) of every call, in their order."""
+    """work(*call) of every call, in their order. Such work must not ask for this itself: all threads might wait for one."""
     calls = list(calls)
     if len(calls) < 2:
         return [work(*call) for call in calls]
-    with ThreadPoolExecutor(min(len(calls), threads())) as pool:
-        return list(pool.map(lambda call: work(*call), calls))
+    return list(pool().map(lambda call: work(*call), calls))
+
+
+@cache
+def pool() -> ThreadPoolExecutor:
+    """Kept, since starting threads took as long as scoring 70,000 words."""
+    return ThreadPoolExecutor(threads(), "wenmai")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=pool.cache_clear)  # a child has none of its parent's threads

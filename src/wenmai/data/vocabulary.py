@@ -82,14 +82,13 @@ class Growing:
         return whole
 
     def read_piece(self, data: np.ndarray) -> np.ndarray:
-        tokens, lines = sizes(data)
-        found, at, filled = np.empty(tokens + lines, np.int32), 0, 0
+        found, at, filled = np.empty(2 * len(data) + 2, np.int32), 0, 0  # room for line ends alone; what stays unused is free
         while at < len(data):
             self.room(1 << 16, 1 << 12)
             self.size, at, filled = grow(data, at, self.letters, self.starts, self.slots, self.size, found, filled)
             if at < len(data):
                 self.room(2 * len(self.letters) - int(self.starts[self.size]), self.size + (1 << 12))
-        return found
+        return found[:filled]
 
     def join(self, letters: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """Takes up the words of another, in its order. Returns the number here of each of its words, (its V,) int32."""

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -207,12 +208,12 @@ def measured_text(estimator: LanguageModel, data: Dataset, name: str) -> tuple[d
     prompts, times = [lines[row] for row in range(0, len(lines), max(1, len(lines) // 50))], []
     for prompt in prompts:
         start = time.perf_counter()
-        estimator.complete(prompt, 1)
+        estimator.model_.begin(estimator.inputs_.prompt(prompt))
         times.append(1000 * (time.perf_counter() - start))
     about = RUNGS[estimator.rung]
     row = {
         "rung": name, "task": "generate", "failed": None, "scores": {"test": estimator.evaluate(text)},
-        "interval": [float(edge) for edge in np.exp(interval(-sums, lengths))],
+        "interval": np.exp(interval(-sums, lengths)).tolist() if np.isfinite(sums).all() else [inf, inf],
         "parameters": estimator.model_.parameters_count(), "predictions_per_second": float(lengths.sum() / seconds),
         "latency_ms": {"p50": float(np.quantile(times, 0.5)), "p99": float(np.quantile(times, 0.99))}, "confusion": None,
         "worst": [{"input": shown(lines[row]), "perplexity": f"{np.exp(mean[row]):,.0f}"} for row in rows],

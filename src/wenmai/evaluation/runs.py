@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from wenmai.catalog import TASKS, rung_named
@@ -114,7 +114,8 @@ def carry_out(arguments: dict, opened: Dataset, folder: Path, kept: Checkpoints,
     options |= {"minutes": arguments["minutes"]} if arguments["minutes"] else {}
     estimator, speaks = ESTIMATORS[opened.task.name](rung, **options), together.rank == 0
     began, told = time.perf_counter(), []
-    with interrupts() as asked:
+    # what cannot be kept on the way is stopped at once
+    with interrupts() if rung_named(rung, opened.task.name).tunes else nullcontext([]) as asked:
         held = opened.valid.pair if opened.valid else None
         try:
             for progress in estimator.training(*opened.train.pair, held, opened.train.where, snapshot):

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from wenmai.data.batches import Batch
+from wenmai.data.vocabulary import BEGIN
 from wenmai.layers.crf import CRF
 from wenmai.layers.dropout import Dropout, Locked
 
@@ -141,13 +142,18 @@ class NextHead(nn.Module):
             self.output.weight = table
         nn.init.zeros_(self.output.bias)
 
+    def scores(self, y: Tensor) -> Tensor:
+        """(B, T, V); the opening of a line never follows anything."""
+        found = self.output(self.bring(y)).float()
+        found[..., BEGIN] = float("-inf")
+        return found
+
     def outputs(self, y: Tensor, mask: Tensor | None = None) -> Tensor:
-        return self.output(self.bring(y)).float().log_softmax(-1)  # (B, T, V)
+        return self.scores(y).log_softmax(-1)  # (B, T, V)
 
     def loss(self, y: Tensor, mask: Tensor, batch: Batch) -> tuple[Tensor, Tensor | int]:
         dropped = self.dropout(y)
-        scores = self.output(self.bring(dropped)).float().flatten(0, 1)  # (B·T, V)
-        total = functional.cross_entropy(scores, batch.target.flatten(), reduction="sum")
+        total = functional.cross_entropy(self.scores(dropped).flatten(0, 1), batch.target.flatten(), reduction="sum")
         if self.training and self.quiet:
             total = total + self.quiet * dropped.float().square().mean() * batch.target.numel()
         if self.training and self.slow and y.shape[1] > 1:

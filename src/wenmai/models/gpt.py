@@ -11,6 +11,7 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from wenmai.errors import Mistake
 from wenmai.layers.blocks import Block
@@ -30,7 +31,7 @@ def gpt(inputs, head, *, width: int = 384, heads: int = 6, layers: int = 6, feed
     dropout = 0.6 * suited(inputs.read) if dropout is None else dropout
     first = Places(inputs.vocabulary, width, positions, context, dropout)
     body = Past(width, heads, layers, feed_forward or 4 * width, positions == "rotary", dropout)
-    table = first.table.weight if tie else None
+    table = first.table if tie else None
     return Writer(inputs, first, body, replace(head, tokens=inputs.vocabulary)(width, 0.0, table), context)
 
 
@@ -39,13 +40,13 @@ class Places(nn.Module):
 
     def __init__(self, tokens: int, width: int, positions: str, longest: int, dropout: float):
         super().__init__()
-        self.table = nn.Embedding.from_pretrained(torch.randn(tokens, width) * 0.02, freeze=False)
+        self.table = nn.Parameter(torch.randn(tokens, width) * 0.02)
         self.position = {"sinusoidal": lambda: Sinusoidal(width), "learned": lambda: Learned(width, longest),
                          "rotary": nn.Identity}[positions]()  # fmt: skip
         self.dropout, self.scale = Dropout(dropout), sqrt(width) if positions == "sinusoidal" else 1.0
 
     def forward(self, batch) -> tuple[Tensor, Tensor]:
-        return self.dropout(self.position(self.table(batch.inputs) * self.scale)), batch.mask
+        return self.dropout(self.position(functional.embedding(batch.inputs, self.table) * self.scale)), batch.mask
 
 
 class Past(nn.Module):

@@ -39,7 +39,7 @@ def recurrent_writer(cell: str):
         first = Words(inputs.vocabulary, embed or hidden, 0.2 * dropout if word_dropout is None else word_dropout, dropout)
         sizes = [hidden] * (layers - 1) + [first.width if tie else hidden]
         body = Layers(first.width, sizes, cell, dropout, weight_dropout)
-        table = first.table.weight if tie else None
+        table = first.table if tie else None
         return Writer(inputs, first, body, head(body.width, dropout, table, quiet, slow), context)
 
     return build
@@ -54,11 +54,10 @@ class Words(nn.Module):
     def __init__(self, tokens: int, width: int, word_dropout: float, dropout: float):
         super().__init__()
         self.width, self.word_dropout, self.dropout = width, word_dropout, Locked(dropout)
-        table = torch.empty(tokens, width).uniform_(-0.1, 0.1)
-        self.table = nn.Embedding.from_pretrained(table, freeze=False)
+        self.table = nn.Parameter(torch.empty(tokens, width).uniform_(-0.1, 0.1))
 
     def forward(self, batch) -> tuple[Tensor, Tensor]:
-        table = self.table.weight
+        table = self.table
         if self.training and self.word_dropout:
             kept = torch.rand(len(table), 1, device=table.device) >= self.word_dropout
             table = table * kept.to(table.dtype).div_(1 - self.word_dropout)
@@ -66,15 +65,17 @@ class Words(nn.Module):
 
 
 class Layers(nn.Module):
-    """Layers of one cell, each of its own size; the state is all of theirs side by side (B, S)."""
-
-    carried = True
+    """Layers of one cell, each of its own size; the state is all of theirs side by side (B, S). A state that
+    may grow without bounds (rnn-residual, rnn-gated) is brought to one scale, and begins anew with every window."""
 
     def __init__(self, width: int, sizes: list[int], cell: str, dropout: float, weight_dropout: float):
         super().__init__()
         self.layers = nn.ModuleList(Direction(size, hidden, cell, f"{cell}.{level}") for level, (size, hidden) in
                                     enumerate(zip([width, *sizes[:-1]], sizes)))  # fmt: skip
         self.width, self.weight_dropout, self.dropout = sizes[-1], weight_dropout, Locked(dropout)
+        grows = cell in ("rnn-residual", "rnn-gated")
+        self.carried = not grows
+        self.norms = nn.ModuleList(nn.LayerNorm(size) if grows else nn.Identity() for size in sizes)
 
     def forward(self, x: Tensor, mask: Tensor, state: Tensor | None = None, trace=None):
         parts = [None] * len(self.layers)
@@ -84,8 +85,9 @@ class Layers(nn.Module):
             for number, layer in enumerate(self.layers):
                 parts[number], at = pieces[at : at + layer.states], at + layer.states
         found = []
-        for level, (layer, first) in enumerate(zip(self.layers, parts)):
+        for level, (layer, norm, first) in enumerate(zip(self.layers, self.norms, parts)):
             x = self.dropout(x) if level else x
             x, last = layer(x, first, trace, self.weight_dropout if self.training else 0.0)
+            x = norm(x)
             found += last
         return x, mask, torch.cat(found, 1)

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from wenmai.data.batches import Batch, by_length
 from wenmai.data.lines import Lines
-from wenmai.data.vocabulary import BEGIN, END, UNK
+from wenmai.data.vocabulary import END, UNK
 from wenmai.layers.trace import Trace
 
 COLUMNS = 20
@@ -127,31 +127,44 @@ class Writer(nn.Module):
         kept = tokens[-1:] if self.carried else tokens[-(back + 1) :]
         return np.concatenate(found), state, kept
 
+    # Word by word
+
+    @torch.no_grad()
+    def log_prob(self, before: np.ndarray, tokens: np.ndarray) -> float:
+        """Σ log p of these tokens, after those."""
+        found, _, _ = self.along(np.concatenate([[END], before, tokens]), None)
+        return float(found[len(before) :].sum())
+
+    def opened(self) -> tuple:
+        return self.begin(np.zeros(0, np.int32))
+
+    def advanced(self, state: tuple, word: str) -> tuple[float, tuple]:
+        """(log p, the state after it) of one word, or of the end of a line; a state holds what is said of the next word."""
+        log_probs, inner = state
+        number = END if word == "\n" else self.lines.number(word)
+        return float(log_probs[0, number]), self.step(inner, torch.tensor([number]))
+
     # Generating
 
     @torch.no_grad()
-    def begin(self, tokens: np.ndarray) -> tuple[Tensor, tuple]:
+    def begin(self, tokens: np.ndarray) -> tuple[Tensor, Tensor]:
         """(log p of what comes next (1, V), the state) after these tokens."""
-        return self.after(np.concatenate([[END], tokens])[None], None)
+        return self.after(torch.from_numpy(np.concatenate([[END], tokens]).astype(np.int64))[None], None)
 
     @torch.no_grad()
-    def step(self, state: tuple, tokens: Tensor) -> tuple[Tensor, tuple]:
-        return self.after(tokens.numpy()[:, None], state)
+    def step(self, state: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
+        return self.after(tokens[:, None], state)
 
-    def after(self, tokens: np.ndarray, state) -> tuple[Tensor, tuple]:
+    def after(self, tokens: Tensor, state: Tensor | None) -> tuple[Tensor, Tensor]:
         """Of a body that carries no state, the state is what it reads again."""
         if not self.carried:
-            tokens = tokens if state is None else np.concatenate([state, tokens], 1)
-            tokens = tokens[:, -self.steps :]
-            log_probs, _ = self.read(batch_of(tokens, self.device, None))
-            state = tokens
+            state = (tokens if state is None else torch.cat([state, tokens], 1))[:, -self.steps :]
+            log_probs, _ = self.read(batch_of(state, self.device, None))
         else:
             log_probs, state = self.read(batch_of(tokens, self.device, state))
-        found = log_probs[:, -1].float().cpu()
-        found[:, BEGIN] = float("-inf")
-        return found, state
+        return log_probs[:, -1].float().cpu(), state
 
 
-def batch_of(tokens: np.ndarray, device: torch.device, state: Tensor | None) -> Batch:
-    inputs = torch.from_numpy(tokens.astype(np.int64)).to(device)
+def batch_of(tokens: np.ndarray | Tensor, device: torch.device, state: Tensor | None) -> Batch:
+    inputs = torch.as_tensor(tokens, dtype=torch.int64).to(device)
     return Batch(inputs, torch.ones(inputs.shape, dtype=torch.bool, device=device), state=state)

@@ -19,12 +19,14 @@ from typing import BinaryIO
 import numpy as np
 
 from wenmai.data.corpus import LONGEST_LINE, endless
-from wenmai.data.files import bare_name, find, packed, text_file, unpacked
+from wenmai.data.files import MAGIC, bare_name, find, packed, text_file, unpacked
+from wenmai.data.files import SAMPLE as SAMPLED
 from wenmai.errors import Mistake
 from wenmai.language_model import LanguageModel
 
 BLOCK = 1 << 23
 SAMPLE = 100_000  # perplexities that the quantiles are taken from
+FORMS = ("auto", "lines", "jsonl")
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -49,14 +51,19 @@ class Counts:
         return {f"{share:.0%}": float(value) if np.isfinite(value) else None for share, value in zip(QUANTILES, found)}
 
 
-def filtered(model: LanguageModel, source: str, lowest: float, highest: float, out: Path | None, column: str = "text") -> dict:
-    """Counts of what was read, kept and dropped, and quantiles of perplexity. `source` may be - for standard input."""
+def filtered(model: LanguageModel, source: str, lowest: float, highest: float, out: Path | None, column: str = "text",
+             form: str = "auto") -> dict:  # fmt: skip
+    """Counts of what was read, kept and dropped, and quantiles of perplexity. `source` may be - for standard input, or a pipe;
+    `form` is lines or jsonl, or (auto) what the name says."""
     for name, value in (("min", lowest), ("max", highest)):
         if not value >= 0:
             raise Mistake(f"--{name}-perplexity {value}: expected 0 or more; a perplexity is never below 1.")
     if lowest > highest:
         raise Mistake(f"--min-perplexity {lowest:g} is above --max-perplexity {highest:g}; nothing would pass.")
-    path = None if source == "-" else find(source)
+    if form not in FORMS:
+        raise Mistake(f"--format {form}: expected one of {', '.join(FORMS)}.")
+    streamed = source == "-" or (Path(source).exists() and not Path(source).is_file() and not Path(source).is_dir())
+    path = None if streamed else find(source)
     if path and path.is_dir():
         raise Mistake(f"{source} is a folder; filter takes a file of lines or of JSON objects, a line each.")
     if path and bare_name(path).endswith((".csv", ".tsv", ".parquet", ".json")):
@@ -66,13 +73,18 @@ def filtered(model: LanguageModel, source: str, lowest: float, highest: float, o
     counts, number, chinese = Counts(), 1, False
     with suppress(Mistake):  # what is neither UTF-8 nor GB18030 is read as it is, and its words are unknown
         chinese = path is not None and text_file(path, source).encoding == "gb18030"
+    objects = form == "jsonl" or (form == "auto" and path is not None and bare_name(path).endswith((".jsonl", ".ndjson")))
+    if column != "text" and not objects:
+        raise Mistake(f"--column {column} goes with JSON objects; with --format jsonl every line is one.")
     with opened(path, source) as stream, written(out) as write:
-        objects = path is not None and bare_name(path).endswith((".jsonl", ".ndjson"))
         for block in blocks(stream, source):
+            if number == 1:
+                check_beginning(block, source)
             ends = np.flatnonzero(np.frombuffer(block, np.uint8) == 10) + 1
             if not len(ends) or ends[-1] < len(block):
                 ends = np.append(ends, len(block))
             read = block.decode("gb18030", "replace").encode() if chinese else block
+            read = read.removeprefix(BOM) if number == 1 else read
             texts = texts_in(read, column, source, number) if objects else None
             perplexities = of_lines(model, read) if texts is None else of_texts(model, texts)
             passed = (perplexities >= lowest) & (perplexities <= highest)
@@ -84,8 +96,12 @@ def filtered(model: LanguageModel, source: str, lowest: float, highest: float, o
 
 @contextmanager
 def opened(path: Path | None, source: str) -> Iterator[BinaryIO]:
-    if path is None:
+    if source == "-":
         yield sys.stdin.buffer
+        return
+    if path is None:
+        with open(source, "rb") as stream:
+            yield stream
         return
     with unpacked(path, source) as stream:
         yield stream
@@ -99,6 +115,16 @@ def written(out: Path | None):
         return
     with packed(out) as stream:
         yield stream.write
+
+
+def check_beginning(block: bytes, source: str) -> None:
+    """Of what is read as it comes."""
+    if any(block.startswith(magic) for magic in MAGIC):
+        raise Mistake(f"{source} is packed; unpack it on the way, as in zcat FILE | wenmai filter RUN -, or give the file's "
+                      "name.")  # fmt: skip
+    if b"\0" in block[:SAMPLED]:
+        raise Mistake(f"{source} looks like a binary file, where text in UTF-8 or GB18030 was expected; give a text file, or "
+                      "save this one as UTF-8.")  # fmt: skip
 
 
 def blocks(stream: BinaryIO, source: str) -> Iterator[bytes]:
@@ -138,7 +164,7 @@ def texts_in(block: bytes, column: str, source: str, number: int) -> list[str]:
     texts = []
     for at, line in enumerate(block.removesuffix(b"\n").split(b"\n")):
         try:
-            found = json.loads(line.removeprefix(BOM).decode("utf-8")) if line.strip() else {column: ""}
+            found = json.loads(line.decode("utf-8")) if line.strip() else {column: ""}
         except (ValueError, RecursionError):
             raise Mistake(f"{source}, line {number + at}: found no JSON object; correct the line or remove it.") from None
         if not isinstance(found, dict) or not isinstance(found.get(column), str):

@@ -35,7 +35,8 @@ class Choice:
         """(B, V) → (B,)"""
         if self.temperature == 0:
             return log_probs.argmax(-1)
-        scores, order = torch.sort(log_probs.double() / self.temperature, dim=-1, descending=True, stable=True)  # (B, V)
+        scores, order = torch.sort(log_probs.double(), dim=-1, descending=True, stable=True)  # (B, V)
+        scores = (scores - scores[:, :1]) / self.temperature
         probs = scores.softmax(-1)
         if self.top_k:
             probs[:, self.top_k :] = 0

@@ -11,8 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import exp, inf, log
 
-import numpy as np
-
 from wenmai.data.columns import listed
 from wenmai.data.corpus import Corpus
 from wenmai.data.readers import Chunk, Table
@@ -93,8 +91,3 @@ class Generate:
     @classmethod
     def from_json(cls, saved: dict) -> Generate:
         return cls()
-
-
-def weighed(sums: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Two numbers a line; the logarithm of perplexity is the sum of the first over the sum of the second."""
-    return -sums, lengths.astype(np.float64)

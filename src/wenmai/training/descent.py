@@ -78,7 +78,7 @@ class Descent:
             if not memory.exhausted(error):
                 raise
             return None
-        self.carried = torch.cat(states) if states else None
+        self.carried = torch.cat(states).float() if states else None
         return list(sums)
 
     def judged(self, rows: np.ndarray, state: Tensor | None = None, loss=None) -> tuple:

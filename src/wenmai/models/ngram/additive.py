@@ -18,6 +18,8 @@ from wenmai.models.ngram.counts import NONE, Level
 from wenmai.models.ngram.held_out import before, ends, places
 from wenmai.models.ngram.weights import Weights, logarithm
 
+LEAST, MOST = 1e-8, 1e4  # of δ
+
 
 def additive(levels: list[Level], delta: float, begin: int, kept: list[np.ndarray] | None = None) -> list[Weights]:
     """Weights of all n-grams; the counts of those that are not `kept` go to γ."""
@@ -55,7 +57,7 @@ def contexts_of(levels: list[Level], n: int, begin: int) -> tuple[np.ndarray, np
     return context, np.bincount(context, counts, minlength=len(levels[n - 1])), counts
 
 
-def fitted_delta(levels: list[Level], held: np.ndarray, begin: int, least: float = 1e-8, most: float = 1e4) -> float:
+def fitted_delta(levels: list[Level], held: np.ndarray, begin: int, least: float = LEAST, most: float = MOST) -> float:
     """The δ under which a held-out text is likeliest. `held` (N,) int32: every sentence opened by `begin`, closed by its end."""
     counts, followed, times = held_counts(levels, held, begin)
     size = len(levels[0]) - 1

@@ -162,7 +162,8 @@ def wrong(status: int, path: Path, number: int, line: str, n: int, size: int, wh
 
 
 def write(out: TextIO, words: list[str], levels: list[Level], smoothed: Smoothed) -> None:
-    written = [spelled(word) for word in words]
+    spaces = any(" " in word for word in words)  # whose sign must not be a word of its own
+    written = [spelled(word, spaces) for word in words]
     if "" in written or len(set(written)) < len(written):
         twice = "" if "" in written else Counter(written).most_common(1)[0][0]
         raise Mistake(f"ARPA cannot hold this vocabulary: two words are written {twice!r} there, or one has no letters; drop one "

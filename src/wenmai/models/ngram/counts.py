@@ -19,6 +19,7 @@ from itertools import pairwise
 import numpy as np
 from numba import njit
 
+from wenmai.data.prefetching import AHEAD, ask
 from wenmai.data.threads import side_by_side, threads
 
 NONE = -1
@@ -109,7 +110,10 @@ def sort_by_word(tokens, first, last, at, pairs):
 @njit(cache=True, nogil=True)
 def refine(tokens, pairs, starts, low, high, begin, at, refined):
     """Positions sorted by one word more, and which n-gram stands before each."""
-    for place in range(starts[low], starts[high]):
+    last = starts[high]
+    for place in range(starts[low], last):
+        if place + AHEAD < last:
+            ask(tokens, pairs[place + AHEAD, 0] + 1)
         position = pairs[place, 0] + 1
         if position == len(tokens):
             position = 0

@@ -11,7 +11,7 @@ from wenmai.data.saved import Unfit
 from wenmai.data.vocabulary import BEGIN
 from wenmai.errors import Mistake
 from wenmai.models.ngram import pruning
-from wenmai.models.ngram.additive import fitted_delta
+from wenmai.models.ngram.additive import LEAST, MOST, fitted_delta
 from wenmai.models.ngram.arpa import HIGHEST
 from wenmai.models.ngram.counts import Level, count
 from wenmai.models.ngram.table import Table
@@ -45,12 +45,22 @@ class Recipe:
         return self.smoothing == "add-delta" and self.delta is None
 
     def estimate(self, levels: list[Level], delta: float | None = None) -> tuple[Table | Trie, list[str]]:
-        """(the model, what is worth saying of it); δ where it was fitted."""
+        """(the model, what is worth saying of it); δ where it was fitted. What the levels count is given back."""
         given = delta if self.delta is None else self.delta
         levels, smoothed = pruning.by_count(levels, self.prune, self.smoothing, BEGIN, 1.0 if given is None else given)
         if self.threshold:
             levels, smoothed = pruning.by_entropy(levels, smoothed, self.threshold)
+        for level in levels:
+            level.count = np.broadcast_to(np.int64(0), len(level))
         return LAYOUTS[self.layout].of(levels, smoothed), smoothed.notes
+
+    def told_of(self, delta: float | None) -> list[str]:
+        if delta is None:
+            return []
+        if not LEAST * 1.01 < delta < MOST / 1.01:
+            return [f"add-delta: δ = {delta:.4g}, the end of what is tried, since held-out lines of this text are all like the "
+                    "others, or like none; choose it with --set delta=0.1 or so"]  # fmt: skip
+        return [f"add-delta: δ = {delta:.4g}, fitted on held-out lines of the text"]
 
     def laid_out(self, arrays: dict[str, np.ndarray], vocabulary: int) -> Table | Trie:
         """A model from its arrays; Unfit where it knows other words."""

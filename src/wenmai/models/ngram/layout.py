@@ -23,14 +23,15 @@ out of it is tested before it is used: a place against the array it is a place i
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 from numba import njit
 
 from wenmai.data.saved import Unfit
+from wenmai.data.threads import side_by_side
+from wenmai.data.threads import threads as every
 from wenmai.data.vocabulary import SPECIAL
 from wenmai.models.ngram.arpa import HIGHEST, LOWEST
 from wenmai.models.ngram.counts import NONE, Level
@@ -61,16 +62,28 @@ def tested(log_prob: np.ndarray, backoff: np.ndarray) -> Weights:
 
 def in_order(levels: list[Level], smoothed: Smoothed) -> tuple[list[Level], list[Weights]]:
     """The n-grams sorted as they are when counted, by their last word and then by their context; those of a file may not be."""
-    found, weights, place = [levels[0]], [smoothed.levels[0]], np.arange(len(levels[0]), dtype=np.int32)
+    found, weights, place = [levels[0]], [smoothed.levels[0]], None  # where each of the level below has moved; None: nowhere
     for level, own in zip(levels[1:], smoothed.levels[1:]):
-        context, suffix = place[level.context], place[level.suffix]
-        key = level.word.astype(np.int64) << 32 | context
-        order = np.argsort(key, kind="stable") if (key[1:] <= key[:-1]).any() else slice(None)
+        if place is None and sorted_already(level.word, level.context):
+            found.append(level)
+            weights.append(own)
+            continue
+        context, suffix = (level.context, level.suffix) if place is None else (place[level.context], place[level.suffix])
+        order = np.argsort(level.word.astype(np.int64) << 32 | context, kind="stable")
         found.append(Level(level.word[order], context[order], suffix[order], level.count[order]))
         weights.append(Weights(own.log_prob[order], own.backoff[order]))
         place = np.empty(len(level), np.int32)
         place[order] = np.arange(len(level), dtype=np.int32)
-    return found, [Weights(np.minimum(own.log_prob, NOTHING), own.backoff) for own in weights]
+    return found, [own if (own.log_prob <= NOTHING).all() else Weights(np.minimum(own.log_prob, NOTHING), own.backoff)
+                   for own in weights]  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def sorted_already(word, context):
+    for at in range(1, len(word)):
+        if word[at] < word[at - 1] or (word[at] == word[at - 1] and context[at] <= context[at - 1]):
+            return False
+    return True
 
 
 def first_level(vocabulary: int) -> Level:
@@ -126,12 +139,8 @@ def read_through(kernel: Callable, known: tuple, tokens: np.ndarray, starts: np.
     """Σ log p of every sentence (sentences,), or log p of every token (N,); each thread reads as many tokens."""
     tokens, starts, sentences = numbers(tokens), numbers(starts, np.int64), len(starts) - 1
     sums, each = np.zeros(sentences), np.zeros(len(tokens) if separately else 0, np.float32)
-    threads = max(1, min(threads or os.cpu_count() or 1, len(tokens) // FEW))
+    threads = max(1, min(threads or every(), len(tokens) // FEW))
     cuts = np.searchsorted(starts[:sentences], len(tokens) * np.arange(1, threads) // threads)
     cuts = [0, *np.maximum.accumulate(cuts).tolist(), sentences]
-    if threads == 1:
-        kernel(*known, tokens, starts, 0, sentences, sums, each)
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(lambda first, last: kernel(*known, tokens, starts, first, last, sums, each), cuts[:-1], cuts[1:]))
+    side_by_side(lambda first, last: kernel(*known, tokens, starts, first, last, sums, each), pairwise(cuts))
     return each if separately else sums

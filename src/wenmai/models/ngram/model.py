@@ -7,10 +7,8 @@ counting (counts, spilled, spark) → smoothing → pruning → a layout that is
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 import numpy as np
@@ -19,6 +17,7 @@ from torch import Tensor
 
 from wenmai.data.examples import Examples
 from wenmai.data.lines import Lines, Running
+from wenmai.data.threads import side_by_side, threads
 from wenmai.data.vocabulary import BEGIN, END, UNK
 from wenmai.errors import Mistake
 from wenmai.layers.heads import OneOf
@@ -29,7 +28,9 @@ from wenmai.models.ngram.weights import Smoothing
 from wenmai.training.progress import Progress, Snapshot
 
 LN10 = float(np.log(10))
-PIECE = 1 << 20  # bytes that a thread scores at once
+PIECE, LEAST = 1 << 20, 1 << 16  # bytes that a thread scores at once, at most and at least
+MANY = 1 << 20  # words whose numbers are remembered
+State = tuple[int, ...]
 SIZE = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -58,6 +59,7 @@ class NGram:
 
     def __init__(self, inputs: Lines, recipe: Recipe, memory: int | None, engine: str):
         self.inputs, self.recipe, self.memory, self.engine, self.grams = inputs, recipe, memory, engine, None
+        self.asked: dict[str, int] = {}  # numbers of words that `advanced` was given
 
     # Learning
 
@@ -77,7 +79,7 @@ class NGram:
         yield progress(1, "smoothing")
         delta = self.recipe.delta_for(beginning(text), len(self.inputs)) if self.recipe.fits_delta else None
         self.grams, notes = self.recipe.estimate(levels, delta)
-        for note in ([f"add-delta: δ = {delta:.4g}, fitted on the last tenth of the text"] if delta else []) + notes:
+        for note in self.recipe.told_of(delta) + notes:
             yield progress(2, warning=note, passing=True)
         yield progress(3, score=judge() if judge else None)
 
@@ -104,14 +106,38 @@ class NGram:
     def scored(self, blocks: Iterable[bytes], apart: bool = False) -> Iterator[tuple[bytes, np.ndarray, np.ndarray, int]]:
         """(block, Σ log p of every line (L,), its tokens with its end (L,), how many were unknown); on all cores. No line knows
         another, whether they stand apart or not."""
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            for block in blocks:
-                sums, lengths, unknown = zip(*pool.map(self.scored_piece, cut(block, PIECE)))
-                yield block, np.concatenate(sums), np.concatenate(lengths), sum(unknown)
+        for block in blocks:
+            pieces = cut(block, min(PIECE, max(LEAST, len(block) // threads() + 1)))
+            sums, lengths, unknown = zip(*side_by_side(self.scored_piece, ((piece,) for piece in pieces)))
+            yield block, np.concatenate(sums), np.concatenate(lengths), sum(unknown)
 
     def scored_piece(self, block: bytes) -> tuple[np.ndarray, np.ndarray, int]:
         tokens, starts = self.inputs.numbers(block)
         return LN10 * self.grams.score(tokens, starts, threads=1), np.diff(starts), int((tokens == UNK).sum())
+
+    # Word by word
+
+    def log_prob(self, before: np.ndarray, tokens: np.ndarray) -> float:
+        """Σ log p of these tokens, after those of a text that a line opens."""
+        state, found = self.opened(), 0.0
+        for at, token in enumerate([*before.tolist(), *tokens.tolist()]):
+            log_prob, state = self.grams.one(state, token)
+            found += log_prob if at >= len(before) else 0.0
+            state = self.opened() if token == END else state
+        return LN10 * found
+
+    def opened(self) -> State:
+        return tuple(self.grams.start(1)[0].tolist())
+
+    def advanced(self, state: State, word: str) -> tuple[float, State]:
+        """(log p, the state after it) of one word, or of the end of a line."""
+        number = self.asked.get(word)
+        if number is None:
+            number = END if word == "\n" else self.inputs.number(word)
+            if len(self.asked) < MANY:
+                self.asked[word] = number
+        log_prob, state = self.grams.one(state, number)
+        return LN10 * log_prob, state if number != END else self.opened()
 
     # Generating
 

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from numba import njit
 
 from wenmai.models.ngram.counts import Level
 
 SPACE = "▁"  # stands for a space
+CUT = "\t\n\v\f\r\0"  # what else no word may hold
 
 
-def spelled(word: str) -> str:
-    """As it stands in a file whose fields are cut at white space: a space as ▁, other white space as its bytes, \\xHH."""
-    if not any(letter.isspace() or letter == "\0" for letter in word):
-        return word
-    return "".join(SPACE if letter == " " else "".join(f"\\x{byte:02X}" for byte in letter.encode())
-                   if letter.isspace() or letter == "\0" else letter for letter in word)  # fmt: skip
+def spelled(word: str, spaces: bool) -> str:
+    """As it stands in a file whose fields are cut at white space: a space as ▁, other white space as its bytes, \\xHH, and so is
+    a ▁ where there are spaces."""
+    return "".join(SPACE if letter == " " else escaped(letter) if letter in CUT or (spaces and letter == SPACE) else letter
+                   for letter in word)  # fmt: skip
+
+
+def escaped(letter: str) -> str:
+    return "".join(f"\\x{byte:02X}" for byte in letter.encode())
+
+
+def read_back(word: str) -> str:
+    """What `spelled` was given."""
+    plain = re.sub(r"(?:\\x[0-9A-F]{2})+", lambda found: bytes.fromhex(found[0].replace("\\x", "")).decode("utf-8", "replace"),
+                   word.replace(SPACE, " "))  # fmt: skip
+    return plain
 
 
 def words_of(levels: list[Level], first: int, last: int) -> np.ndarray:

@@ -26,12 +26,15 @@ from itertools import pairwise
 import numpy as np
 from numba import njit
 
+from wenmai.data.prefetching import AHEAD, ask
+from wenmai.data.threads import side_by_side, threads
 from wenmai.errors import Mistake
 from wenmai.models.ngram.additive import additive
 from wenmai.models.ngram.counts import Level
 from wenmai.models.ngram.discounts import KATZ, discounts, told
 from wenmai.models.ngram.weights import Smoothed, Smoothing, Weights, logarithm
 
+SMALL = 1 << 16  # n-grams: fewer are not worth a thread
 ADDITIVE = ("none", "add-one", "add-delta")
 
 
@@ -55,15 +58,18 @@ def smooth(levels: list[Level], kind: Smoothing, begin: int, delta: float = 1.0,
         if failure:
             failed.setdefault(failure, []).append(n + 1)
         keep = np.ones(0, bool) if kept is None else kept[n]  # none: all
-        total, left, kinds = followed(counts, context, contexts, taken, keep)
+        found_after = np.zeros((contexts, 3))
+        side_by_side(followed, [(counts, context, *part, taken, keep, found_after) for part in parts(contexts)])
+        total, left, kinds = np.ascontiguousarray(found_after.T)
+        del found_after
         if kind == "witten-bell":
             total, left = total + kinds, left + kinds
         rest = np.divide(left, total, out=np.ones(contexts), where=total > 0)  # γ
         if kind == "katz" and n:
-            prob = shared(counts, context, taken, total, np.zeros(contexts), suffix, below)
+            prob = all_shared(counts, context, taken, total, np.zeros(contexts), suffix, below)
             rest = left_by(prob, context, suffix, below, total, keep, len(levels[0]) - 1)
         else:
-            prob = shared(counts, context, taken, total, rest, suffix, below)
+            prob = all_shared(counts, context, taken, total, rest, suffix, below)
         if n == 0:
             prob[begin] = 1.0  # it is never asked for
         else:
@@ -97,30 +103,44 @@ def counts_of_counts(levels: list[Level], n: int, counts: np.ndarray) -> np.ndar
     return seen
 
 
+def parts(size: int) -> list[tuple[int, int]]:
+    """Bounds of as many parts as there are threads."""
+    return list(pairwise(np.linspace(0, size, (threads() if size >= SMALL else 1) + 1).astype(np.int64).tolist()))
+
+
 @njit(cache=True, nogil=True)
-def followed(counts, context, contexts, discounts, keep):
-    """Of every context: how often it is followed, what is left of that for shorter ones, and by how many different words."""
-    total, left, kinds = np.zeros(contexts), np.zeros(contexts), np.zeros(contexts)
+def followed(counts, context, low, high, discounts, keep, found):
+    """Of the contexts low … high − 1: how often each is followed, what is left of that for shorter ones, and by how many
+    different words; (contexts, 3), zeros before."""
     most, everything = len(discounts) - 1, len(keep) == 0
     for at in range(len(counts)):
-        if counts[at]:
-            before = context[at]
-            total[before] += counts[at]
-            left[before] += discounts[min(counts[at], most)] if everything or keep[at] else counts[at]
-            kinds[before] += 1
-    return total, left, kinds
+        if at + AHEAD < len(counts) and low <= context[at + AHEAD] < high:
+            ask(found, context[at + AHEAD])
+        before = context[at]
+        if counts[at] and low <= before < high:
+            found[before, 0] += counts[at]
+            found[before, 1] += discounts[min(counts[at], most)] if everything or keep[at] else counts[at]
+            found[before, 2] += 1
+
+
+def all_shared(counts, context, discounts, total, rest, suffix, shorter) -> np.ndarray:
+    prob = np.empty(len(counts))
+    side_by_side(shared, [(counts, context, discounts, total, rest, suffix, shorter, *part, prob) for part in parts(len(counts))])
+    return prob
 
 
 @njit(cache=True, nogil=True)
-def shared(counts, context, discounts, total, rest, suffix, shorter):
+def shared(counts, context, discounts, total, rest, suffix, shorter, first, last, prob):
     """p = (c − D_c) / total + γ p(w|h′)"""
-    prob, most = np.empty(len(counts)), len(discounts) - 1
-    for at in range(len(counts)):
+    most = len(discounts) - 1
+    for at in range(first, last):
+        if at + AHEAD < last:
+            ask(total, context[at + AHEAD])
+            ask(rest, context[at + AHEAD])
         before, u = context[at], 0.0
         if counts[at]:
             u = (counts[at] - discounts[min(counts[at], most)]) / total[before]
         prob[at] = u + rest[before] * shorter[suffix[at]]
-    return prob
 
 
 @njit(cache=True, nogil=True)

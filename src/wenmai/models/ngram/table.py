@@ -14,11 +14,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numba import njit
 
+from wenmai.data.prefetching import AHEAD, ask
 from wenmai.data.saved import Unfit
+from wenmai.data.threads import side_by_side
 from wenmai.data.vocabulary import BEGIN, UNK
 from wenmai.models.ngram import layout
 from wenmai.models.ngram.counts import Level
@@ -28,6 +31,9 @@ from wenmai.models.ngram.smoothing import Smoothed
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 LINE = np.dtype([("key", "<u8"), ("log_prob", "<f4"), ("next", "<i4")])  # 16 bytes: four of them in a line of the cache
 WORD = np.dtype([("log_prob", "<f4"), ("next", "<i4")])
+PARTS = 2  # of the table, filled side by side; another number would make another file
+SENTENCES = 16  # that a thread reads at once
+READ = np.dtype([("sentence", "<i8"), ("at", "<i8"), ("total", "<f8"), ("node", "<i4"), ("paid", "<f4"), ("back", "<i8")])
 NODE = np.dtype([("backoff", "<f4"), ("suffix", "<i4")])
 
 
@@ -44,23 +50,27 @@ class Table:
         order, sizes = len(levels), [len(level) for level in levels]
         bases = np.cumsum([1, *sizes])  # where the nodes of each order begin
         nodes = np.zeros(bases[order - 1], NODE)
-        leads = np.zeros(1, np.int32)  # from every node, to the one that stands for it
+        leads = np.zeros(bases[order - 1], np.int32)  # from every node, to the one that stands for it
         for n in range(order - 1):
             follows = weights[n].backoff != 0
             follows[levels[n + 1].context] = True
             part = nodes[bases[n] : bases[n + 1]]
             part["backoff"] = weights[n].backoff
-            part["suffix"] = suffix = 0 if n == 0 else leads[bases[n - 1] + levels[n].suffix]
-            own = np.arange(bases[n], bases[n + 1], dtype=np.int32)
-            leads = np.concatenate([leads, np.where(follows, own, suffix)])
+            part["suffix"] = suffix = 0 if n == 0 else leads[bases[n - 1] : bases[n]][levels[n].suffix]
+            lead = leads[bases[n] : bases[n + 1]]
+            lead[:] = suffix
+            np.copyto(lead, np.arange(bases[n], bases[n + 1], dtype=np.int32), where=follows)
         words = np.zeros(sizes[0], WORD)
         words["log_prob"] = weights[0].log_prob
         words["next"] = leads[1 : 1 + sizes[0]] if order > 1 else 0
-        lines = np.zeros(1 << max(1, int(np.ceil(np.log2(max(1, sum(sizes[1:])) * 1.4)))), LINE)
-        lines["key"] = EMPTY
+        lines = np.empty(1 << max(1, int(np.ceil(np.log2(max(1, sum(sizes[1:])) * 1.4)))), LINE)
+        borders = list(pairwise(np.linspace(0, len(lines), PARTS + 1).astype(np.int64).tolist()))
+        side_by_side(clear, [(lines, *between) for between in borders])
         for n in range(1, order):
-            after = leads[bases[n - 1] + levels[n].suffix] if n == order - 1 else leads[bases[n] : bases[n + 1]]
-            insert(lines, bases[n - 1] + levels[n].context, levels[n].word, weights[n].log_prob, after)
+            after = leads[bases[n - 1] : bases[n]][levels[n].suffix] if n == order - 1 else leads[bases[n] : bases[n + 1]]
+            given = levels[n].context, levels[n].word, weights[n].log_prob, after
+            late = side_by_side(insert, [(lines, bases[n - 1], *given, *between) for between in borders])
+            insert_late(lines, bases[n - 1], *given, np.array([at for part in late for at in part], np.int64))
         return cls(layout.fixed(words), layout.fixed(nodes), layout.fixed(lines), np.array(sizes, np.int64))
 
     def levels(self) -> tuple[list[Level], Smoothed]:
@@ -146,13 +156,53 @@ def place_of(node, word, mask):
 
 
 @njit(cache=True, nogil=True)
-def insert(lines, context, word, log_prob, after):
-    mask = np.uint64(len(lines) - 1)
+def clear(lines, first, last):
+    for place in range(first, last):
+        lines[place].key, lines[place].log_prob, lines[place].next = EMPTY, 0, 0
+
+
+@njit(cache=True, nogil=True)
+def insert(lines, base, context, word, log_prob, after, first, last):
+    """What has its place between these two, a thread's own part of the table; returns what found no room there."""
+    mask, late = np.uint64(len(lines) - 1), [0 for _ in range(0)]
     for at in range(len(word)):
-        key, place = place_of(context[at], word[at], mask)
+        if at + AHEAD < len(word):
+            place = np.int64(place_of(base + context[at + AHEAD], word[at + AHEAD], mask)[1])
+            if first <= place < last:
+                ask(lines, place)
+        key, place = place_of(base + context[at], word[at], mask)
+        place = np.int64(place)
+        if first <= place < last:
+            while place < last and lines[place].key != EMPTY:
+                place += 1
+            if place < last:
+                lines[place].key, lines[place].log_prob, lines[place].next = key, log_prob[at], after[at]
+            else:
+                late.append(at)
+    return late
+
+
+@njit(cache=True, nogil=True)
+def insert_late(lines, base, context, word, log_prob, after, late):
+    mask = np.uint64(len(lines) - 1)
+    for at in late:
+        key, place = place_of(base + context[at], word[at], mask)
         while lines[place].key != EMPTY:
             place = (place + np.uint64(1)) & mask
         lines[place].key, lines[place].log_prob, lines[place].next = key, log_prob[at], after[at]
+
+
+@njit(inline="always")
+def line_of(lines, mask, node, word):
+    """Where the word stands after this node; −1 where it does not."""
+    key, place = place_of(node, word, mask)
+    for _ in range(len(lines)):
+        if lines[place].key == key:
+            return np.int64(place)
+        if lines[place].key == EMPTY:
+            break
+        place = (place + np.uint64(1)) & mask
+    return np.int64(-1)
 
 
 @njit(inline="always")
@@ -162,14 +212,9 @@ def step(words, nodes, lines, order, node, word):
         word = UNK
     mask, paid, back = np.uint64(len(lines) - 1), np.float32(0), 0
     while 0 < node < len(nodes) and back < order:
-        key, place = place_of(node, word, mask)
-        for _ in range(len(lines)):
-            line = lines[place]
-            if line.key == key:
-                return at_most_zero(paid + proper(line.log_prob)), line.next
-            if line.key == EMPTY:
-                break
-            place = (place + np.uint64(1)) & mask
+        place = line_of(lines, mask, node, word)
+        if place >= 0:
+            return at_most_zero(paid + proper(lines[place].log_prob)), lines[place].next
         paid += weight(nodes[node].backoff)
         node = nodes[node].suffix
         back += 1
@@ -196,11 +241,46 @@ def following(words, nodes, lines, order, node, found):
 @njit(cache=True, nogil=True)
 def score(words, nodes, lines, order, tokens, starts, first, last, sums, each):
     """Σ log p of the sentences first … last − 1, and log p of every token if there is room for it"""
-    for sentence in range(first, last):
-        node, total = words[BEGIN].next, 0.0
-        for at in range(max(0, starts[sentence]), min(len(tokens), starts[sentence + 1])):
-            log_prob, node = step(words, nodes, lines, order, node, tokens[at])
-            total += log_prob
+    mask, opened, count = np.uint64(len(lines) - 1), words[BEGIN].next, min(SENTENCES, last - first)
+    read = np.zeros(count, READ)  # sentences that are read at once: while memory answers for one, the others go on
+    for one in range(count):
+        read[one].sentence, read[one].at, read[one].node = first + one, max(0, starts[first + one]), opened
+    behind, left = first + count, count
+    while left:
+        for one in range(count):
+            own = read[one]
+            if own.sentence < 0:
+                continue
+            if own.at >= min(len(tokens), starts[own.sentence + 1]):
+                sums[own.sentence] = own.total
+                own.sentence, own.node, own.total, own.paid, own.back = -1, opened, 0.0, 0.0, 0
+                if behind < last:
+                    own.sentence, own.at = behind, max(0, starts[behind])
+                    behind += 1
+                else:
+                    left -= 1
+                continue
+            word = tokens[own.at]
+            if not 0 <= word < len(words):
+                word = UNK
+            if 0 < own.node < len(nodes) and own.back < order:
+                place = line_of(lines, mask, own.node, word)
+                if place < 0:  # its suffix is asked, when its turn comes again
+                    own.paid += weight(nodes[own.node].backoff)
+                    own.node = nodes[own.node].suffix
+                    own.back += 1
+                    ask(lines, place_of(own.node, word, mask)[1])
+                    ask(nodes, own.node)
+                    continue
+                log_prob, after = lines[place].log_prob, lines[place].next
+            else:
+                log_prob, after = words[word].log_prob, words[word].next
+            log_prob = at_most_zero(own.paid + proper(log_prob))
+            own.total += log_prob
             if len(each):
-                each[at] = log_prob
-        sums[sentence] = total
+                each[own.at] = log_prob
+            own.node, own.paid, own.back = after, 0.0, 0
+            own.at += 1
+            if own.at < len(tokens):
+                ask(lines, place_of(own.node, tokens[own.at], mask)[1])
+                ask(nodes, own.node)
