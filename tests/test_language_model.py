@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -493,11 +494,11 @@ def test_a_stopped_training_ends_as_one_that_was_not(rung, place, monkeypatch):
     """Also in the middle of a stream, whose state is carried on."""
     monkeypatch.setattr(loop, "TOLD", -1.0)
     options = {"hidden": 12, "context": 5} if rung != "gpt" else {"width": 12, "heads": 2, "layers": 1, "context": 5}
-    options |= {"steps": 16, "batch_tokens": 20, "evaluations": 4, "dropout": 0.3}
+    options |= {"steps": 16, "batch_tokens": 20, "evaluations": 4, "dropout": 0.3, "min_count": 5}
     whole, first, snapshot = LanguageModel(rung, **options).fit(TEXT), LanguageModel(rung, **options), None
     for number, progress in enumerate(first.training(TEXT)):
         if number >= place:
-            snapshot = progress.snapshot()
+            snapshot = replace(progress.snapshot(), inputs=json.loads(json.dumps(first.inputs_.to_json())))
             break
     again = LanguageModel(rung, **options)
     for _ in again.training(TEXT, resume=snapshot):

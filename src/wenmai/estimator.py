@@ -110,13 +110,17 @@ class Estimator:
         inputs, targets = self.task_.arranged(inputs, targets)
         self.notes_ = self.task_.learn(targets, lambda row: where(kept[row]))
         team = distributed.team()
+
+        def learned():
+            return kinds_of_input.learn(inputs, self.task_.cut, **given["inputs"], **given["tokens"])
+
         if resume and resume.inputs:
-            self.inputs_ = kinds_of_input.learned_before(resume.inputs)
+            self.inputs_ = kinds_of_input.learned_before(resume.inputs) or learned()
         elif team.rank == 0:
-            self.inputs_ = kinds_of_input.learn(inputs, self.task_.cut, **given["inputs"], **given["tokens"])
+            self.inputs_ = learned()
         if team.size > 1:  # all of them read with the tokenizer of the first
-            learned = team.first(self.inputs_.to_json() if team.rank == 0 else None)
-            self.inputs_ = kinds_of_input.learned_before(learned)
+            known = team.first(self.inputs_.to_json() if team.rank == 0 else None)
+            self.inputs_ = kinds_of_input.learned_before(known) or learned()
         self.notes_ += self.inputs_.notes(inputs)
         train = self._learned_from(inputs, targets, given)
         starts = train.inputs.offsets if isinstance(train.targets, Sequences) else None

@@ -57,8 +57,11 @@ def from_json(saved: dict):
 
 
 def learned_before(saved: dict):
-    """As `from_json`, with what only training needs: the pretrained vectors."""
+    """As `from_json`, with what only training needs: the pretrained vectors. None where there is more to it than JSON holds, the
+    words of a running text, which are learned again: the same text gives the same."""
     inputs = from_json(saved)
+    if isinstance(inputs, Lines) and inputs.tokenizer is None:
+        return None
     if getattr(inputs, "vectors_width", None) is not None:
         inputs.vectors = vectors.for_tokens(inputs.tokenizer.tokens, *vectors.read(inputs.embedding))
     return inputs
