@@ -43,7 +43,8 @@ def write_data(place: Path) -> None:
     films = "".join(f"{' '.join(generator.choice([*words[label], 'a', 'film', 'the'], 6))} {n},{label}\n"
                     for n, label in enumerate(["pos", "neg"] * 150))  # fmt: skip
     (place / "films.csv").write_text("text,label\n" + films)
-    (place / "text.txt").write_text("".join(f"{' '.join(generator.choice([*words['pos'], *words['neg']], 7))}\n" for _ in range(300)))
+    known = [*words["pos"], *words["neg"]]
+    (place / "text.txt").write_text("".join(f"{' '.join(generator.choice(known, 7))}\n" for _ in range(300)))
     tags = "".join(f"the\tO\n{generator.choice(words['pos'])}\tB-A\nend{n}\tI-A\n.\tO\n\n" for n in range(150))
     (place / "tags.conll").write_text(tags)
     x = generator.normal(size=(300, 3))
