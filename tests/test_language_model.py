@@ -19,7 +19,7 @@ from wenmai.data.vocabulary import END, UNK
 from wenmai.models.writer import batch_of
 from wenmai.serving.exchange import exported, imported
 from wenmai.serving.filtering import filtered
-from wenmai.tasks.decoding import Choice
+from wenmai.tasks.decoding import Choice, take
 from wenmai.training import loop
 
 TEXT = ["the cat sat on the mat", "the dog sat on the log", "a cat saw the dog", "the dog saw a cat on the mat", "",
@@ -76,7 +76,7 @@ def test_a_batch_of_states_is_as_many_single_ones(rung):
     model = trained(rung)
     tokens = model.inputs_.prompt("the cat")
     _, state = model.model_.begin(tokens)
-    log_probs, _ = model.model_.step(state.repeat(3, 1), torch.tensor([3, 4, END]))
+    log_probs, _ = model.model_.step(take(state, torch.tensor([0, 0, 0])), torch.tensor([3, 4, END]))
     for row, token in enumerate([3, 4, END]):
         alone, _ = model.model_.step(state, torch.tensor([token]))
         torch.testing.assert_close(log_probs[row], alone[0])
@@ -543,3 +543,60 @@ def test_words_that_are_said_are_those_that_are_read():
     model = trained("lstm", embed=10).model_
     assert model.head.output.weight is model.input.table
     assert trained("lstm", embed=10, tie=False).model_.head.output.weight.shape == (len(model.lines), 24)
+
+
+# The key/value cache
+
+
+def read_again(model, tokens: torch.Tensor) -> torch.Tensor:
+    """log p after these tokens (B, T), from a window that is read whole."""
+    with torch.no_grad():
+        return model.read(batch_of(tokens[:, -model.steps :], torch.device("cpu"), None))[0][:, -1]
+
+
+@pytest.mark.parametrize("positions", ["learned", "sinusoidal", "rotary"])
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("begun", [1, 4, 9, 10, 15])
+def test_a_cache_says_what_reading_again_says(positions, rows, begun):
+    """Before the window of 10 is full, when it is, and beyond it; also where the prompt alone is longer."""
+    model = trained("gpt", positions=positions, context=10).model_
+    text = torch.randint(2, len(model.lines), (rows, 24), generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        log_probs, state = model.after(text[:, :begun], None)
+    for at in range(begun, 24):
+        torch.testing.assert_close(log_probs, read_again(model, text[:, :at]), atol=1e-4, rtol=0)
+        log_probs, state = model.step(state, text[:, at])
+
+
+@every_rung
+def test_a_state_stays_as_it_was(rung):
+    """Two that read on from the same place, turn by turn, do not meet; nor do rows that were taken."""
+    model = trained(rung)
+    _, state = model.model_.begin(model.inputs_.prompt("the cat"))
+    texts = [model.inputs_.prompt(text) for text in ("sat on the mat", "saw a dog is")]
+    apart = []
+    for text in texts:
+        after = model.model_.begin(model.inputs_.prompt("the cat"))[1]
+        for token in text:
+            log_probs, after = model.model_.step(after, torch.tensor([token]))
+        apart.append(log_probs[0])
+    states = [state, state]
+    for pair in zip(*texts):
+        found = [model.model_.step(each, torch.tensor([token])) for each, token in zip(states, pair)]
+        states = [after for _, after in found]
+    for (log_probs, _), alone in zip(found, apart):
+        torch.testing.assert_close(log_probs[0], alone)
+    both, turned = take(state, torch.tensor([0, 0])), torch.tensor([1, 0])
+    for at, pair in enumerate(zip(*texts)):
+        log_probs, both = model.model_.step(both, torch.tensor(pair if at % 2 == 0 else pair[::-1]))
+        both = take(both, turned)
+    torch.testing.assert_close(log_probs, torch.stack(apart[::-1]))
+
+
+def test_several_tokens_are_read_on_at_once():
+    model = trained("gpt", positions="rotary").model_
+    text = torch.randint(2, len(model.lines), (2, 12), generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        _, state = model.after(text[:, :5], None)
+        log_probs, _ = model.after(text[:, 5:], state)
+    torch.testing.assert_close(log_probs, read_again(model, text), atol=1e-4, rtol=0)

@@ -140,7 +140,7 @@ class LanguageModel(Estimator):
 
     def _known_of(self, log_probs: torch.Tensor) -> torch.Tensor:
         log_probs[:, UNK] = float("-inf")
-        if not torch.isfinite(log_probs).any():
+        if not log_probs.is_cuda and log_probs.max() == float("-inf"):  # never of a network; and who asks a GPU waits
             raise Mistake("after this text nothing has a probability in a model without smoothing; begin otherwise, or train "
                           "with smoothing.")  # fmt: skip
         return log_probs
@@ -153,7 +153,8 @@ class LanguageModel(Estimator):
         """The most probable next tokens with their probabilities; only those that begin so, if asked."""
         self._fitted()
         log_probs, _ = self.model_.begin(self.inputs_.prompt(prompt))
-        order = self._known_of(log_probs)[0].argsort(descending=True, stable=True)
+        log_probs = self._known_of(log_probs).cpu()
+        order = log_probs[0].argsort(descending=True, stable=True)
         found: list[tuple[str, float]] = []
         for token in order.tolist():
             if len(found) == count or log_probs[0, token] == float("-inf"):

@@ -23,7 +23,7 @@ class Batch:
     segment: Tensor | None = None  # (B, T) which text of a pair
     form: Tensor | None = None  # (B, T) which row of `letters` spells the token
     letters: Tensor | None = None  # (U, K) the distinct tokens of the batch, letter by letter
-    state: Tensor | None = None  # (B, S) what a network came to in the batch before, where a stream goes on
+    state: Tensor | None = None  # (B, S) what a network came to in the batch before, where a stream goes on; or a Cache
     rows: np.ndarray | None = None  # which examples these are
 
     def to(self, device: str) -> Batch:

@@ -208,7 +208,7 @@ def measured_text(estimator: LanguageModel, data: Dataset, name: str) -> tuple[d
     prompts, times = [lines[row] for row in range(0, len(lines), max(1, len(lines) // 50))], []
     for prompt in prompts:
         start = time.perf_counter()
-        estimator.model_.begin(estimator.inputs_.prompt(prompt))
+        estimator.model_.begin(estimator.inputs_.prompt(prompt))[0].cpu()
         times.append(1000 * (time.perf_counter() - start))
     about = RUNGS[estimator.rung]
     row = {

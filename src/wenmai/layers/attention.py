@@ -27,17 +27,26 @@ class MultiHeadAttention(nn.Module):
         self.factor = 1 / sqrt(width // heads) if scaled else 1.0
         self.query_key_value, self.output = nn.Linear(width, 3 * width), nn.Linear(width, width)
 
-    def forward(self, x: Tensor, allowed: Tensor | None, trace: Trace | None = None, name: str = "") -> Tensor:
-        """x (B, T, E); allowed (B or 1, 1, T or 1, S), True where a query may look, None for everywhere."""
+    def forward(self, x: Tensor, allowed: Tensor | None, trace: Trace | None = None, name: str = "",
+                past: Tensor | None = None, start: int = 0) -> Tensor:  # fmt: skip
+        """x (B, T, E); allowed (B or 1, 1, T or 1, S), True where a query may look, None for everywhere. `past` (2, B, A, C, D):
+        keys and values of `start` tokens before x, to which those of x are added; only where attention is causal."""
         q, k, v = self.query_key_value(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)  # (B, A, T, D)
         if self.rotary:
-            q, k = rotate(q), rotate(k)
+            q, k = rotate(q, start), rotate(k, start)
+        steps, causal = x.shape[1], self.causal
+        if past is not None:
+            end = start + steps
+            past[0, :, :, start:end], past[1, :, :, start:end] = k, v
+            k, v = past[:, :, :, :end]  # (B, A, S, D)
+            if start:  # one query, the last, looks at all; several each at its own past
+                causal, allowed = False, None if steps == 1 else see_past(steps, x.device, start)
         # The fused kernel, except in bf16 on a CPU, where its backward pass was 2 to 8 times slower than the formula.
         if trace is None and (q.is_cuda or q.dtype == torch.float32):
-            context = functional.scaled_dot_product_attention(q, k, v, allowed, is_causal=self.causal, scale=self.factor)
+            context = functional.scaled_dot_product_attention(q, k, v, allowed, is_causal=causal, scale=self.factor)
         else:
             scores = q @ k.mT * self.factor  # (B, A, T, S)
-            allowed = see_past(x.shape[1], x.device) if self.causal else allowed
+            allowed = see_past(steps, x.device) if causal else allowed
             scores = scores if allowed is None else scores.masked_fill(~allowed, float("-inf"))
             weights = scores.softmax(-1).to(v.dtype)
             if trace is not None:
@@ -52,6 +61,6 @@ def see_real(mask: Tensor) -> Tensor:
     return (mask | (first & ~mask.any(1, keepdim=True)))[:, None, None, :]
 
 
-def see_past(steps: int, device=None) -> Tensor:
-    """(1, 1, T, S): position t may look at s ≤ t."""
-    return torch.ones(steps, steps, dtype=torch.bool, device=device).tril()[None, None]
+def see_past(steps: int, device=None, before: int = 0) -> Tensor:
+    """(1, 1, T, S): position t may look at s ≤ t, and at all that stand before the first."""
+    return torch.ones(steps, before + steps, dtype=torch.bool, device=device).tril(before)[None, None]

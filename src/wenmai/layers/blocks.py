@@ -28,9 +28,10 @@ class Block(nn.Module):
     def mlp(self, x: Tensor) -> Tensor:
         return self.narrow(self.bend(self.widen(x)))
 
-    def forward(self, x: Tensor, allowed: Tensor | None, trace: Trace | None = None, name: str = "") -> Tensor:
+    def forward(self, x: Tensor, allowed: Tensor | None, trace: Trace | None = None, name: str = "",
+                past: Tensor | None = None, start: int = 0) -> Tensor:  # fmt: skip
         if self.prenorm:
-            x = x + self.dropout(self.attention(self.before_attention(x), allowed, trace, name))
+            x = x + self.dropout(self.attention(self.before_attention(x), allowed, trace, name, past, start))
             return x + self.dropout(self.mlp(self.before_mlp(x)))
-        x = self.before_attention(x + self.dropout(self.attention(x, allowed, trace, name)))
+        x = self.before_attention(x + self.dropout(self.attention(x, allowed, trace, name, past, start)))
         return self.before_mlp(x + self.dropout(self.mlp(x)))

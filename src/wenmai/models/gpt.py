@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from wenmai.errors import Mistake
 from wenmai.layers.blocks import Block
+from wenmai.layers.cache import Cache
 from wenmai.layers.dropout import Dropout
 from wenmai.layers.positions import Learned, Sinusoidal
 from wenmai.models.recurrent_writer import suited
@@ -42,18 +43,24 @@ class Places(nn.Module):
         super().__init__()
         self.table = nn.Parameter(torch.randn(tokens, width) * 0.02)
         self.position = {"sinusoidal": lambda: Sinusoidal(width), "learned": lambda: Learned(width, longest),
-                         "rotary": nn.Identity}[positions]()  # fmt: skip
+                         "rotary": lambda: None}[positions]()  # fmt: skip
         self.dropout, self.scale = Dropout(dropout), sqrt(width) if positions == "sinusoidal" else 1.0
 
     def forward(self, batch) -> tuple[Tensor, Tensor]:
-        return self.dropout(self.position(functional.embedding(batch.inputs, self.table) * self.scale)), batch.mask
+        x = functional.embedding(batch.inputs, self.table)  # (B, T, E)
+        x = x if self.scale == 1.0 else x * self.scale
+        start = 0 if batch.state is None else batch.state.length
+        return self.dropout(x if self.position is None else self.position(x, start)), batch.mask
 
 
 class Past(nn.Module):
-    carried = False
+    """The state is the cache of what was read before x; without one, x opens the text."""
+
+    carried, cached = False, True
 
     def __init__(self, width: int, heads: int, layers: int, feed_forward: int, rotary: bool, dropout: float):
         super().__init__()
+        self.heads, self.size = heads, width // heads
         self.blocks = nn.ModuleList(Block(width, heads, feed_forward, dropout, rotary=rotary, causal=True) for _ in range(layers))
         self.norm = nn.LayerNorm(width)
         for name, weight in self.named_parameters():  # small, and what is added to x smaller with every block (GPT-2)
@@ -61,7 +68,11 @@ class Past(nn.Module):
                 deep = name.endswith(("output.weight", "narrow.weight"))
                 nn.init.normal_(weight, std=0.02 / (sqrt(2 * layers) if deep else 1.0))
 
-    def forward(self, x: Tensor, mask: Tensor, state=None, trace=None):
+    def cache(self, batch: int, longest: int) -> Cache:
+        return Cache.empty(batch, len(self.blocks), self.heads, longest, self.size, self.norm.weight)
+
+    def forward(self, x: Tensor, mask: Tensor, state: Cache | None = None, trace=None):
+        start, after = (0, None) if state is None else (state.length, state.grown(x.shape[1]))
         for level, block in enumerate(self.blocks):
-            x = block(x, None, trace, f"block.{level}")
-        return self.norm(x), mask, None
+            x = block(x, None, trace, f"block.{level}", None if after is None else after.layers[level], start)
+        return self.norm(x), mask, after

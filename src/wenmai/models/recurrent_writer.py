@@ -68,6 +68,8 @@ class Layers(nn.Module):
     """Layers of one cell, each of its own size; the state is all of theirs side by side (B, S). A state that
     may grow without bounds (rnn-residual, rnn-gated) is brought to one scale, and begins anew with every window."""
 
+    cached = False
+
     def __init__(self, width: int, sizes: list[int], cell: str, dropout: float, weight_dropout: float):
         super().__init__()
         self.layers = nn.ModuleList(Direction(size, hidden, cell, f"{cell}.{level}") for level, (size, hidden) in

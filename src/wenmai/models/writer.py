@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from wenmai.data.batches import Batch, by_length
 from wenmai.data.lines import Lines
 from wenmai.data.vocabulary import END, UNK
+from wenmai.layers.cache import Cache
 from wenmai.layers.trace import Trace
 
 COLUMNS = 20
@@ -147,22 +148,38 @@ class Writer(nn.Module):
     # Generating
 
     @torch.no_grad()
-    def begin(self, tokens: np.ndarray) -> tuple[Tensor, Tensor]:
+    def begin(self, tokens: np.ndarray) -> tuple[Tensor, Tensor | Cache]:
         """(log p of what comes next (1, V), the state) after these tokens."""
         return self.after(torch.from_numpy(np.concatenate([[END], tokens]).astype(np.int64))[None], None)
 
     @torch.no_grad()
-    def step(self, state: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
+    def step(self, state: Tensor | Cache, tokens: Tensor) -> tuple[Tensor, Tensor | Cache]:
+        """The same after one token more in every row (B,); log p stay on the model's device, and no step waits for it."""
         return self.after(tokens[:, None], state)
 
-    def after(self, tokens: Tensor, state: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Of a body that carries no state, the state is what it reads again."""
-        if not self.carried:
-            state = (tokens if state is None else torch.cat([state, tokens], 1))[:, -self.steps :]
-            log_probs, _ = self.read(batch_of(state, self.device, None))
-        else:
-            log_probs, state = self.read(batch_of(tokens, self.device, state))
-        return log_probs[:, -1].float().cpu(), state
+    def after(self, tokens: Tensor, state: Tensor | Cache | None) -> tuple[Tensor, Tensor | Cache]:
+        """A carried state goes on for ever. Without one, a token is said from the last `steps` before it: as long as all of them
+        fit, a body with a cache reads the new ones only; then, as they all move up by one place with every token, the
+        state is the window itself (B, T), which is read again."""
+        tokens = tokens.to(self.device)
+        if self.carried:
+            return self.last(tokens, state)
+        if state is None and self.body.cached:
+            state = self.body.cache(len(tokens), self.steps)
+        if isinstance(state, Cache):
+            if state.fits(tokens.shape[1]):
+                log_probs, after = self.last(tokens, state)
+                after.tokens[:, state.length : after.length] = tokens
+                return log_probs, after
+            state = state.tokens[:, : state.length]
+        window = (tokens if state is None else torch.cat([state, tokens], 1))[:, -self.steps :]
+        return self.last(window, None)[0], window
+
+    def last(self, tokens: Tensor, state: Tensor | Cache | None) -> tuple[Tensor, Tensor | Cache | None]:
+        """(log p after the last of these tokens (B, V), the state there)"""
+        x, mask = self.input(batch_of(tokens, self.device, state))
+        y, mask, state = self.body(x, mask, state)
+        return self.head.outputs(y[:, -1:], mask[:, -1:])[:, 0].float(), state
 
 
 def batch_of(tokens: np.ndarray | Tensor, device: torch.device, state: Tensor | None) -> Batch:

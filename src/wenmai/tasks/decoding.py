@@ -47,9 +47,14 @@ class Choice:
 
 def continued(step: Callable, log_probs: Tensor, state, tokens: int, choice: Choice, seed: int) -> Iterator[Tensor]:
     """Up to `tokens` of them (B,), each as soon as it is chosen."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator(log_probs.device).manual_seed(seed)
     for left in range(tokens, 0, -1):
         chosen = choice(log_probs, generator)
         yield chosen
         if left > 1:
             log_probs, state = step(state, chosen)
+
+
+def take(state, rows: Tensor):
+    """These rows of a state, whose batch is dimension 0: any number of them, in any order, each as often as it is named."""
+    return state.index_select(0, rows.to(state.device)) if isinstance(state, Tensor) else state.take(rows)

@@ -1,0 +1,55 @@
+"""The key/value cache: what causal attention keeps of a text it has read, so that the next token is read alone.
+
+    k_t, v_t follow from x_1 … x_t:  no later token changes them, and every later query looks at them again
+
+Room for C tokens is made once, and a token is written behind those before it. A state stays as it was: two that read on from the
+same place share what lies before it, until the second finds its place taken and moves into a room of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+
+class Cache:
+    def __init__(self, tokens: Tensor, kept: Tensor, length: int = 0):
+        """Room for tokens (B, C) and their keys and values (B, L, 2, A, C, D), of which the first `length` of C are filled."""
+        self.tokens, self.kept, self.length = tokens, kept, length
+        self.layers: Sequence[Tensor] = kept.permute(1, 2, 0, 3, 4, 5).unbind()  # L of (2, B, A, C, D)
+        self.taken = [length]  # places of this room that some state has filled; all that share the room share the list
+
+    @classmethod
+    def empty(cls, batch: int, layers: int, heads: int, longest: int, size: int, like: Tensor) -> Cache:
+        tokens = torch.empty(batch, longest, dtype=torch.int64, device=like.device)
+        return cls(tokens, like.new_empty(batch, layers, 2, heads, longest, size))
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def fits(self, more: int) -> bool:
+        return self.length + more <= self.tokens.shape[1]
+
+    def grown(self, more: int) -> Cache:
+        """The state with so many places more, still to be filled."""
+        room = self if self.taken[0] == self.length else self.moved(None)
+        found = object.__new__(Cache)  # as __init__, without making the views of every layer again
+        found.tokens, found.kept, found.layers, found.taken = room.tokens, room.kept, room.layers, room.taken
+        found.length = found.taken[0] = self.length + more
+        return found
+
+    def take(self, rows: Tensor) -> Cache:
+        """These rows of the batch, in a room of their own; a row may be taken more than once, or not at all."""
+        return self.moved(rows.to(self.kept.device))
+
+    def moved(self, rows: Tensor | None) -> Cache:
+        tokens, kept = self.tokens[:, : self.length], self.kept[..., : self.length, :]
+        if rows is not None:
+            tokens, kept = tokens.index_select(0, rows), kept.index_select(0, rows)
+        found = Cache(self.tokens.new_empty(len(tokens), *self.tokens.shape[1:]),
+                      self.kept.new_empty(len(kept), *self.kept.shape[1:]), self.length)  # fmt: skip
+        found.tokens[:, : self.length] = tokens
+        found.kept[..., : self.length, :] = kept
+        return found
