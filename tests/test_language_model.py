@@ -30,9 +30,12 @@ every_rung = pytest.mark.parametrize("rung", RUNGS)
 both_layouts = pytest.mark.parametrize("layout", ["fast", "small"])
 
 
+SMALL = {"ngram": {"order": 3}, "gpt": {"width": 24, "layers": 2, "heads": 2}, "mlp": {"embed": 16, "hidden": 24},
+         "cnn": {"embed": 16, "filters": 24, "layers": 2}}  # fmt: skip
+
+
 def trained(rung: str = "ngram", texts=TEXT, **options) -> LanguageModel:
-    small = {"order": 3} if rung == "ngram" else {"hidden": 24, "steps": 20, "context": 64}
-    small = {"width": 24, "layers": 2, "heads": 2, "steps": 20, "context": 64} if rung == "gpt" else small
+    small = SMALL.get(rung, {"hidden": 24}) | ({} if rung == "ngram" else {"steps": 20, "context": 64})
     return LanguageModel(rung, **small | options).fit(texts)
 
 
@@ -493,8 +496,8 @@ NETWORKS = [rung for rung in RUNGS if rung != "ngram"]
 def test_a_stopped_training_ends_as_one_that_was_not(rung, place, monkeypatch):
     """Also in the middle of a stream, whose state is carried on."""
     monkeypatch.setattr(loop, "TOLD", -1.0)
-    options = {"hidden": 12, "context": 5} if rung != "gpt" else {"width": 12, "heads": 2, "layers": 1, "context": 5}
-    options |= {"steps": 16, "batch_tokens": 20, "evaluations": 4, "dropout": 0.3, "min_count": 5}
+    options = {"gpt": {"width": 12, "heads": 2, "layers": 1}, "cnn": {"filters": 12, "layers": 2}}.get(rung, {"hidden": 12})
+    options |= {"context": 5, "steps": 16, "batch_tokens": 20, "evaluations": 4, "dropout": 0.3, "min_count": 5}
     whole, first, snapshot = LanguageModel(rung, **options).fit(TEXT), LanguageModel(rung, **options), None
     for number, progress in enumerate(first.training(TEXT)):
         if number >= place:
@@ -520,7 +523,8 @@ def test_the_future_does_not_leak(rung):
 
 @pytest.mark.parametrize("rung", NETWORKS)
 def test_a_network_learns_what_follows(rung):
-    options = {"width": 32, "heads": 2, "learning_rate": 5e-3} if rung == "gpt" else {"hidden": 32, "learning_rate": 1e-2}
+    options = {"gpt": {"width": 32, "heads": 2}, "cnn": {"filters": 32}}.get(rung, {"hidden": 32})
+    options["learning_rate"] = 5e-3 if rung == "gpt" else 1e-2
     options |= {"layers": 1, "context": 16, "steps": 150, "batch_tokens": 64, "dropout": 0.0}
     model = LanguageModel(rung, **options).fit(["a b c d e f g h"] * 60)
     assert model.perplexity("a b c d e f g h\na b c d e f g h") < 3
@@ -600,3 +604,21 @@ def test_several_tokens_are_read_on_at_once():
         _, state = model.after(text[:, :5], None)
         log_probs, _ = model.after(text[:, 5:], state)
     torch.testing.assert_close(log_probs, read_again(model, text), atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize(("rung", "options", "reach"), [
+    ("mlp", {"window": 3}, 3), ("mlp", {"window": 1}, 1), ("mlp", {"window": 2, "layers": 2, "direct": True, "tie": False}, 2),
+    ("cnn", {"window": 2, "layers": 3}, 4), ("cnn", {"window": 1}, 1),
+    ("cnn", {"window": 3, "layers": 1, "embed": 24, "tie": False}, 3),
+])  # fmt: skip
+def test_a_window_reaches_back_so_far_and_no_further(rung, options, reach, tmp_path):
+    model = trained(rung, **options)
+    words = ["the", "cat", "sat", "on", "the", "mat", "is", "a"]
+    at = len(words) - reach
+    outside, inside = words.copy(), words.copy()
+    outside[at - 1], inside[at] = "dog", "dog"
+    said, other, changed = (model.model_.begin(model.inputs_.prompt(" ".join(read)))[0] for read in (words, outside, inside))
+    torch.testing.assert_close(said, other)
+    assert not torch.allclose(said, changed)
+    lines = [*TEXT, " ".join(words)]
+    assert wenmai.load(model.save(tmp_path / "run")).log_prob(lines).tolist() == model.log_prob(lines).tolist()

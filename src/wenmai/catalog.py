@@ -9,6 +9,7 @@ from wenmai.errors import Mistake, unknown
 from wenmai.models import cnn, gpt, linear, mlp, perceptron, rnn, transformer
 from wenmai.models.ngram import model as ngram
 from wenmai.models.recurrent_writer import recurrent_writer
+from wenmai.models.window_writer import cnn_writer, mlp_writer
 from wenmai.tasks.classify import Classify
 from wenmai.tasks.generate import Generate
 from wenmai.tasks.regress import Regress
@@ -53,12 +54,12 @@ RUNGS = {
         Rung("softmax", linear.softmax, ("classify", "tag"),
              "A weight for every feature and class; all the classes share one probability.",
              "每个特征、每个类别一个权重，各类共享一份概率。", linear.Regression.learn),
-        Rung("mlp", mlp.mlp, ALL,
+        Rung("mlp", mlp.mlp, WRITES,
              "Word vectors, averaged or side by side, through layers with a bend between them.",
-             "词向量取平均或并排，经过带非线性的多层。"),
-        Rung("cnn", cnn.cnn, ALL,
+             "词向量取平均或并排，经过带非线性的多层。", writes=mlp_writer),
+        Rung("cnn", cnn.cnn, WRITES,
              "Small filters slide over the text (or image) and report where they fit best.",
-             "小滤波器在文本（或图像）上滑动，报告最匹配之处。"),
+             "小滤波器在文本（或图像）上滑动，报告最匹配之处。", writes=cnn_writer),
         Rung("rnn", rnn.rnn, WRITES,
              "Reads one token after another and keeps one state, rewritten at every step.",
              "逐个读入，只保留一个状态，每一步都重写。", writes=recurrent_writer("rnn")),
