@@ -516,7 +516,7 @@ def test_the_future_does_not_leak(rung):
     model = trained(rung)
     first, second = model.inputs_.prompt("the cat sat on the mat"), model.inputs_.prompt("the cat sat in a log")
     with torch.no_grad():
-        one, other = (model.model_.read(batch_of(tokens[None], torch.device("cpu"), None))[0] for tokens in (first, second))
+        one, other = (model.model_.read(batch_of(tokens[None], model.model_.device, None))[0] for tokens in (first, second))
     torch.testing.assert_close(one[:, :3], other[:, :3])
     assert not torch.allclose(one[:, 4], other[:, 4])
 
@@ -534,7 +534,7 @@ def test_a_network_learns_what_follows(rung):
 @pytest.mark.parametrize("rung", ["lstm", "gru", "rnn", "rnn-gated"])
 def test_the_weights_of_the_state_are_dropped_in_training_only(rung):
     model = trained(rung, weight_dropout=0.5)
-    tokens = batch_of(model.inputs_.prompt("the cat sat")[None], torch.device("cpu"), None)
+    tokens = batch_of(model.inputs_.prompt("the cat sat")[None], model.model_.device, None)
     with torch.no_grad():
         still = [model.model_.read(tokens)[0] for _ in range(2)]
         model.model_.train()
@@ -555,7 +555,7 @@ def test_words_that_are_said_are_those_that_are_read():
 def read_again(model, tokens: torch.Tensor) -> torch.Tensor:
     """log p after these tokens (B, T), from a window that is read whole."""
     with torch.no_grad():
-        return model.read(batch_of(tokens[:, -model.steps :], torch.device("cpu"), None))[0][:, -1]
+        return model.read(batch_of(tokens[:, -model.steps :], model.device, None))[0][:, -1]
 
 
 @pytest.mark.parametrize("positions", ["learned", "sinusoidal", "rotary"])
