@@ -141,12 +141,13 @@ class NextHead(nn.Module):
         if table is not None:
             self.output.weight = table
         nn.init.zeros_(self.output.bias)
+        never = torch.zeros(tokens)
+        never[BEGIN] = float("-inf")
+        self.register_buffer("never", never, persistent=False)
 
     def scores(self, y: Tensor) -> Tensor:
         """(B, T, V); the opening of a line never follows anything."""
-        found = self.output(self.bring(y)).float()
-        found[..., BEGIN] = float("-inf")
-        return found
+        return functional.linear(self.bring(y), self.output.weight, self.output.bias + self.never).float()
 
     def outputs(self, y: Tensor, mask: Tensor | None = None) -> Tensor:
         return self.scores(y).log_softmax(-1)  # (B, T, V)
