@@ -32,8 +32,13 @@ class Batch:
         return replace(self, **moved)
 
 
+def is_stream(examples: Examples) -> bool:
+    """Running text, whose rows are windows (streams.py)."""
+    return hasattr(examples.inputs, "steps")
+
+
 def make_batch(examples: Examples, rows: np.ndarray, longest: int = 512) -> Batch:
-    if hasattr(examples.inputs, "steps"):
+    if is_stream(examples):
         return examples.inputs.batch(rows)
     if not isinstance(examples.inputs, Sequences):
         values, mask, beside = examples.inputs[rows], np.ones((len(rows), 1), bool), {}
@@ -53,7 +58,7 @@ def make_batch(examples: Examples, rows: np.ndarray, longest: int = 512) -> Batc
 
 def lengths_of(examples: Examples, longest: int = 512) -> np.ndarray:
     """The cost of every row in tokens; a row of fixed size counts as a typical sentence."""
-    if hasattr(examples.inputs, "steps"):  # a stream, whose rows are windows
+    if is_stream(examples):
         return np.full(len(examples.inputs), examples.inputs.steps)
     if isinstance(examples.inputs, Sequences):
         return np.clip(examples.inputs.lengths, 1, longest)
@@ -93,7 +98,7 @@ def cut(rows: np.ndarray, lengths: np.ndarray, tokens: int) -> list[np.ndarray]:
 
 def epochs(examples: Examples, tokens: int, seed: int, longest: int = 512, done: int = 0) -> Iterator[tuple[int, np.ndarray]]:
     """(epoch, rows of a batch) without end, from the batch number `done` on; epoch n is a function of seed and n alone."""
-    if hasattr(examples.inputs, "steps"):
+    if is_stream(examples):
         yield from examples.inputs.epochs(tokens, seed, done)
     lengths, epoch = lengths_of(examples, longest), 0
     while True:

@@ -11,21 +11,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 
-class Locked(nn.Module):
-    """The same numbers are dropped at every step of a row (variational: Gal & Ghahramani 2016)."""
-
-    def __init__(self, p: float):
-        super().__init__()
-        self.p = p
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(B, T, E)"""
-        if not self.training or self.p == 0:
-            return x
-        kept = torch.rand(len(x), 1, x.shape[2], device=x.device) >= self.p
-        return x * kept.to(x.dtype).div_(1 - self.p)
-
-
 class Dropout(nn.Module):
     def __init__(self, p: float):
         super().__init__()
@@ -40,3 +25,15 @@ class Dropout(nn.Module):
         bits = torch.empty(x.numel() // 8 + 1, dtype=torch.int64).random_(-(2**63), None).view(torch.uint8)
         kept = (bits[: x.numel()] >= dropped).view(x.shape)
         return x * kept.to(x.dtype).mul_(256 / (256 - dropped))
+
+
+class Locked(nn.Module):
+    """The same numbers are dropped at every step of a row (variational: Gal & Ghahramani 2016)."""
+
+    def __init__(self, p: float):
+        super().__init__()
+        self.dropout = Dropout(p)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, T, E)"""
+        return x * self.dropout(x.new_ones(len(x), 1, x.shape[2])) if self.training else x
