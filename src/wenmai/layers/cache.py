@@ -35,9 +35,13 @@ class Cache:
     def grown(self, more: int) -> Cache:
         """The state with so many places more, still to be filled."""
         room = self if self.taken[0] == self.length else self.moved(None)
+        return room.filled(self.length + more)
+
+    def filled(self, length: int) -> Cache:
+        """The state in this room whose first `length` places are filled."""
         found = object.__new__(Cache)  # as __init__, without making the views of every layer again
-        found.tokens, found.kept, found.layers, found.taken = room.tokens, room.kept, room.layers, room.taken
-        found.length = found.taken[0] = self.length + more
+        found.tokens, found.kept, found.layers, found.taken = self.tokens, self.kept, self.layers, self.taken
+        found.length = found.taken[0] = length
         return found
 
     def take(self, rows: Tensor) -> Cache:
@@ -53,3 +57,13 @@ class Cache:
         found.tokens[:, : self.length] = tokens
         found.kept[..., : self.length, :] = kept
         return found
+
+
+class Placed:
+    """A cache as a recording sees it (models/replay.py): the place of the next token is a tensor, and it is always the same one."""
+
+    def __init__(self, layers: Sequence[Tensor], length: Tensor):
+        self.layers, self.length = layers, length
+
+    def grown(self, more: int) -> Placed:
+        return self

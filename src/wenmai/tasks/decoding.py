@@ -1,7 +1,7 @@
 """Decoding: one token after another, from whatever can `step`. Greedy, or drawn by chance; written once for every rung.
 
-    p′ ∝ p^(1/temperature)      top-k: only the k most probable (Fan et al. 2018)
-    top-p: only the most probable that together reach p (Holtzman et al. 2020)
+p′ ∝ p^(1/temperature)      top-k: only the k most probable (Fan et al. 2018)
+top-p: only the most probable that together reach p (Holtzman et al. 2020)
 """
 
 from __future__ import annotations
@@ -46,12 +46,15 @@ class Choice:
 
 
 def continued(step: Callable, log_probs: Tensor, state, tokens: int, choice: Choice, seed: int) -> Iterator[Tensor]:
-    """Up to `tokens` of them (B,), each as soon as it is chosen."""
+    """Up to `tokens` of them (B,), each as soon as it is chosen; a GPU has begun with the next by then."""
     generator = torch.Generator(log_probs.device).manual_seed(seed)
+    ahead = log_probs.is_cuda
     for left in range(tokens, 0, -1):
         chosen = choice(log_probs, generator)
+        if ahead and left > 1:
+            log_probs, state = step(state, chosen)
         yield chosen
-        if left > 1:
+        if not ahead and left > 1:
             log_probs, state = step(state, chosen)
 
 
