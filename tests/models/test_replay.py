@@ -11,7 +11,7 @@ from wenmai.models.replay import Replay, replayed
                          + [("lstm", {}), ("gru", {}), ("mlp", {}), ("cnn", {})])  # fmt: skip
 @pytest.mark.parametrize("rows", [1, 3])
 def test_what_is_recorded_reads_as_a_step_does(rung, options, rows, monkeypatch):
-    model = trained(rung, **options)
+    model = trained(rung, **options, device="cpu")
     writer = model.model_
     _, state = writer.begin(model.inputs_.prompt("the cat"))
     again = torch.zeros(rows, dtype=torch.int64)
@@ -36,7 +36,7 @@ def test_what_is_recorded_reads_as_a_step_does(rung, options, rows, monkeypatch)
 
 
 def test_on_a_cpu_a_step_stays_a_step():
-    model = trained("gpt")
+    model = trained("gpt", device="cpu")
     _, state = model.model_.begin(model.inputs_.prompt("the"))
     assert replayed(model.model_, state) == (model.model_.step, state)
 

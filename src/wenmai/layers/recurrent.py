@@ -14,7 +14,6 @@ from wenmai.layers.cells import CELLS
 from wenmai.layers.dropout import Dropout
 from wenmai.layers.trace import Trace
 
-
 EVEN = 8  # a GPU multiplies matrices up to three times as fast where their sizes are multiples of this
 
 

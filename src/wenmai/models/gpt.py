@@ -81,6 +81,7 @@ class Past(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor, state: Cache | None = None, trace=None):
         start, after = (0, None) if state is None else (state.length, state.grown(x.shape[1]))
+        allowed = None if after is None else after.allowed
         for level, block in enumerate(self.blocks):
-            x = block(x, None, trace, f"block.{level}", None if after is None else after.layers[level], start)
+            x = block(x, allowed, trace, f"block.{level}", None if after is None else after.layers[level], start)
         return self.norm(x), mask, after

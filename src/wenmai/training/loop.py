@@ -62,6 +62,7 @@ def train(
     batch_tokens: int | None = None,
     optimizer: Literal["lazy-adamw", "adamw", "sgd", "asgd"] = "lazy-adamw",
     weight_decay: float | None = None,
+    average: bool = False,
     warmup: float = 0.1,
     clip: float | None = None,
     evaluations: int = 20,
@@ -76,9 +77,10 @@ def train(
     The length of training is `steps`, or as many as fit into `minutes` (at most 60 epochs), or `epochs` (15). The
     held-out part is scored `evaluations` times, evenly, or as often as a quarter of the minutes allows; after `patience`
     scores without a new best, training stops. `parallel` is how processes that torchrun started share the work;
-    `pieces`, into how many a batch is cut, memory says where it is not given. `learning_rate`, `weight_decay` and `clip`
-    are what suits the network, where they are not given. `compile` has torch make kernels of its own for the network, which
-    takes a minute first and pays where training takes many.
+    `pieces`, into how many a batch is cut, memory says where it is not given. What is `learning_rate`,
+    `weight_decay` and `clip` where they are not given, the network says. With `average`, the rate stays, and from when the score
+    stops getting better, at the latest half-way, what counts is the mean of the weights after every step since. `compile` has
+    torch make kernels of its own for the network, which takes a minute first and pays where training takes many.
     """
     began = time.perf_counter()
     network.to(device)
@@ -92,7 +94,7 @@ def train(
     usual = usual_of(network, optimizer)
     learning_rate, weight_decay, clip = (usual[name] if given is None else given for name, given in (
         ("learning_rate", learning_rate), ("weight_decay", weight_decay), ("clip", clip)))  # fmt: skip
-    options, falls = (optimizer, learning_rate, weight_decay, clip), optimizer != "asgd"
+    options, falls = (optimizer, learning_rate, weight_decay, clip), not average and optimizer != "asgd"
     descent = Descent(network, train, longest, device, seed, bf16, team, parallel, deterministic, options, compile)
     descent.pieces = pieces or descent.suit(lengths, tokens)
     first = descent.state()
@@ -177,7 +179,7 @@ def train(
                 now, best_state = replace(now, best=score, worse=0), network_of(state)
             else:
                 now = replace(now, worse=now.worse + 1)
-        if not falls and descent.mean is None and (now.worse >= STILL if judge else now.step >= steps // 2):
+        if not falls and descent.mean is None and (now.worse >= STILL or now.step >= steps // 2):
             now = replace(now, worse=0)
             descent.begin_average()
             state = descent.state()

@@ -4,8 +4,8 @@ adamw       Loshchilov & Hutter 2019, one fused update for all weights
 lazy-adamw  the same, except that a row of an embedding table is touched only when its token was in the batch: its
             moments do not fade in between (torch's SparseAdam). With a large vocabulary most rows are not.
 sgd         plain steps, momentum 0.9
-asgd        plain steps at one rate; from when the held-out score stops getting better, what counts is the mean of the weights
-            after every step since (Polyak & Juditsky 1992; begun as in AWD-LSTM, Merity, Keskar & Socher 2018)
+asgd        plain steps at one rate, averaged: from when the held-out score stops getting better, what counts is the mean of the
+            weights after every step since (Polyak & Juditsky 1992; begun as in AWD-LSTM, Merity, Keskar & Socher 2018)
 """
 
 from __future__ import annotations
