@@ -7,8 +7,9 @@ from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from wenmai.layers.cells import CELLS
-from wenmai.layers.recurrent import Recurrent, reversal
+from wenmai.layers.recurrent import Direction, Recurrent, reversal
 from wenmai.layers.trace import Trace
+from wenmai.layers.unrolled import Unrolled
 
 E, H = 5, 4
 LENGTHS = [7, 3, 1, 0, 5]
@@ -162,3 +163,40 @@ def test_first_weights(cell):
     total = sum(biases)
     for gate, part in enumerate(total.split(H)):
         assert part.tolist() == [float(remembers.get(cell) == gate)] * H
+
+
+@pytest.mark.parametrize("steps", [1, 9])
+def test_the_unrolled_lstm_is_the_fused_one_and_so_are_its_gradients(steps):
+    torch.manual_seed(0)
+    layer = Direction(5, 7, "lstm", "lstm.0")
+    x, first = torch.randn(3, steps, 5, requires_grad=True), [torch.randn(3, 7, requires_grad=True) for _ in range(2)]
+    w, u, b, b_u = layer.parameters()
+    weigh = torch.randn(3, steps, 7)
+
+    def judged(y, last):
+        grads = torch.autograd.grad((y * weigh).sum() + last[0].square().sum() + last[1].sum(), [x, *first, w, u, b])
+        return [y, *last, *grads]
+
+    wanted = judged(*layer(x, tuple(first), None))
+    y, *last = Unrolled.apply(x.transpose(0, 1), *first, w, u, b + b_u)
+    for one, other in zip(judged(y.transpose(0, 1), last), wanted):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru", "rnn", "relu"])
+def test_units_that_are_added_change_nothing(cell):
+    torch.manual_seed(0)
+    layer, x = Direction(10, 13, cell, cell), torch.randn(3, 5, 10)
+    for first in (None, tuple(torch.randn(3, 13) for _ in range(layer.states))):
+        (y, last), (found, after) = layer(x, first, None), layer.kernel(x, first, 0.0, 8)
+        for one, other in zip((found, *after), (y, *last)):
+            torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_an_lstm_in_sixteen_bits_comes_near():
+    torch.manual_seed(0)
+    layer, x = Direction(10, 16, "lstm", "lstm"), torch.randn(3, 5, 10)
+    usual, _ = layer(x, None, None)
+    with torch.autocast("cpu", torch.bfloat16):
+        found, (_, c) = layer(x, None, None)
+    assert found.dtype == torch.bfloat16 and c.dtype == torch.float32 and (found - usual).norm() < 0.02 * usual.norm()

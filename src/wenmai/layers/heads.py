@@ -17,6 +17,7 @@ from wenmai.data.batches import Batch
 from wenmai.data.vocabulary import BEGIN
 from wenmai.layers.crf import CRF
 from wenmai.layers.dropout import Dropout, Locked
+from wenmai.layers.next_loss import NextLoss
 
 
 def pool(y: Tensor, mask: Tensor, how: str) -> Tensor:
@@ -147,9 +148,12 @@ class NextHead(nn.Module):
         never[BEGIN] = float("-inf")
         self.register_buffer("never", never, persistent=False)
 
+    def bias(self) -> Tensor:
+        return self.never if self.output.bias is None else self.output.bias + self.never
+
     def scores(self, y: Tensor, even: int = 1) -> Tensor:
         """(B, T, V); the opening of a line never follows anything. Nor do tokens that bring V to a multiple of `even`."""
-        weight, bias = self.output.weight, self.never if self.output.bias is None else self.output.bias + self.never
+        weight, bias = self.output.weight, self.bias()
         if more := -len(weight) % even:
             weight, bias = functional.pad(weight, (0, 0, 0, more)), functional.pad(bias, (0, more), value=float("-inf"))
         return functional.linear(self.bring(y), weight, bias).float()
@@ -159,8 +163,11 @@ class NextHead(nn.Module):
 
     def loss(self, y: Tensor, mask: Tensor, batch: Batch) -> tuple[Tensor, Tensor | int]:
         dropped = self.dropout(y)
-        scores = self.scores(dropped, 64 if y.is_cuda else 1)  # up to three times as fast on a GPU
-        total = functional.cross_entropy(scores.flatten(0, 1), batch.target.flatten(), reduction="sum")
+        if y.is_cuda:
+            scores = self.scores(dropped, 64)  # up to three times as fast there
+            total = functional.cross_entropy(scores.flatten(0, 1), batch.target.flatten(), reduction="sum")
+        else:
+            total = NextLoss.apply(self.bring(dropped).flatten(0, 1), self.output.weight, self.bias(), batch.target.flatten())
         if self.training and self.quiet:
             total = total + self.quiet * dropped.float().square().mean() * batch.target.numel()
         if self.training and self.slow and y.shape[1] > 1:

@@ -13,6 +13,7 @@ from torch.nn import functional
 from wenmai.layers.cells import CELLS
 from wenmai.layers.dropout import Dropout
 from wenmai.layers.trace import Trace
+from wenmai.layers.unrolled import Unrolled
 
 EVEN = 8  # a GPU multiplies matrices up to three times as fast where their sizes are multiples of this
 
@@ -102,6 +103,8 @@ class Direction(nn.Module):
     def forward(self, x: Tensor, state: tuple | None, trace: Trace | None, drop: float = 0.0) -> tuple[Tensor, tuple]:
         """`drop`: the share of U that is dropped, for all steps alike (Merity et al. 2018)."""
         if self.fused is not None and trace is None:
+            if self.states == 2 and torch.is_grad_enabled() and not x.is_cuda and torch.is_autocast_enabled("cpu"):
+                return self.unrolled(x, state, drop)
             uneven = x.is_cuda and (self.hidden % EVEN or x.shape[2] % EVEN)
             if drop or uneven:
                 return self.kernel(x, state, drop, EVEN if uneven else 1)
@@ -146,3 +149,15 @@ class Direction(nn.Module):
             x, first if mode == "lstm" else first[0], weights, True, 1, 0.0, self.training, False, True
         )
         return y[..., : self.hidden], tuple(s[0, :, : self.hidden] for s in last)
+
+    def unrolled(self, x: Tensor, state: tuple | None, drop: float) -> tuple[Tensor, tuple]:
+        """An LSTM in 16 bits on a CPU; c stays in 32."""
+        w, u, b, b_u = self.parameters()
+        u = functional.dropout(u, drop) if drop else u
+        kind = torch.get_autocast_dtype("cpu")
+        h, c = state or tuple(x.new_zeros(len(x), self.hidden) for _ in range(2))
+        with torch.autocast("cpu", enabled=False):
+            y, h, c = Unrolled.apply(
+                x.transpose(0, 1).to(kind), h.to(kind), c.float(), w.to(kind), u.to(kind), (b + b_u).to(kind)
+            )
+        return y.transpose(0, 1), (h, c)

@@ -51,6 +51,8 @@ class Replay:
         self.tokens = torch.zeros(rows, dtype=torch.int64, device=writer.device)
         self.place = torch.zeros((), dtype=torch.int64, device=writer.device)
         self.room = torch.empty_like(state) if isinstance(state, Tensor) else writer.body.cache(rows, writer.steps)
+        if isinstance(self.room, Cache):  # what is not looked at is multiplied by 0, and has to be a number
+            self.room.kept.zero_()
 
     def begun(self, state: Tensor | Cache) -> Tensor | Cache:
         """The state, brought to where recordings look for it."""
