@@ -61,7 +61,9 @@ class CRF(nn.Module):
     def probabilities(self, emissions: Sequences) -> np.ndarray:
         """Of every tag at every place (ΣT, C), all paths considered."""
         flat = np.ascontiguousarray(emissions.flat, np.float32)
-        return forward_backward(flat, emissions.offsets, *self.transitions())[1].astype(np.float32)
+        found = forward_backward(flat, emissions.offsets, *self.transitions())[1]
+        with np.errstate(over="ignore"):  # what is too small for 32 bits is 0
+            return found.astype(np.float32)
 
 
 class Partition(torch.autograd.Function):
