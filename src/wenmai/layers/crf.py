@@ -61,9 +61,7 @@ class CRF(nn.Module):
     def probabilities(self, emissions: Sequences) -> np.ndarray:
         """Of every tag at every place (ΣT, C), all paths considered."""
         flat = np.ascontiguousarray(emissions.flat, np.float32)
-        found = forward_backward(flat, emissions.offsets, *self.transitions())[1]
-        with np.errstate(over="ignore"):  # what is too small for 32 bits is 0
-            return found.astype(np.float32)
+        return forward_backward(flat, emissions.offsets, *self.transitions())[1].astype(np.float32)
 
 
 class Partition(torch.autograd.Function):
@@ -137,8 +135,8 @@ def forward_backward(emissions, offsets, begin, between, end):
             chance[start + size - 1, j] = alpha[size - 1, j] * beta[j]
             last_chance[j] += chance[start + size - 1, j]
         for t in range(size - 2, -1, -1):
-            for j in range(classes):
-                beta[j] *= local[t + 1, j]
+            for j in range(classes):  # weights in the hundreds leave the range of numbers; a chance does not
+                beta[j] = min(beta[j] * local[t + 1, j], 1e300)
             for i in range(classes):
                 after = 0.0
                 for j in range(classes):
@@ -146,7 +144,7 @@ def forward_backward(emissions, offsets, begin, between, end):
                     after += step
                     pair_chance[i, j] += alpha[t, i] * step
                 further[i] = after
-                chance[start + t, i] = alpha[t, i] * after
+                chance[start + t, i] = min(1.0, alpha[t, i] * after)
             beta, further = further, beta
         for j in range(classes):
             first_chance[j] += chance[start, j]
