@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import exp
 from pathlib import Path
 
@@ -19,6 +20,9 @@ from wenmai.data.streams import Stream
 from wenmai.data.vocabulary import END, UNK
 from wenmai.errors import Mistake
 from wenmai.estimator import Estimator
+from wenmai.models.judging import Ways, further, told_of_windows
+from wenmai.models.scoring import stride_of
+from wenmai.options import sort_out
 from wenmai.tasks.decoding import Choice, continued
 from wenmai.tasks.generate import Total
 from wenmai.training import loop
@@ -79,13 +83,22 @@ class LanguageModel(Estimator):
             found += Total(float(sums.sum()), int(lengths.sum()), len(block) + (block[-1:] != b"\n"), unknown, len(sums))
         return found
 
-    def evaluate(self, texts, targets=None, where=None) -> dict[str, float]:
-        """Perplexity (of a token, line ends among them) and bits per byte."""
-        total = self.total(texts)
+    def evaluate(self, texts, targets=None, where=None, tune=None, **ways) -> dict[str, float]:
+        """Perplexity (of a token, line ends among them) and bits per byte. `ways` to judge it otherwise, each apart: stride=1,
+        cache=2000, dynamic="sgd" and what goes with them (models/judging.py); what is left open is chosen on the text `tune`."""
+        asked = Ways(**sort_out(ways, {"ways": Ways})["ways"])
+        text = Corpus.of(texts)
+        total = self.total(text)
         if not total.tokens:
             raise Mistake("there is no text to evaluate; expected at least one line.")
-        self.evaluated_ = self.task_.notes(total, self.inputs_.unit)
-        return self.task_.scores(total)
+        scores, self.evaluated_ = self.task_.scores(total), self.task_.notes(total, self.inputs_.unit)
+        if not getattr(self.model_, "carried", True):
+            self.evaluated_.append(told_of_windows(self.model_.steps, stride_of(self.model_, None)))
+        for way, log_prob, note in further(self.model_, text, asked, None if tune is None else Corpus.of(tune)):
+            found = self.task_.scores(replace(total, log_prob=log_prob))
+            scores |= {f"{name}_{way}": score for name, score in found.items()}
+            self.evaluated_.append(note)
+        return scores
 
     def perplexity(self, texts) -> float:
         return self.evaluate(texts)["perplexity"]

@@ -25,6 +25,7 @@ from wenmai.models.ngram.classifier import OneAClass
 from wenmai.models.ngram.estimation import ENOUGH, Layout, Recipe
 from wenmai.models.ngram.spilled import count_blocks
 from wenmai.models.ngram.weights import Smoothing
+from wenmai.models.scoring import Said
 from wenmai.training.progress import Progress, Snapshot
 
 LN10 = float(np.log(10))
@@ -114,6 +115,13 @@ class NGram:
     def scored_piece(self, block: bytes) -> tuple[np.ndarray, np.ndarray, int]:
         tokens, starts = self.inputs.numbers(block)
         return LN10 * self.grams.score(tokens, starts, threads=1), np.diff(starts), int((tokens == UNK).sum())
+
+    def said(self, blocks: Iterable[bytes]) -> Iterator[Said]:
+        """The same token by token; there is nothing (N, 0) that a head would read."""
+        for block in blocks:
+            tokens, starts = self.inputs.numbers(block)
+            found = LN10 * self.grams.token_scores(tokens, starts).astype(np.float64)
+            yield Said(tokens, found, torch.zeros(len(tokens), 0))
 
     # Word by word
 
