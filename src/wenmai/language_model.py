@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import chain, groupby
 from math import exp
 from pathlib import Path
 
@@ -18,15 +20,17 @@ from wenmai.data.corpus import Corpus, checked
 from wenmai.data.examples import Examples
 from wenmai.data.streams import Stream
 from wenmai.data.vocabulary import END, UNK
-from wenmai.errors import Mistake
+from wenmai.errors import Mistake, Notice
 from wenmai.estimator import Estimator
 from wenmai.models.judging import Ways, further, told_of_windows
 from wenmai.models.scoring import stride_of
 from wenmai.options import sort_out
-from wenmai.tasks.decoding import Choice, continued
+from wenmai.tasks.decoding import Choice, continued, together
 from wenmai.tasks.generate import Total
 from wenmai.training import loop
 from wenmai.training.progress import Progress, Snapshot
+
+SIDE_BY_SIDE = 64  # texts that are written at once
 
 
 class LanguageModel(Estimator):
@@ -135,12 +139,48 @@ class LanguageModel(Estimator):
 
     def stream(self, prompt: str = "", *, tokens: int = 100, lines: int | None = None, temperature: float = 1.0, top_k: int = 0,
                top_p: float = 1.0, seed: int = 0) -> Iterator[str]:  # fmt: skip
-        """What follows the prompt, piece by piece; up to so many `tokens`, or `lines` that end."""
+        """What follows the prompt, piece by piece; up to so many `tokens`, or `lines` that end. It can be closed midway."""
         self._fitted()
-        choice, begun = Choice(temperature, top_k, top_p), self.inputs_.prompt(prompt)
+        choice, begun = Choice(temperature, top_k, top_p), self._begun(prompt)
         first, state = self.model_.begin(begun)
         chosen = continued(self._known(), self._known_of(first), state, tokens, choice, seed)
         yield from self.inputs_.pieces(begun.tolist(), map(int, chosen), lines, prompt[-1:].isspace())
+
+    def _begun(self, prompt: str) -> np.ndarray:
+        """Its tokens (T,); what a model will not see of them is told."""
+        begun, model = self.inputs_.prompt(prompt), self.model_
+        if not getattr(model, "carried", True) and len(begun) > model.steps:
+            unseen = len(begun) - model.steps
+            warnings.warn(Notice(f"the prompt has {len(begun):,} tokens, and {self.rung} looks back on {model.steps:,}: the first "
+                                 f"{unseen:,} play no part"), stacklevel=3)  # fmt: skip
+        return begun
+
+    def _together(self, prompts: list[str], seeds: list[int], tokens: int, lines: int | None, choice: Choice) -> list[str]:
+        """What follows each prompt. Those of one length are read together; where a state is carried on, all are then written
+        together, since it is as large however long a prompt is."""
+        self._fitted()
+        for row, prompt in enumerate(prompts):
+            if not isinstance(prompt, str):
+                raise Mistake(f"input {row}: expected a text, found {type(prompt).__name__} {str(prompt)[:40]!r}.")
+        begun, found = [self._begun(prompt) for prompt in prompts], [""] * len(prompts)
+        order = sorted(range(len(prompts)), key=lambda row: len(begun[row]))
+        for some in (order[start : start + SIDE_BY_SIDE] for start in range(0, len(order), SIDE_BY_SIDE)):
+            for rows, first, state in self._read(some, begun):
+                own = [seeds[row] for row in rows]
+                chosen = together(self._known(), self._known_of(first), state, tokens, choice, own, END, lines)
+                for row, numbers in zip(rows, chosen):
+                    pieces = self.inputs_.pieces(begun[row].tolist(), numbers, lines, prompts[row][-1:].isspace())
+                    found[row] = "".join(pieces)
+        return found
+
+    def _read(self, rows: list[int], begun: list[np.ndarray]) -> list[tuple[list[int], torch.Tensor, object]]:
+        """(rows, log p of what comes next (B, V), their state) of rows in the order of their lengths, as few times as can be."""
+        alike = [list(group) for _, group in groupby(rows, lambda row: len(begun[row]))]
+        found = [(group, *self.model_.begin(np.stack([begun[row] for row in group]))) for group in alike]
+        if getattr(self.model_, "carried", True):
+            groups, firsts, states = zip(*found)
+            return [(list(chain(*groups)), torch.cat(firsts), torch.cat(states))]
+        return found
 
     def _known(self):
         """Steps of the model that never lead to an unknown token."""
@@ -153,19 +193,26 @@ class LanguageModel(Estimator):
 
     def _known_of(self, log_probs: torch.Tensor) -> torch.Tensor:
         log_probs[:, UNK] = float("-inf")
-        if not log_probs.is_cuda and log_probs.max() == float("-inf"):  # never of a network; and who asks a GPU waits
+        if not log_probs.is_cuda and log_probs.amax(1).min() == float("-inf"):  # never of a network; and who asks a GPU waits
             raise Mistake("after this text nothing has a probability in a model without smoothing; begin otherwise, or train "
                           "with smoothing.")  # fmt: skip
         return log_probs
 
-    def generate(self, prompt: str = "", **how) -> str:
-        """The prompt and what follows it; options as for `stream`."""
-        return prompt + "".join(self.stream(prompt, **how))
+    def generate(self, prompt: str | Iterable[str] = "", *, tokens: int = 100, lines: int | None = None, temperature: float = 1.0,
+                 top_k: int = 0, top_p: float = 1.0, seed: int = 0) -> str | list[str]:  # fmt: skip
+        """The prompt and what follows it, as `stream` has it; of several prompts a list, written together, of which each is as it
+        would be alone: the first with this seed, the next with the next."""
+        if isinstance(prompt, str):
+            how = {"lines": lines, "temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+            return prompt + "".join(self.stream(prompt, tokens=tokens, **how))
+        prompts, choice = list(prompt), Choice(temperature, top_k, top_p)
+        written = self._together(prompts, list(range(seed, seed + len(prompts))), tokens, lines, choice)
+        return [begun + more for begun, more in zip(prompts, written)]
 
     def complete(self, prompt: str = "", count: int = 5, beginning: str = "") -> list[tuple[str, float]]:
         """The most probable next tokens with their probabilities; only those that begin so, if asked."""
         self._fitted()
-        log_probs, _ = self.model_.begin(self.inputs_.prompt(prompt))
+        log_probs, _ = self.model_.begin(self._begun(prompt))
         log_probs = self._known_of(log_probs).cpu()
         order = log_probs[0].argsort(descending=True, stable=True)
         found: list[tuple[str, float]] = []
@@ -178,9 +225,9 @@ class LanguageModel(Estimator):
         return found
 
     def predict(self, prompts) -> np.ndarray:
-        """What follows each prompt: a line, drawn as `generate` does."""
+        """What follows each prompt: a line, drawn as `generate` does, every one with seed 0."""
         prompts = [prompts] if isinstance(prompts, str) else list(prompts)
-        return np.array(["".join(self.stream(prompt, lines=1)) for prompt in prompts], object)
+        return np.array(self._together(prompts, [0] * len(prompts), 100, 1, Choice()), object)
 
     def answers(self, prompts) -> list[dict]:
         return [{"text": prompt, "continued": more} for prompt, more in zip(prompts, self.predict(prompts))]

@@ -111,8 +111,9 @@ class Writer(nn.Module):
 
     @torch.no_grad()
     def begin(self, tokens: np.ndarray) -> tuple[Tensor, Tensor | Cache]:
-        """(log p of what comes next (1, V), the state) after these tokens."""
-        return self.after(torch.from_numpy(np.concatenate([[END], tokens]).astype(np.int64))[None], None)
+        """(log p of what comes next (B, V), the state) after these tokens, (T,) of one text or (B, T) of several."""
+        opened = np.pad(np.atleast_2d(tokens).astype(np.int64), ((0, 0), (1, 0)), constant_values=END)
+        return self.after(torch.from_numpy(opened), None)
 
     @torch.no_grad()
     def step(self, state: Tensor | Cache, tokens: Tensor) -> tuple[Tensor, Tensor | Cache]:

@@ -2,17 +2,24 @@
 
     p′ ∝ p^(1/temperature)      top-k: only the k most probable (Fan et al. 2018)
     top-p: only the most probable that together reach p (Holtzman et al. 2020)
+
+A number u, drawn evenly from 0 to 1, chooses the token at which the sum of p′ passes it: one number a row and step, whose seed is
+the row's own, so that a text is the same whether it is written alone or beside others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import torch
 from torch import Tensor
 
 from wenmai.errors import Mistake
+
+COLDEST = 1e-9  # temperatures below it are the same
+DRAWN = 256  # numbers of a row that are drawn at once
 
 
 @dataclass(frozen=True)
@@ -33,26 +40,66 @@ class Choice:
 
     def __call__(self, log_probs: Tensor, generator: torch.Generator) -> Tensor:
         """(B, V) → (B,)"""
-        if self.temperature == 0:
+        drawn = torch.rand(len(log_probs), dtype=torch.float64, device=generator.device, generator=generator)
+        return self.at(log_probs, drawn.to(log_probs.device))
+
+    def at(self, log_probs: Tensor, drawn: Tensor) -> Tensor:
+        """The same by numbers that were drawn (B,); the vocabulary is put in order only where the order counts."""
+        if self.temperature == 0 or self.top_k == 1:
             return log_probs.argmax(-1)
-        scores, order = torch.sort(log_probs.double(), dim=-1, descending=True, stable=True)  # (B, V)
-        scores = (scores - scores[:, :1]) / self.temperature
-        probs = scores.softmax(-1)
-        if self.top_k:
-            probs[:, self.top_k :] = 0
-        if self.top_p < 1:
-            probs[probs.cumsum(-1) - probs >= self.top_p * probs.sum(-1, keepdim=True)] = 0
-        return order.gather(-1, torch.multinomial(probs, 1, generator=generator)).squeeze(-1)
+        order = None
+        if 0 < self.top_k < log_probs.shape[-1]:
+            log_probs, order = log_probs.topk(self.top_k)  # (B, k), the most probable first
+        elif self.top_p < 1:
+            log_probs, order = log_probs.sort(dim=-1, descending=True, stable=True)
+        scores = log_probs.float() - log_probs.amax(-1, keepdim=True)
+        probs = (scores / max(self.temperature, COLDEST)).softmax(-1)  # (B, V)
+        sums = probs.cumsum(-1, dtype=torch.float64)
+        if self.top_p < 1:  # what comes after p was reached adds nothing
+            sums = probs.masked_fill(sums - probs >= self.top_p * sums[:, -1:], 0).cumsum(-1, dtype=torch.float64)
+        found = torch.searchsorted(sums, drawn[:, None] * sums[:, -1:], right=True).clamp(max=sums.shape[-1] - 1)
+        return (found if order is None else order.gather(-1, found)).squeeze(-1)
 
 
 def continued(step: Callable, log_probs: Tensor, state, tokens: int, choice: Choice, seed: int) -> Iterator[Tensor]:
-    """Up to `tokens` of them (B,), each as soon as it is chosen."""
-    generator = torch.Generator(log_probs.device).manual_seed(seed)
-    for left in range(tokens, 0, -1):
-        chosen = choice(log_probs, generator)
+    """Up to `tokens` of them (B,), each as soon as it is chosen. A row has the seed after that of the row before it."""
+    for left, drawn in zip(range(tokens, 0, -1), draws(range(seed, seed + len(log_probs)), log_probs.device)):
+        chosen = choice.at(log_probs, drawn)
         yield chosen
         if left > 1:
             log_probs, state = step(state, chosen)
+
+
+def together(step: Callable, log_probs: Tensor, state, tokens: int, choice: Choice, seeds: Sequence[int], end: int,
+             lines: int | None) -> list[list[int]]:  # fmt: skip
+    """The tokens of every row, each with its own seed; a row that has ended so many lines leaves the others."""
+    found, rows, ended = [], torch.arange(len(seeds)), torch.zeros(len(seeds), dtype=torch.int64)
+    for drawn in islice(draws(seeds, log_probs.device), tokens):
+        if found:
+            log_probs, state = step(state, chosen)
+        chosen = choice.at(log_probs, drawn[rows.to(drawn.device)])
+        found.append((rows, chosen))
+        if lines is None:
+            continue
+        ended[rows] += chosen.cpu() == end
+        left = (ended[rows] < lines).nonzero()[:, 0]
+        if len(left) < len(rows):
+            rows, chosen, state = rows[left], chosen[left.to(chosen.device)], take(state, left)
+        if not len(rows):
+            break
+    written: list[list[int]] = [[] for _ in seeds]
+    for rows, chosen in found:
+        for row, token in zip(rows.tolist(), chosen.tolist()):
+            written[row].append(token)
+    return written
+
+
+def draws(seeds: Sequence[int], device: torch.device) -> Iterator[Tensor]:
+    """Numbers from 0 to 1, one for every seed (B,), without end."""
+    chances = [torch.Generator().manual_seed(seed) for seed in seeds]
+    while True:
+        some = torch.stack([torch.rand(DRAWN, dtype=torch.float64, generator=chance) for chance in chances], 1)
+        yield from some.to(device)  # (DRAWN, B)
 
 
 def take(state, rows: Tensor):

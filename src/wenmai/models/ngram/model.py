@@ -150,10 +150,11 @@ class NGram:
     # Generating
 
     def begin(self, tokens: np.ndarray) -> tuple[Tensor, Tensor]:
-        """(log p of what comes next (1, V), the state) after these tokens of a text that a line opens."""
-        state = self.grams.start(1)
-        for token in tokens:
-            state = self.after(state, np.array([token], np.int32))
+        """(log p of what comes next (B, V), the state) after these tokens, (T,) or (B, T), of texts that a line opens."""
+        rows = np.atleast_2d(tokens).astype(np.int32)
+        state = self.grams.start(len(rows))
+        for column in rows.T:
+            state = self.after(state, np.ascontiguousarray(column))
         return self.next(state), torch.from_numpy(state)
 
     def step(self, state: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
