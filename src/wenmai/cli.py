@@ -132,7 +132,7 @@ def evaluate(
     run: Run,
     source: Data,
     columns: Columns = "",
-    settings: Annotated[list[str], typer.Option("--set", help="Judge a running text otherwise too: stride=, cache=, dynamic=.")] = [],  # noqa: B006
+    ways: Annotated[list[str], typer.Option("--set", help="Judge a text otherwise too: stride=, cache=, dynamic=.")] = [],  # noqa: B006
     tune: Annotated[str, typer.Option(help="A text on which the cache and the rate of dynamic= are fitted.")] = "",
     device: Device = "auto",
     as_json: AsJson = False,
@@ -142,14 +142,14 @@ def evaluate(
 
     from wenmai.data.dataset import open_table, part_of
 
-    estimator, ways = load_run(run, device), settings_from(settings)
-    if (ways or tune) and estimator.task_name != "generate":
-        raise Mistake(f"{run} does {estimator.task_name}, and --set and --tune say how a running text is judged, by a run that does "
-                      "generate; leave them out.")  # fmt: skip
+    estimator, asked = load_run(run, device), settings_from(ways)
+    if (asked or tune) and estimator.task_name != "generate":
+        raise Mistake(f"{run} does {estimator.task_name}, and --set and --tune say how a running text is judged, by a run that "
+                      "does generate; leave them out.")  # fmt: skip
     part = part_of(open_table(source, columns_from(columns)), estimator.task_)
-    ways |= {"tune": part_of(open_table(tune), estimator.task_).inputs} if tune else {}
+    asked |= {"tune": part_of(open_table(tune), estimator.task_).inputs} if tune else {}
     began = time.perf_counter()
-    scores = {"test": estimator.evaluate(*part.pair, part.where, **ways)}
+    scores = {"test": estimator.evaluate(*part.pair, part.where, **asked)}
     unit = {"unit": estimator.inputs_.unit} if estimator.task_name == "generate" else {}
     say_scores(scores, unit.get("unit", ""))
     notes = getattr(estimator, "evaluated_", [])
@@ -199,7 +199,7 @@ def generate(
     seed: Seed = 0,
     complete: Annotated[int, typer.Option(min=0, help="Show so many of the most probable next tokens instead.")] = 0,
     beginning: Annotated[str, typer.Option(help="With --complete: only tokens that begin so.")] = "",
-    stream: Annotated[bool, typer.Option("--stream", help="With --json: a line for every piece as it comes, the whole last.")] = False,
+    stream: Annotated[bool, typer.Option("--stream", help="With --json: a line for every piece, the whole last.")] = False,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:

@@ -150,9 +150,9 @@ class LanguageModel(Estimator):
         """Its tokens (T,); what a model will not see of them is told."""
         begun, model = self.inputs_.prompt(prompt), self.model_
         if not getattr(model, "carried", True) and len(begun) > model.steps:
-            unseen = len(begun) - model.steps
-            warnings.warn(Notice(f"the prompt has {len(begun):,} tokens, and {self.rung} looks back on {model.steps:,}: the first "
-                                 f"{unseen:,} play no part"), stacklevel=3)  # fmt: skip
+            note = (f"the prompt has {len(begun):,} tokens, and {self.rung} looks back on {model.steps:,}: the first "
+                    f"{len(begun) - model.steps:,} play no part")  # fmt: skip
+            warnings.warn(Notice(note), stacklevel=3)
         return begun
 
     def _together(self, prompts: list[str], seeds: list[int], tokens: int, lines: int | None, choice: Choice) -> list[str]:

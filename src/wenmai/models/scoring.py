@@ -96,8 +96,9 @@ def body(writer, tokens: np.ndarray | Tensor, state: Tensor | None) -> tuple[Ten
 def said(writer, y: Tensor, wanted: np.ndarray) -> Said:
     """The whole vocabulary is written out for some of the tokens at a time."""
     rows, columns = max(1, TABLE // writer.head.width), torch.from_numpy(wanted.astype(np.int64)).to(y.device)
-    found = [writer.head.outputs(part).gather(1, column[:, None])[:, 0] for part, column in zip(y.split(rows), columns.split(rows))]
-    return Said(wanted, torch.cat(found).double().cpu().numpy(), y)
+    pieces = zip(y.split(rows), columns.split(rows))
+    found = torch.cat([writer.head.outputs(part).gather(1, column[:, None])[:, 0] for part, column in pieces])
+    return Said(wanted, found.double().cpu().numpy(), y)
 
 
 @torch.no_grad()

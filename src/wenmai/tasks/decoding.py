@@ -75,18 +75,16 @@ def together(step: Callable, log_probs: Tensor, state, tokens: int, choice: Choi
     """The tokens of every row, each with its own seed; a row that has ended so many lines leaves the others."""
     found, rows, ended = [], torch.arange(len(seeds)), torch.zeros(len(seeds), dtype=torch.int64)
     for drawn in islice(draws(seeds, log_probs.device), tokens):
-        if found:
-            log_probs, state = step(state, chosen)
         chosen = choice.at(log_probs, drawn[rows.to(drawn.device)])
         found.append((rows, chosen))
-        if lines is None:
-            continue
-        ended[rows] += chosen.cpu() == end
-        left = (ended[rows] < lines).nonzero()[:, 0]
-        if len(left) < len(rows):
-            rows, chosen, state = rows[left], chosen[left.to(chosen.device)], take(state, left)
-        if not len(rows):
+        if lines is not None:
+            ended[rows] += chosen.cpu() == end
+            left = (ended[rows] < lines).nonzero()[:, 0]
+            if len(left) < len(rows):
+                rows, chosen, state = rows[left], chosen[left.to(chosen.device)], take(state, left)
+        if len(found) == tokens or not len(rows):
             break
+        log_probs, state = step(state, chosen)
     written: list[list[int]] = [[] for _ in seeds]
     for rows, chosen in found:
         for row, token in zip(rows.tolist(), chosen.tolist()):
