@@ -488,6 +488,8 @@ SENTENCES = {
         "{run} 做的是{task}，而 --set 和 --tune 说的是如何评判连续文本，要用做 generate 的运行；请去掉。",
     "the prompt has {tokens} tokens, and {rung} looks back on {steps}: the first {unseen} play no part":
         "开头有 {tokens} 个词元，而 {rung} 只往回看 {steps} 个：最前面的 {unseen} 个不起作用",
+    "the text has {tokens} tokens, fewer than the {steps} that are read at once: it is learned as one window":
+        "文本只有 {tokens} 个词元，不足一次读入的 {steps} 个：整段当作一个窗口来学习",
     "tokenizer=bytes knows every byte there is, 256 of them: leave out vocabulary and min_count.":
         "tokenizer=bytes 认得全部 256 个字节：请去掉 vocabulary 和 min_count。",
     "after this text nothing has a probability in a model without smoothing; begin otherwise, or train with smoothing.":
@@ -752,9 +754,11 @@ NOTES = {
 # What may stand in the place of that name.
 PHRASES = {
     "file": {"the system": "系统"},
-    "where": {"{file}, line {line}": "{file} 第 {line} 行", "row {row}": "第 {row} 行"},
+    "where": {"{file}, line {line}": "{file} 第 {line} 行", "row {row}": "第 {row} 行",
+              "the window from token {token} on": "从第 {token} 个词元起的窗口"},
     "batch": {"{where}, and {count} other rows of its batch": "{where}，以及同一批的另外 {count} 行",
-              "{file}, line {line}": "{file} 第 {line} 行", "row {row}": "第 {row} 行"},
+              "{file}, line {line}": "{file} 第 {line} 行", "row {row}": "第 {row} 行",
+              "the window from token {token} on": "从第 {token} 个词元起的窗口"},
     "orders": {"order {order}": "{order} 元", "orders {choices} and {order}": "{choices}、{order} 元"},
     "since": {"from step {step} on": "从第 {step} 步起", "from the beginning": "从一开始"},
     "tag": {"{where}: the tag {name} of token {token}": "{where}：第 {token} 个词元的标签 {name} "},

@@ -130,7 +130,9 @@ class Estimator:
         self.device_ = device_named(budget["device"])
 
         def place(row: int) -> str:
-            """Of a row of `train`, which may be a window of one."""
+            """Of a row of `train`, which may be a window of one, or of a running text."""
+            if kept is None:
+                return f"the window from token {row + 1:,} on"
             whole = row if starts is None else int(np.searchsorted(starts, train.inputs.offsets[row], "right")) - 1
             return where(kept[whole]) if whole < len(kept) else f"row {whole + 1}"
 

@@ -91,8 +91,8 @@ def with_cache(model, text: Corpus, ways: Ways, tune: Corpus | None) -> tuple[fl
         note = (f"cache: the last {ways.cache:,} tokens; weight and flatness were always those that had been best so far, at "
                 f"the end {weight:g} and {flatness:g}")  # fmt: skip
     elif tune is not None:
-        note = (f"cache: the last {ways.cache:,} tokens, weight {weight:g}, flatness {flatness:g}, as they were best on the other "
-                "text")  # fmt: skip
+        note = (f"cache: the last {ways.cache:,} tokens, weight {weight:g}, flatness {flatness:g}, as they were best on the "
+                "other text")  # fmt: skip
     else:
         note = f"cache: the last {ways.cache:,} tokens, weight {weight:g}, flatness {flatness:g}"
     return total, note
