@@ -46,11 +46,11 @@ class LanguageModel(Estimator):
         return self
 
     def training(self, texts, targets=None, valid: tuple | None = None, where=None,
-                 resume: Snapshot | None = None) -> Iterator[Progress]:  # fmt: skip
+                 resume: Snapshot | None = None, known=None) -> Iterator[Progress]:  # fmt: skip
         text = Corpus.of(texts)
         text.check()
         held = None if valid is None else (Corpus.of(valid[0]), None)
-        return super().training(text, None, held, where, resume)
+        return super().training(text, None, held, where, resume, known)
 
     def _parts(self, text: Corpus, targets, valid, budget: dict):
         """A rung that tunes nothing on held-out text learns from all of it."""
