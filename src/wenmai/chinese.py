@@ -490,8 +490,8 @@ SENTENCES = {
         "开头有 {tokens} 个词元，而 {rung} 只往回看 {steps} 个：最前面的 {unseen} 个不起作用",
     "the text has {tokens} tokens, fewer than the {steps} that are read at once: it is learned as one window":
         "文本只有 {tokens} 个词元，不足一次读入的 {steps} 个：整段当作一个窗口来学习",
-    "the models cut the text differently, so that perplexities, each of its own unit, cannot be compared: they are ranked by bits "
-    "per byte, which can":
+    "the models cut the text differently, so that perplexities, each of its own unit, cannot be compared: they are ranked by "
+    "bits per byte, which can":
         "各模型切分文本的方式不同，困惑度各按各的单位，不能相比；这里按每字节比特数排名，它可以相比",
     "tokenizer=bytes knows every byte there is, 256 of them: leave out vocabulary and min_count.":
         "tokenizer=bytes 认得全部 256 个字节：请去掉 vocabulary 和 min_count。",

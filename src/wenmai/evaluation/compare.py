@@ -305,8 +305,8 @@ def summary(data: Dataset, rows: list[dict], outputs: dict, minutes: float, seed
     }  # fmt: skip
 
 
-UNLIKE = ("the models cut the text differently, so that perplexities, each of its own unit, cannot be compared: they are ranked by "
-          "bits per byte, which can")  # fmt: skip
+UNLIKE = ("the models cut the text differently, so that perplexities, each of its own unit, cannot be compared: they are ranked "
+          "by bits per byte, which can")  # fmt: skip
 
 
 def comparable(rows: list[dict], outputs: dict[str, tuple]) -> tuple[str, dict[str, tuple]]:
