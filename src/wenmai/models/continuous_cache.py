@@ -22,7 +22,7 @@ from wenmai.models.scoring import Said
 
 PIECE = 256  # tokens that are compared with the cache at once
 WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
-FLATNESSES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+FLATNESSES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 
 
 class ContinuousCache:
