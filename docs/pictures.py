@@ -587,6 +587,7 @@ def temperatures(zh):
     axes.set_xticks(places, ["⏎" if word == "\n" else word for word, _ in found[:10]], rotation=20, ha="right")
     axes.set(yscale="log", ylim=(1e-3, 1), ylabel="概率" if zh else "probability",
              title=f"“{prompt}” 之后：最可能的十个词" if zh else f"after “{prompt}”: the ten most probable words")  # fmt: skip
+    axes.set_yticks([1, 0.1, 0.01, 0.001], ["1", "0.1", "0.01", "0.001"])
     axes.legend()
     return figure
 

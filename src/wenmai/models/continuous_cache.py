@@ -21,7 +21,7 @@ from torch import Tensor
 from wenmai.models.scoring import Said
 
 PIECE = 256  # tokens that are compared with the cache at once
-WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
+WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6)
 FLATNESSES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 
 
