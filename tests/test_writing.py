@@ -171,6 +171,19 @@ def test_only_what_may_be_chosen_is():
     assert Choice().at(log_probs[:2], edge).tolist() == [0, 4]
 
 
+@pytest.mark.parametrize("spread", [0.01, 1.0, 6.0])
+def test_top_p_of_many_tokens_is_that_of_all_of_them(spread):
+    """Whether a few reach the share or not."""
+    log_probs = (spread * torch.randn(4, 3000, generator=torch.Generator().manual_seed(1))).log_softmax(-1)
+    probs, order = log_probs.double().exp().sort(-1, descending=True)
+    for share in (0.2, 0.7, 0.99):
+        kept = [set(row[: int((total < share).sum()) + 1].tolist()) for row, total in zip(order, probs.cumsum(-1))]
+        drawn = torch.linspace(0, 1 - 1e-9, 500, dtype=torch.float64)
+        for row in range(4):
+            found = Choice(top_p=share).at(log_probs[row : row + 1].expand(500, -1), drawn)
+            assert set(found.tolist()) <= kept[row]
+
+
 def test_top_k_of_equals_is_the_first():
     log_probs = torch.full((1, 50), -math.log(50))
     assert Choice(top_k=1).at(log_probs, torch.zeros(1).double()).tolist() == [0] == Choice(0).at(log_probs, None).tolist()

@@ -19,6 +19,7 @@ from torch import Tensor
 from wenmai.errors import Mistake
 
 COLDEST = 1e-9  # temperatures below it are the same
+FEW = 512  # of the most probable are looked at first
 DRAWN = 256  # numbers of a row that are drawn at once
 
 
@@ -50,15 +51,25 @@ class Choice:
         order = None
         if 0 < self.top_k < log_probs.shape[-1]:
             log_probs, order = log_probs.topk(self.top_k)  # (B, k), the most probable first
-        elif self.top_p < 1:
-            log_probs, order = log_probs.sort(dim=-1, descending=True, stable=True)
         scores = log_probs.float() - log_probs.amax(-1, keepdim=True)
         probs = (scores / max(self.temperature, COLDEST)).softmax(-1)  # (B, V)
+        if self.top_p < 1:
+            if order is None:
+                probs, order = in_order(probs, self.top_p)
+            before = probs.cumsum(-1, dtype=torch.float64) - probs
+            probs = probs.masked_fill(before >= self.top_p, 0)
         sums = probs.cumsum(-1, dtype=torch.float64)
-        if self.top_p < 1:  # what comes after p was reached adds nothing
-            sums = probs.masked_fill(sums - probs >= self.top_p * sums[:, -1:], 0).cumsum(-1, dtype=torch.float64)
         found = torch.searchsorted(sums, drawn[:, None] * sums[:, -1:], right=True).clamp(max=sums.shape[-1] - 1)
         return (found if order is None else order.gather(-1, found)).squeeze(-1)
+
+
+def in_order(probs: Tensor, share: float) -> tuple[Tensor, Tensor]:
+    """The most probable first, and which they are: at least as many as reach this share, which are seldom more than a few."""
+    if probs.shape[-1] > FEW:
+        found, order = probs.topk(FEW)
+        if found.sum(-1, dtype=torch.float64).min() >= share:
+            return found, order
+    return probs.sort(dim=-1, descending=True, stable=True)
 
 
 def continued(step: Callable, log_probs: Tensor, state, tokens: int, choice: Choice, seed: int) -> Iterator[Tensor]:
