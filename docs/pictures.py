@@ -27,13 +27,14 @@ from wenmai.data.dataset import open_dataset
 from wenmai.data.examples import Examples
 from wenmai.data.features import extend, find, token_at
 from wenmai.data.sequences import Sequences
-from wenmai.data.vocabulary import END
+from wenmai.data.vocabulary import END, UNK
 from wenmai.evaluation.compare import drawn, interval, worse_by
-from wenmai.evaluation.probes.sparsity import sparsity as probe
+from wenmai.evaluation.probes.sparsity import run as probe
 from wenmai.evaluation.probes.sparsity_picture import picture as picture_of
 from wenmai.layers.crf import NEVER
 from wenmai.layers.positions import sinusoid
 from wenmai.layers.trace import Trace
+from wenmai.models.continuous_cache import ContinuousCache
 from wenmai.training.optimizers import rate_at
 
 FOLDER = Path(__file__).parent / "pictures"
@@ -560,6 +561,60 @@ def grams_of(model, length: int) -> set:
     return {grams[at] for at in np.unique(levels[length].context)}
 
 
+# Chapter 13: networks that write
+
+
+@functools.cache
+def writer():
+    """A small lstm of the manual, and its last tenth, which it did not learn from."""
+    data = open_dataset("manual", TASKS, valid="0.1")
+    model = LanguageModel("lstm", tokenizer="words", min_count=2, hidden=128, layers=1, dropout=0.3, batch_tokens=700, epochs=16,
+                          evaluations=8)  # fmt: skip
+    return model.fit(data.train.inputs, data.valid.inputs), data.valid.inputs
+
+
+def temperatures(zh):
+    """What comes next, as it is and as it is drawn from."""
+    model, _ = writer()
+    prompt = "The value of"
+    found = model.complete(prompt, len(model.inputs_))
+    probs = np.array([probability for _, probability in found])
+    figure, axes = plot(7.2, 3.0)
+    places, shown = np.arange(10), ((0.5, BLUE), (1.0, GREY), (1.5, RED))
+    for at, (temperature, color) in enumerate(shown):
+        drawn = probs ** (1 / temperature)
+        axes.bar(places + 0.27 * (at - 1), drawn[:10] / drawn.sum(), 0.25, color=color, label=f"τ = {temperature:g}")
+    axes.set_xticks(places, ["⏎" if word == "\n" else word for word, _ in found[:10]], rotation=20, ha="right")
+    axes.set(yscale="log", ylim=(1e-3, 1), ylabel="概率" if zh else "probability",
+             title=f"“{prompt}” 之后：最可能的十个词" if zh else f"after “{prompt}”: the ten most probable words")  # fmt: skip
+    axes.set_yticks([1, 0.1, 0.01, 0.001], ["1", "0.1", "0.01", "0.001"])
+    axes.legend()
+    return figure
+
+
+def surprise(zh):
+    """−log₂ p of every token of a line, without and with a cache: of lines of about 20 known words that where it gains most."""
+    model, held = writer()
+    said = list(model.model_.said(held.blocks()))
+    tokens, plain = (np.concatenate([getattr(part, name) for part in said]) for name in ("tokens", "log_probs"))
+    cached = ContinuousCache(1000).log_probs(said)
+    ends = np.flatnonzero(tokens == END) + 1
+    lines = [slice(start, end) for start, end in zip([0, *ends[:-1]], ends) if 16 <= end - start <= 24]
+    lines = [line for line in lines if UNK not in tokens[line]]
+    line = max(lines, key=lambda line: (cached[line] - plain[line]).sum())
+    figure, axes = plot(9.6, 3.2)
+    places = np.arange(line.stop - line.start)
+    for side, (values, color, name) in enumerate(((plain, GREY, "模型" if zh else "model"),
+                                                  (cached, BLUE, "模型与缓存" if zh else "model and cache"))):  # fmt: skip
+        axes.bar(places + 0.4 * side - 0.2, -values[line] / np.log(2), 0.38, color=color, label=name)
+    words = ["⏎" if token == END else word_of(model.inputs_, token) for token in tokens[line]]
+    axes.set_xticks(places, words, rotation=40, ha="right", fontsize=8.5)
+    axes.set(ylabel="比特：−log₂ p" if zh else "bits: −log₂ p",
+             title="手册末尾的一行：有多出乎意料" if zh else "a line of the manual's end: how surprising it is")  # fmt: skip
+    axes.legend()
+    return figure
+
+
 def plot(width: float, height: float):
     figure = Figure(figsize=(width, height))
     return figure, figure.add_subplot()
@@ -572,7 +627,7 @@ def write(figure: Figure, path: Path) -> None:
 
 
 PICTURES = (features, perceptron, logistic, weights, rings, filters, gates, fading, attention, positions, rate, bootstrap,
-            tags, transitions, curve, sums, forecast, stopped, sparsity, walk)  # fmt: skip
+            tags, transitions, curve, sums, forecast, stopped, sparsity, walk, temperatures, surprise)  # fmt: skip
 
 
 def main(wanted: list[str]) -> None:

@@ -450,6 +450,51 @@ SENTENCES = {
     "running text: its last lines are held out, none of them is learned from": "连续文本：留出最后的一段，不参与学习",
     "texts are {cut}": "文本{cut}",
     "there is no text to evaluate; expected at least one line.": "没有可评估的文本；至少应有一行。",
+    "{name}={value} goes with {option}=…, which is missing; add it, or leave out {name}.":
+        "{name}={value} 要与 {option}=… 一起用，现在没有；请加上，或去掉 {name}。",
+    "{name}={value}: expected a share, from 0 to 1.": "{name}={value}：应为一个比例，从 0 到 1。",
+    "stride={stride}: expected 1 to {most}, how many tokens this model looks back on.":
+        "stride={stride}：应为 1 到 {most}，后者是这个模型往回看的词元数。",
+    "stride goes with rungs that read a text in windows, and this one reads it from end to end; leave it out.":
+        "stride 用于分窗口读文本的模型，而这一个从头读到尾；请去掉。",
+    "dynamic={kind} learns by gradients, and an n-gram model has none: it counts; leave it out, or judge a network so.":
+        "dynamic={kind} 要靠梯度学习，而 n 元模型没有梯度，只有计数；请去掉，或用来评一个网络。",
+    "cache_flatness weighs how alike two places are to a network, and an n-gram model cannot tell: in its cache all count "
+    "alike; leave it out.":
+        "cache_flatness 衡量两处在网络看来有多像，而 n 元模型看不出来：它的缓存里人人同等；请去掉。",
+    "dynamic=rms divides gradients by those of another text, and there is none; give one with --tune FILE (in Python tune=…), "
+    "such as the validation text, or use dynamic=sgd.":
+        "dynamic=rms 要用另一段文本的梯度来除，现在没有；请用 --tune FILE（Python 里是 tune=…）给一段，例如验证文本，"
+        "或用 dynamic=sgd。",
+    "windows of {steps} tokens move on by {stride}, so that every token is said from at least {least} before it, where there "
+    "are so many":
+        "每窗 {steps} 个词元，每次前移 {stride} 个，所以说出每个词元时，前面至少看到 {least} 个（只要有那么多）",
+    "cache: the last {size} tokens; weight and flatness were always those that had been best so far, at the end {weight} and "
+    "{flatness}":
+        "缓存：最近 {size} 个词元；权重和平坦度总是取到那时为止最好的，最后是 {weight} 和 {flatness}",
+    "cache: the last {size} tokens, weight {weight}, flatness {flatness}":
+        "缓存：最近 {size} 个词元，权重 {weight}，平坦度 {flatness}",
+    "cache: the last {size} tokens, weight {weight}, flatness {flatness}, as they were best on the other text":
+        "缓存：最近 {size} 个词元，权重 {weight}，平坦度 {flatness}，都是在另一段文本上最好的",
+    "dynamic: learned by {kind} from every {segment} tokens after they were scored, decay {decay}, rate {rate}; the run itself "
+    "is as it was":
+        "动态评估：每 {segment} 个词元评分之后用 {kind} 学习一次，回拉 {decay}，学习率 {rate}；运行本身没有改变",
+    "dynamic: learned by {kind} from every {segment} tokens after they were scored, decay {decay}, rate {rate}, as it was best "
+    "on the other text; the run itself is as it was":
+        "动态评估：每 {segment} 个词元评分之后用 {kind} 学习一次，回拉 {decay}，学习率 {rate}，"
+        "是在另一段文本上最好的；运行本身没有改变",
+    "sliding: {note}": "滑动窗口：{note}",
+    "{run} does {task}, and --set and --tune say how a running text is judged, by a run that does generate; leave them out.":
+        "{run} 做的是{task}，而 --set 和 --tune 说的是如何评判连续文本，要用做 generate 的运行；请去掉。",
+    "the prompt has {tokens} tokens, and {rung} looks back on {steps}: the first {unseen} play no part":
+        "开头有 {tokens} 个词元，而 {rung} 只往回看 {steps} 个：最前面的 {unseen} 个不起作用",
+    "the text has {tokens} tokens, fewer than the {steps} that are read at once: it is learned as one window":
+        "文本只有 {tokens} 个词元，不足一次读入的 {steps} 个：整段当作一个窗口来学习",
+    "the models cut the text differently, so that perplexities, each of its own unit, cannot be compared: they are ranked by "
+    "bits per byte, which can":
+        "各模型切分文本的方式不同，困惑度各按各的单位，不能相比；这里按每字节比特数排名，它可以相比",
+    "tokenizer=bytes knows every byte there is, 256 of them: leave out vocabulary and min_count.":
+        "tokenizer=bytes 认得全部 256 个字节：请去掉 vocabulary 和 min_count。",
     "after this text nothing has a probability in a model without smoothing; begin otherwise, or train with smoothing.":
         "模型没有平滑，这段文本之后的任何词概率都是 0；请换一个开头，或带平滑重新训练。",
     "{unknown} of the {tokens} tokens are <unk>, unknown to the model or written so: what they are is not counted in perplexity "
@@ -712,9 +757,11 @@ NOTES = {
 # What may stand in the place of that name.
 PHRASES = {
     "file": {"the system": "系统"},
-    "where": {"{file}, line {line}": "{file} 第 {line} 行", "row {row}": "第 {row} 行"},
+    "where": {"{file}, line {line}": "{file} 第 {line} 行", "row {row}": "第 {row} 行",
+              "the window from token {token} on": "从第 {token} 个词元起的窗口"},
     "batch": {"{where}, and {count} other rows of its batch": "{where}，以及同一批的另外 {count} 行",
-              "{file}, line {line}": "{file} 第 {line} 行", "row {row}": "第 {row} 行"},
+              "{file}, line {line}": "{file} 第 {line} 行", "row {row}": "第 {row} 行",
+              "the window from token {token} on": "从第 {token} 个词元起的窗口"},
     "orders": {"order {order}": "{order} 元", "orders {choices} and {order}": "{choices}、{order} 元"},
     "since": {"from step {step} on": "从第 {step} 步起", "from the beginning": "从一开始"},
     "tag": {"{where}: the tag {name} of token {token}": "{where}：第 {token} 个词元的标签 {name} "},
@@ -798,7 +845,7 @@ PHRASES = {
     "or_else": {", or a text": "，或一段文本"},
     "part": {"valid": "验证数据", "test": "测试数据"},
     "position": {"column {number}": "第 {number} 列"},
-    "cut": {"read character by character": "逐字读入", "cut at spaces": "以空格切开",
+    "cut": {"read byte by byte": "逐字节读入", "read character by character": "逐字读入", "cut at spaces": "以空格切开",
             "cut into Chinese words by jieba": "由 jieba 切成词",
             "cut into {pieces}": "切成{pieces}"},
     "pieces": {"words": "词", "bpe": " BPE 子词", "wordpiece": " WordPiece 子词", "unigram": " Unigram 子词"},
@@ -852,7 +899,11 @@ HELP = {
     "Validation rows: a file, or a share of the rows; 0.1 unless said.": "验证数据：一个文件，或一个比例；不说就是 0.1。",
     "What counting n-grams may take, such as 2G; the rest goes to disk.": "统计 n 元组最多用多少内存，例如 2G；其余放到磁盘上。",
     "Where n-grams are counted: local, or spark.": "在哪里统计 n 元组：local（本机）或 spark。",
-    "Go on with a text, token by token.": "接着一段文本写下去，一个词元一个词元地写。",
+    "Go on with a text; it is written as it comes, token by token.": "接着一段文本写下去，一个词元一个词元地写出来。",
+    "With --json: a line for every piece, the whole last.":
+        "与 --json 一起用：每写出一段就输出一行，最后一行是全部。",
+    "Judge a text otherwise too: stride=, cache=, dynamic=.": "另外再用别的办法评判文本：stride=、cache=、dynamic=。",
+    "A text on which the cache and the rate of dynamic= are fitted.": "用来选定缓存和 dynamic= 学习率的一段文本。",
     "What the text begins with.": "文本的开头。",
     "Write so many tokens at the most.": "最多写多少个词元。",
     "Stop after so many lines; 0 goes on through their ends.": "写满多少行就停；0 表示换行后接着写。",

@@ -128,22 +128,35 @@ def train(
 
 
 @app.command()
-def evaluate(run: Run, source: Data, columns: Columns = "", device: Device = "auto", as_json: AsJson = False) -> None:
+def evaluate(
+    run: Run,
+    source: Data,
+    columns: Columns = "",
+    ways: Annotated[list[str], typer.Option("--set", help="Judge a text otherwise too: stride=, cache=, dynamic=.")] = [],  # noqa: B006
+    tune: Annotated[str, typer.Option(help="A text on which the cache and the rate of dynamic= are fitted.")] = "",
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
     """Score a run on other data."""
     import time
 
     from wenmai.data.dataset import open_table, part_of
 
-    estimator = load_run(run, device)
+    estimator, asked = load_run(run, device), settings_from(ways)
+    if (asked or tune) and estimator.task_name != "generate":
+        raise Mistake(f"{run} does {estimator.task_name}, and --set and --tune say how a running text is judged, by a run that "
+                      "does generate; leave them out.")  # fmt: skip
     part = part_of(open_table(source, columns_from(columns)), estimator.task_)
+    asked |= {"tune": part_of(open_table(tune), estimator.task_).inputs} if tune else {}
     began = time.perf_counter()
-    scores = {"test": estimator.evaluate(*part.pair, part.where)}
+    scores = {"test": estimator.evaluate(*part.pair, part.where, **asked)}
     unit = {"unit": estimator.inputs_.unit} if estimator.task_name == "generate" else {}
     say_scores(scores, unit.get("unit", ""))
-    for note in getattr(estimator, "evaluated_", ()):
+    notes = getattr(estimator, "evaluated_", [])
+    for note in notes:
         say(note)
     finish({"run": str(run), "task": estimator.task_name, "rung": estimator.rung, "scores": scores, **unit, "rows": len(part),
-            "seconds": round(time.perf_counter() - began, 2)}, as_json, quiet=True)  # fmt: skip
+            "notes": notes, "seconds": round(time.perf_counter() - began, 2)}, as_json, quiet=True)  # fmt: skip
 
 
 @app.command()
@@ -186,10 +199,11 @@ def generate(
     seed: Seed = 0,
     complete: Annotated[int, typer.Option(min=0, help="Show so many of the most probable next tokens instead.")] = 0,
     beginning: Annotated[str, typer.Option(help="With --complete: only tokens that begin so.")] = "",
+    stream: Annotated[bool, typer.Option("--stream", help="With --json: a line for every piece, the whole last.")] = False,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Go on with a text, token by token."""
+    """Go on with a text; it is written as it comes, token by token."""
     model = language_model(run, device)
     if complete:
         found = model.complete(prompt, complete, beginning)
@@ -202,6 +216,8 @@ def generate(
                               seed=seed):  # fmt: skip
         if not as_json:
             print(piece if pieces else prompt + piece, end="", flush=True)
+        elif stream:
+            print(json.dumps({"piece": piece}, ensure_ascii=False), flush=True)
         pieces.append(piece)
     if not as_json:
         print("" if pieces else prompt)

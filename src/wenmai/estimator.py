@@ -99,10 +99,10 @@ class Estimator:
         return self
 
     def training(self, inputs, targets, valid: tuple | None = None, where=lambda row: f"row {row + 1}",
-                 resume: Snapshot | None = None) -> Iterator[Progress]:  # fmt: skip
+                 resume: Snapshot | None = None, known=None) -> Iterator[Progress]:  # fmt: skip
         """Everything that `fit` does, yielding progress. `valid` is (inputs, targets); without it a share is held out. `where`
         names the place of a row in messages. `resume` is what `snapshot()` of a Progress gave: with the same data and options,
-        training ends as it would have."""
+        training ends as it would have. `known` is how inputs are read, where that was learned before, from more of them."""
         given = sort_out(self.options, self._owners())
         budget = fitting(**given["fitting"])
         self.task_ = TASKS[self.task_name](**given["task"])
@@ -116,6 +116,8 @@ class Estimator:
 
         if resume and resume.inputs:
             self.inputs_ = kinds_of_input.learned_before(resume.inputs) or learned()
+        elif known is not None:
+            self.inputs_ = known
         elif team.rank == 0:
             self.inputs_ = learned()
         if team.size > 1:  # all of them read with the tokenizer of the first
@@ -130,7 +132,9 @@ class Estimator:
         self.device_ = device_named(budget["device"])
 
         def place(row: int) -> str:
-            """Of a row of `train`, which may be a window of one."""
+            """Of a row of `train`, which may be a window of one, or of a running text."""
+            if kept is None:
+                return f"the window from token {row + 1:,} on"
             whole = row if starts is None else int(np.searchsorted(starts, train.inputs.offsets[row], "right")) - 1
             return where(kept[whole]) if whole < len(kept) else f"row {whole + 1}"
 

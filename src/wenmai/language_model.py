@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import chain, groupby
 from math import exp
 from pathlib import Path
 
@@ -17,12 +20,17 @@ from wenmai.data.corpus import Corpus, checked
 from wenmai.data.examples import Examples
 from wenmai.data.streams import Stream
 from wenmai.data.vocabulary import END, UNK
-from wenmai.errors import Mistake
+from wenmai.errors import Mistake, Notice
 from wenmai.estimator import Estimator
-from wenmai.tasks.decoding import Choice, continued
+from wenmai.models.judging import Ways, further, told_of_windows
+from wenmai.models.scoring import stride_of
+from wenmai.options import sort_out
+from wenmai.tasks.decoding import Choice, continued, together
 from wenmai.tasks.generate import Total
 from wenmai.training import loop
 from wenmai.training.progress import Progress, Snapshot
+
+SIDE_BY_SIDE = 64  # texts that are written at once
 
 
 class LanguageModel(Estimator):
@@ -38,11 +46,11 @@ class LanguageModel(Estimator):
         return self
 
     def training(self, texts, targets=None, valid: tuple | None = None, where=None,
-                 resume: Snapshot | None = None) -> Iterator[Progress]:  # fmt: skip
+                 resume: Snapshot | None = None, known=None) -> Iterator[Progress]:  # fmt: skip
         text = Corpus.of(texts)
         text.check()
         held = None if valid is None else (Corpus.of(valid[0]), None)
-        return super().training(text, None, held, where, resume)
+        return super().training(text, None, held, where, resume, known)
 
     def _parts(self, text: Corpus, targets, valid, budget: dict):
         """A rung that tunes nothing on held-out text learns from all of it."""
@@ -57,6 +65,9 @@ class LanguageModel(Estimator):
         tokens = self.inputs_.whole(text)
         with torch.device("meta"):  # which asks what a batch has to be, and makes nothing
             model = rung_named(self.rung, self.task_name).builder("generate")(self.inputs_, self.task_.head(), **given["rung"])
+        if len(tokens) - 1 < model.steps:
+            self.notes_ += [f"the text has {len(tokens) - 1:,} tokens, fewer than the {model.steps:,} that are read at once: it "
+                            "is learned as one window"]  # fmt: skip
         return Examples(Stream(tokens, model.steps, model.carried))
 
     def _judge(self, valid: tuple, held, seed: int):
@@ -79,13 +90,22 @@ class LanguageModel(Estimator):
             found += Total(float(sums.sum()), int(lengths.sum()), len(block) + (block[-1:] != b"\n"), unknown, len(sums))
         return found
 
-    def evaluate(self, texts, targets=None, where=None) -> dict[str, float]:
-        """Perplexity (of a token, line ends among them) and bits per byte."""
-        total = self.total(texts)
+    def evaluate(self, texts, targets=None, where=None, tune=None, **ways) -> dict[str, float]:
+        """Perplexity (of a token, line ends among them) and bits per byte. `ways` to judge it otherwise, each apart: stride=1,
+        cache=2000, dynamic="sgd" and what goes with them (models/judging.py); what is left open is chosen on the text `tune`."""
+        asked = Ways(**sort_out(ways, {"ways": Ways})["ways"])
+        text = Corpus.of(texts)
+        total = self.total(text)
         if not total.tokens:
             raise Mistake("there is no text to evaluate; expected at least one line.")
-        self.evaluated_ = self.task_.notes(total, self.inputs_.unit)
-        return self.task_.scores(total)
+        scores, self.evaluated_ = self.task_.scores(total), self.task_.notes(total, self.inputs_.unit)
+        if not getattr(self.model_, "carried", True):
+            self.evaluated_.append(told_of_windows(self.model_.steps, stride_of(self.model_, None)))
+        for way, log_prob, note in further(self.model_, text, asked, None if tune is None else Corpus.of(tune)):
+            found = self.task_.scores(replace(total, log_prob=log_prob))
+            scores |= {f"{name}_{way}": score for name, score in found.items()}
+            self.evaluated_.append(note)
+        return scores
 
     def perplexity(self, texts) -> float:
         return self.evaluate(texts)["perplexity"]
@@ -122,13 +142,50 @@ class LanguageModel(Estimator):
 
     def stream(self, prompt: str = "", *, tokens: int = 100, lines: int | None = None, temperature: float = 1.0, top_k: int = 0,
                top_p: float = 1.0, seed: int = 0) -> Iterator[str]:  # fmt: skip
-        """What follows the prompt, piece by piece; up to so many `tokens`, or `lines` that end."""
+        """What follows the prompt, piece by piece; up to so many `tokens`, or `lines` that end. It can be closed midway."""
         self._fitted()
-        choice, begun = Choice(temperature, top_k, top_p), self.inputs_.prompt(prompt)
+        choice, begun = Choice(temperature, top_k, top_p), self._begun(prompt)
         first, state = self.model_.begin(begun)
         step, state = self.model_.steps_from(state)
         chosen = continued(self._known(step), self._known_of(first), state, tokens, choice, seed)
         yield from self.inputs_.pieces(begun.tolist(), map(int, chosen), lines, prompt[-1:].isspace())
+
+    def _begun(self, prompt: str) -> np.ndarray:
+        """Its tokens (T,); what a model will not see of them is told."""
+        begun, model = self.inputs_.prompt(prompt), self.model_
+        if not getattr(model, "carried", True) and len(begun) > model.steps:
+            note = (f"the prompt has {len(begun):,} tokens, and {self.rung} looks back on {model.steps:,}: the first "
+                    f"{len(begun) - model.steps:,} play no part")  # fmt: skip
+            warnings.warn(Notice(note), stacklevel=3)
+        return begun
+
+    def _together(self, prompts: list[str], seeds: list[int], tokens: int, lines: int | None, choice: Choice) -> list[str]:
+        """What follows each prompt. Those of one length are read together; where a state is carried on, all are then written
+        together, since it is as large however long a prompt is."""
+        self._fitted()
+        for row, prompt in enumerate(prompts):
+            if not isinstance(prompt, str):
+                raise Mistake(f"input {row}: expected a text, found {type(prompt).__name__} {str(prompt)[:40]!r}.")
+        begun, found = [self._begun(prompt) for prompt in prompts], [""] * len(prompts)
+        order = sorted(range(len(prompts)), key=lambda row: len(begun[row]))
+        for some in (order[start : start + SIDE_BY_SIDE] for start in range(0, len(order), SIDE_BY_SIDE)):
+            for rows, first, state in self._read(some, begun):
+                own = [seeds[row] for row in rows]
+                step, state = self.model_.steps_from(state)
+                chosen = together(self._known(step), self._known_of(first), state, tokens, choice, own, END, lines)
+                for row, numbers in zip(rows, chosen):
+                    pieces = self.inputs_.pieces(begun[row].tolist(), numbers, lines, prompts[row][-1:].isspace())
+                    found[row] = "".join(pieces)
+        return found
+
+    def _read(self, rows: list[int], begun: list[np.ndarray]) -> list[tuple[list[int], torch.Tensor, object]]:
+        """(rows, log p of what comes next (B, V), their state) of rows in the order of their lengths, as few times as can be."""
+        alike = [list(group) for _, group in groupby(rows, lambda row: len(begun[row]))]
+        found = [(group, *self.model_.begin(np.stack([begun[row] for row in group]))) for group in alike]
+        if getattr(self.model_, "carried", True):
+            groups, firsts, states = zip(*found)
+            return [(list(chain(*groups)), torch.cat(firsts), torch.cat(states))]
+        return found
 
     def _known(self, step):
         """Steps that never lead to an unknown token."""
@@ -141,19 +198,26 @@ class LanguageModel(Estimator):
 
     def _known_of(self, log_probs: torch.Tensor) -> torch.Tensor:
         log_probs[:, UNK] = float("-inf")
-        if not log_probs.is_cuda and log_probs.max() == float("-inf"):  # never of a network; and who asks a GPU waits
+        if not log_probs.is_cuda and log_probs.amax(1).min() == float("-inf"):  # never of a network; and who asks a GPU waits
             raise Mistake("after this text nothing has a probability in a model without smoothing; begin otherwise, or train "
                           "with smoothing.")  # fmt: skip
         return log_probs
 
-    def generate(self, prompt: str = "", **how) -> str:
-        """The prompt and what follows it; options as for `stream`."""
-        return prompt + "".join(self.stream(prompt, **how))
+    def generate(self, prompt: str | Iterable[str] = "", *, tokens: int = 100, lines: int | None = None, temperature: float = 1.0,
+                 top_k: int = 0, top_p: float = 1.0, seed: int = 0) -> str | list[str]:  # fmt: skip
+        """The prompt and what follows it, as `stream` has it; of several prompts a list, written together, of which each is as it
+        would be alone: the first with this seed, the next with the next."""
+        if isinstance(prompt, str):
+            how = {"lines": lines, "temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
+            return prompt + "".join(self.stream(prompt, tokens=tokens, **how))
+        prompts, choice = list(prompt), Choice(temperature, top_k, top_p)
+        written = self._together(prompts, list(range(seed, seed + len(prompts))), tokens, lines, choice)
+        return [begun + more for begun, more in zip(prompts, written)]
 
     def complete(self, prompt: str = "", count: int = 5, beginning: str = "") -> list[tuple[str, float]]:
         """The most probable next tokens with their probabilities; only those that begin so, if asked."""
         self._fitted()
-        log_probs, _ = self.model_.begin(self.inputs_.prompt(prompt))
+        log_probs, _ = self.model_.begin(self._begun(prompt))
         log_probs = self._known_of(log_probs).cpu()
         order = log_probs[0].argsort(descending=True, stable=True)
         found: list[tuple[str, float]] = []
@@ -166,9 +230,9 @@ class LanguageModel(Estimator):
         return found
 
     def predict(self, prompts) -> np.ndarray:
-        """What follows each prompt: a line, drawn as `generate` does."""
+        """What follows each prompt: a line, drawn as `generate` does, every one with seed 0."""
         prompts = [prompts] if isinstance(prompts, str) else list(prompts)
-        return np.array(["".join(self.stream(prompt, lines=1)) for prompt in prompts], object)
+        return np.array(self._together(prompts, [0] * len(prompts), 100, 1, Choice()), object)
 
     def answers(self, prompts) -> list[dict]:
         return [{"text": prompt, "continued": more} for prompt, more in zip(prompts, self.predict(prompts))]

@@ -102,7 +102,8 @@ class Texts:
 
     def notes(self, values) -> list[str]:
         """What is worth saying of how these texts are read."""
-        said = {"characters": "read character by character", "jieba": "cut into Chinese words by jieba"}
+        said = {"bytes": "read byte by byte", "characters": "read character by character",
+                "jieba": "cut into Chinese words by jieba"}  # fmt: skip
         kind = self.tokenizer.kind
         notes = [f"texts are {said.get(kind, 'cut into ' + kind)}: {self.vocabulary:,} tokens known"]
         if self.vectors is not None:
@@ -122,7 +123,9 @@ class Texts:
 
 
 def unit_of(tokenizer) -> str:
-    """How much a token says: `chinese` characters say about as much as half a word, other characters far less."""
+    """How much a token says: `chinese` characters say about as much as half a word, other characters and bytes far less."""
+    if tokenizer.kind == "bytes":
+        return "characters"
     if tokenizer.kind != "characters":
         return "words"
     common = tokenizer.tokens[len(tokenizers.SPECIAL) :][:200]

@@ -6,6 +6,7 @@ between spaces are numbered as they first appear, while the text is read; other 
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -22,7 +23,7 @@ from wenmai.errors import Mistake, unknown
 FIRST = len(SPECIAL)  # the first number of a token
 BEFORE = len(tokenizers.SPECIAL)  # and its number in a tokenizer
 KINDS = ("spaces", *tokenizers.KINDS)
-UNITS = {"spaces": "word", "words": "word", "jieba": "word", "characters": "character"}
+UNITS = {"spaces": "word", "words": "word", "jieba": "word", "characters": "character", "bytes": "byte"}
 PIECE = 1 << 20
 FEW = 24
 
@@ -57,6 +58,8 @@ class Lines:
             raise unknown("tokenizer", kind, ("auto", *KINDS))
         if vocabulary is not None and vocabulary <= FIRST:
             raise Mistake(f"vocabulary={vocabulary}: expected at least {FIRST + 1}; three are <unk>, <s> and </s>.")
+        if kind == "bytes" and (vocabulary is not None or min_count > 1):
+            raise Mistake("tokenizer=bytes knows every byte there is, 256 of them: leave out vocabulary and min_count.")
         if kind != "spaces":
             limits = {"vocabulary": vocabulary} if vocabulary else {}
             return cls(tokenizers.learn(corpus.texts(), tokenizer=kind, lowercase=lowercase, min_count=min_count, **limits))
@@ -116,6 +119,8 @@ class Lines:
         """(tokens of all lines (N,) int32, each line closed by END; where each line starts (lines + 1,))"""
         if self.tokenizer is None:
             return self.words.numbers(self.lowered(block))
+        if self.name == "bytes":
+            return bytes_in(self.lowered(block))
         rows = self.tokenizer.encode(lines_in(block))
         return with_ends(self.own(rows.flat), rows.offsets)
 
@@ -156,6 +161,9 @@ class Lines:
     def pieces(self, before: list[int], numbers: Iterable[int], lines: int | None, spaced: bool) -> Iterator[str]:
         """The text of these numbers, each as soon as it can be written, up to so many lines that end; `before` were written
         already, and a space after them if `spaced`. What a token looks like depends on a few before it at the most."""
+        if self.name == "bytes":
+            yield from written_bytes(numbers, lines)
+            return
         seen = before[len(before) - before[::-1].index(END) :] if END in before else before
         seen, waiting, ended = seen[-FEW:], [], 0
         spaced = spaced and self.name not in ("characters", *tokenizers.SUBWORDS[:1])  # which write their own spaces
@@ -176,7 +184,8 @@ class Lines:
     # Keeping
 
     def notes(self, corpus) -> list[str]:
-        said = {"characters": "read character by character", "jieba": "cut into Chinese words by jieba",
+        said = {"bytes": "read byte by byte", "characters": "read character by character",
+                "jieba": "cut into Chinese words by jieba",
                 "spaces": "cut at spaces"}  # fmt: skip
         cut = said.get(self.name, f"cut into {self.name}")
         if self.tokenizer is None and self.words is None:
@@ -211,6 +220,27 @@ def suited(corpus: Corpus) -> str:
         return "characters"
     words = [len(line.split()) for line in sample if line.strip()]
     return "characters" if sum(words) < 2 * len(words) else "spaces"
+
+
+def bytes_in(block: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """As `numbers`: every byte is a token as it is, and the end of a line its END, so that there are as many tokens as bytes."""
+    read = np.frombuffer(block if block.endswith(LINE_END) else block + LINE_END, np.uint8)
+    tokens = np.where(read == ord(LINE_END), END, read.astype(np.int32) + FIRST).astype(np.int32)
+    return tokens, np.concatenate([[0], np.flatnonzero(tokens == END) + 1])
+
+
+def written_bytes(numbers: Iterable[int], lines: int | None) -> Iterator[str]:
+    """Characters as soon as they are whole. Bytes that are no part of one are �; what is not whole at the end is left out."""
+    decoder, ended = codecs.getincrementaldecoder("utf-8")("replace"), 0
+    for number in numbers:
+        ended += number == END
+        piece = decoder.decode(b"" if number == END else bytes([number - FIRST]), final=number == END)
+        if number == END and ended != lines:
+            piece += "\n"
+        if piece:
+            yield piece
+        if number == END and ended == lines:
+            return
 
 
 def words_in(arrays: dict[str, np.ndarray]) -> Vocabulary:

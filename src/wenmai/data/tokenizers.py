@@ -1,4 +1,4 @@
-"""Text → token numbers: characters, words, Chinese words (jieba), and the subwords BPE, WordPiece and Unigram.
+"""Text → token numbers: bytes, characters, words, Chinese words (jieba), and the subwords BPE, WordPiece and Unigram.
 
 Every tokenizer has the same four verbs: `encode(texts) → Sequences`, `decode(ids) → str`, `to_json()` and, here,
 `learn(texts)` and `from_json(dict)`. The first numbers are the same in all of them: <pad> 0, <unk> 1, <sep> 2, <bos> 3,
@@ -22,7 +22,7 @@ from wenmai.errors import Mistake, unknown
 SPECIAL = ["<pad>", "<unk>", "<sep>", "<bos>", "<eos>", "<mask>"]
 PAD, UNK, SEP, BOS, EOS, MASK = range(6)
 SUBWORDS = ("bpe", "wordpiece", "unigram")
-KINDS = ("characters", "words", "jieba", *SUBWORDS)
+KINDS = ("bytes", "characters", "words", "jieba", *SUBWORDS)
 
 # Scripts written without spaces: each of their characters is a word of its own.
 UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f\u0e00-\u0e7f"
@@ -52,6 +52,8 @@ def learn(
     lowercase = kind in ("words", "jieba") if lowercase is None else lowercase
     if kind in SUBWORDS:
         return Subwords.learn(texts, kind, vocabulary, lowercase)
+    if kind == "bytes":
+        return Bytes(lowercase)
     if kind == "characters":
         return Characters.learn(texts, vocabulary, min_count, lowercase)
     return Words.learn(texts, kind, vocabulary, min_count, lowercase, also)
@@ -84,7 +86,7 @@ def joined(tokens: list[str]) -> tuple[str, list[int]]:
 def from_json(saved: dict):
     """What `to_json` gave; Unfit if it did not."""
     kind = take.one_of(saved, "kind", KINDS)
-    return {"characters": Characters, "words": Words, "jieba": Words}.get(kind, Subwords).from_json(saved)
+    return {"bytes": Bytes, "characters": Characters, "words": Words, "jieba": Words}.get(kind, Subwords).from_json(saved)
 
 
 def beginning_special(tokens: list[str]) -> list[str]:
@@ -108,6 +110,31 @@ def chunks(texts: Sequence[str], size: int = 4096) -> Iterator[list[str]]:
 def points(text: str) -> np.ndarray:
     """The code point of every character."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+
+
+class Bytes:
+    """One token a byte of UTF-8: 256 of them for every text there is, none of it unknown and nothing to learn."""
+
+    kind = "bytes"
+
+    def __init__(self, lowercase: bool):
+        self.lowercase, self.tokens = lowercase, SPECIAL + [f"<{byte:02X}>" for byte in range(256)]
+
+    def encode(self, texts: list[str]) -> Sequences:
+        rows = [(text.lower() if self.lowercase else text).encode("utf-8", "replace") for text in texts]
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        return Sequences(np.frombuffer(b"".join(rows), np.uint8).astype(np.int32) + len(SPECIAL), offsets_of(lengths))
+
+    def decode(self, ids) -> str:
+        """What is not whole is written as an escape."""
+        return bytes(i - len(SPECIAL) for i in ids if i >= len(SPECIAL)).decode("utf-8", "backslashreplace")
+
+    def to_json(self) -> dict:
+        return {"kind": self.kind, "lowercase": self.lowercase}
+
+    @classmethod
+    def from_json(cls, saved) -> Bytes:
+        return cls(take.flag(saved, "lowercase"))
 
 
 class Characters:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
-from math import inf
+from math import exp, inf, log, log2
 from pathlib import Path
 
 import numpy as np
@@ -102,7 +102,8 @@ def one_rung(data: Dataset, name: str, share: float, seed: int, seeds: int, devi
         if not complete(some.targets, data):
             continue  # a class would be unknown
         estimator = kind(name, **(options | shortened(first, known, part) | as_seen(first.task_)))
-        for progress in estimator.training(*some.pair, data.valid.pair, some.where):
+        reads = first.inputs_ if data.task.name == "generate" else None  # fewer words known would be fewer to be wrong about
+        for progress in estimator.training(*some.pair, data.valid.pair, some.where, known=reads):
             yield name, f"{fraction:.0%} of the rows", progress
         sizes.append({"fraction": fraction, "rows": len(some), "score": estimator.evaluate(*data.test.pair)[data.task.metric]})
     yield name, "measuring", None
@@ -116,7 +117,7 @@ def one_rung(data: Dataset, name: str, share: float, seed: int, seeds: int, devi
         "seed_scores": scores, "spread": float(np.std(scores, ddof=1)) if seeds > 1 else None, "seconds": seconds,
         "steps": first.progress_[-1].step, "learning_rate": options.get("learning_rate"), "rates_tried": first.rates_tried_,
         "curve": [{"step": p.step, "seconds": p.seconds, "train_loss": p.loss, "score": p.score} for p in first.progress_],
-        "sizes": sizes, "options": first.options, "notes": first.notes_,
+        "sizes": sizes, "options": first.options, "notes": first.notes_ + row.get("notes", []),
     }  # fmt: skip
     first.save(folder, data=data.name, fingerprint=data.fingerprint(), scores=row["scores"], seconds=seconds)
     row |= {"run": str(folder), "bytes": folder_bytes(folder)}
@@ -200,8 +201,8 @@ def measured(estimator: Estimator, data: Dataset, name: str) -> tuple[dict, tupl
 def measured_text(estimator: LanguageModel, data: Dataset, name: str) -> tuple[dict, tuple]:
     """Of running text: how likely its lines are, and the least likely of them; speed is in tokens, of a next token in time."""
     text, start = data.test.inputs, time.perf_counter()
-    found = [(sums, lengths) for _, sums, lengths, _ in estimator.scored(text)]
-    sums, lengths = (np.concatenate(part) for part in zip(*found))
+    found = [(sums, lengths, sizes_in(block)) for block, sums, lengths, _ in estimator.scored(text)]
+    sums, lengths, sizes = (np.concatenate(part) for part in zip(*found))
     seconds, lines = time.perf_counter() - start, text.texts()
     mean = -sums / lengths
     rows = np.argsort(-mean, kind="stable")[:10]
@@ -218,8 +219,15 @@ def measured_text(estimator: LanguageModel, data: Dataset, name: str) -> tuple[d
         "latency_ms": {"p50": float(np.quantile(times, 0.5)), "p99": float(np.quantile(times, 0.99))}, "confusion": None,
         "worst": [{"input": shown(lines[row]), "perplexity": f"{np.exp(mean[row]):,.0f}"} for row in rows],
         "about": about.about, "about_zh": about.about_zh, "options": estimator.options,
+        "unit": estimator.inputs_.unit, "vocabulary": len(estimator.inputs_), "notes": estimator.evaluated_,
     }  # fmt: skip
-    return row, (-sums, lengths.astype(np.float64))
+    return row, (-sums, lengths.astype(np.float64), sizes.astype(np.float64))
+
+
+def sizes_in(block: bytes) -> np.ndarray:
+    """Bytes of every line, with its end."""
+    whole = block if block.endswith(b"\n") else block + b"\n"
+    return np.diff(np.flatnonzero(np.frombuffer(whole, np.uint8) == ord("\n")), prepend=-1)
 
 
 def worst(estimator: Estimator, examples: Examples, missed: np.ndarray, inputs, most: int = 10) -> list[dict]:
@@ -276,8 +284,11 @@ def folder_bytes(folder: Path) -> int:
 
 def summary(data: Dataset, rows: list[dict], outputs: dict, minutes: float, seed: int, seeds: int, device: str) -> dict:
     metric, sign = data.task.metric, 1 if data.task.higher_is_better else -1
-    rows.sort(key=lambda row: (bool(row["failed"]), -sign * row["scores"]["test"].get(metric, 0.0)))
     notes = list(data.notes)
+    if data.task.name == "generate":
+        metric, outputs = comparable(rows, outputs)
+        notes += [UNLIKE] if metric != data.task.metric else []
+    rows.sort(key=lambda row: (bool(row["failed"]), -sign * row["scores"]["test"].get(metric, 0.0)))
     for row in rows:
         notes += [note for note in row.pop("notes", []) if note not in notes]
     rising = ", ".join(row["rung"] for row in rows if still_rising(row.get("curve", []), sign))
@@ -292,6 +303,29 @@ def summary(data: Dataset, rows: list[dict], outputs: dict, minutes: float, seed
         "notes": notes, "notes_zh": [in_chinese(note) for note in notes], "rungs": rows,
         "recommendation": recommend(rows, outputs, metric, sign),
     }  # fmt: skip
+
+
+UNLIKE = ("the models cut the text differently, so that perplexities, each of its own unit, cannot be compared: they are ranked "
+          "by bits per byte, which can")  # fmt: skip
+
+
+def comparable(rows: list[dict], outputs: dict[str, tuple]) -> tuple[str, dict[str, tuple]]:
+    """(the metric, what to weigh of every line): −log p and tokens; or bits and bytes, where not all models know the same tokens.
+    Then what is told of training, in perplexities, is told in bits per byte too."""
+    able = [row for row in rows if not row["failed"]]
+    if len({(row["unit"], row["vocabulary"]) for row in able}) < 2:
+        return "perplexity", {name: (lost, tokens) for name, (lost, tokens, _) in outputs.items()}
+    weighed = {name: (lost / log(2), sizes) for name, (lost, _, sizes) in outputs.items()}
+    for row in able:
+        (_, tokens, sizes), (bits, _) = outputs[row["rung"]], weighed[row["rung"]]
+        row["interval"] = interval(bits, sizes) if np.isfinite(bits).all() else [inf, inf]
+        each = float(tokens.sum() / sizes.sum())
+        for told in (*row.get("curve", ()), *row.get("sizes", ())):
+            told["score"] = told["score"] and log2(told["score"]) * each
+        if row.get("seed_scores"):
+            row["seed_scores"] = [log2(score) * each for score in row["seed_scores"]]
+            row["spread"] = float(np.std(row["seed_scores"], ddof=1)) if row["spread"] is not None else None
+    return "bits_per_byte", weighed
 
 
 def still_rising(curve: list[dict], sign: int) -> bool:
@@ -325,12 +359,17 @@ def recommend(rows: list[dict], outputs: dict[str, tuple], metric: str, sign: in
             reason_zh += f"；其余 {beaten} 级更差"
         reason, reason_zh = f"{reason}.", f"{reason_zh}。"
     else:
-        low, high = worse_by(outputs[leader], outputs[chosen])
+        low, high = (apart(edge, metric) for edge in worse_by(outputs[leader], outputs[chosen]))
         reason = (f"{chosen} ({name} {score:.3f}, {size}) is the smallest of the {count} rungs that cannot be told from the "
-                  f"best, {leader} ({top:.3f}): the difference lies between {low:+.3f} and {high:+.3f} (95%).")  # fmt: skip
+                  f"best, {leader} ({top:.3f}): the difference lies between {low} and {high} (95%).")  # fmt: skip
         reason_zh = (f"{chosen}（{zh} {score:.3f}，{size}）是与最佳的 {leader}（{top:.3f}）难分高下的 {count} 级中体积最小的："
-                     f"两者之差在 {low:+.3f} 与 {high:+.3f} 之间（95%）。")  # fmt: skip
+                     f"两者之差在 {low} 与 {high} 之间（95%）。")  # fmt: skip
     return {"rung": chosen, "reason": reason, "reason_zh": reason_zh}
+
+
+def apart(difference: float, metric: str) -> str:
+    """A difference of the metric; of perplexities, whose logarithms are weighed, in percent."""
+    return f"{exp(min(difference, 700.0)) - 1:+.1%}" if metric == "perplexity" else f"{difference:+.3f}"
 
 
 def worse_by(best: tuple, other: tuple) -> tuple[float, float]:

@@ -35,7 +35,7 @@ WORDS = {
     "train": "训练", "valid": "验证", "test": "测试", "row": "行", "unknown": "无法判断", "target": "目标值",
     # sentences, with places for what is counted
     "task {task}, {rows} rows, {inputs}": "任务 {task}，{rows} 行，输入为{inputs}",
-    "a word": "每词", "a character": "每字", "a subword": "每子词",
+    "a word": "每词", "a character": "每字", "a subword": "每子词", "a byte": "每字节",
     "{source}: {rows} rows": "{source}：{rows} 行",
     "task {task}, running text: {rows} lines, {words} words between spaces, {bytes} bytes":
         "任务 {task}，连续文本：{rows} 行，以空格分开的词 {words} 个，{bytes} 字节",
@@ -59,11 +59,11 @@ def noted(notes: list[str], lang: str) -> list[str]:
 
 
 def scored(part: str, scores: dict[str, float], lang: str, unit: str = "") -> str:
-    """'valid: accuracy 0.6047, macro f1 0.5220'; a perplexity is one of a word, a subword or a character."""
+    """'valid: accuracy 0.6047, macro f1 0.5220'; a perplexity is one of a word, a subword, a character or a byte."""
     names = {name: metric_name(name, lang) if lang == "zh" else name.replace("_", " ") for name in scores}
     values = {name: "∞" if value == inf else f"{value:.4f}" for name, value in scores.items()}
-    if unit:
-        values["perplexity"] += f"（{say(lang, f'a {unit}')}）" if lang == "zh" else f" a {unit}"
+    for name in (name for name in values if unit and name.startswith("perplexity")):
+        values[name] += f"（{say(lang, f'a {unit}')}）" if lang == "zh" else f" a {unit}"
     told = listed(lang, (f"{names[name]} {value}" for name, value in values.items()))
     return f"{say(lang, part)}{'：' if lang == 'zh' else ': '}{told}"
 

@@ -26,6 +26,9 @@ METRICS = {
     "mse": "均方误差", "r2": "R²", "exact_match": "完全匹配", "f1": "F1", "bleu": "BLEU", "chrf": "chrF",
     "rouge_l": "ROUGE-L", "wer": "词错误率", "cer": "字错误率", "perplexity": "困惑度", "bits_per_byte": "每字节比特数",
     "precision": "精确率", "recall": "召回率", "mae": "平均绝对误差",
+    "perplexity_sliding": "困惑度（滑动窗口）", "bits_per_byte_sliding": "每字节比特数（滑动窗口）",
+    "perplexity_cache": "困惑度（缓存）", "bits_per_byte_cache": "每字节比特数（缓存）",
+    "perplexity_dynamic": "困惑度（动态评估）", "bits_per_byte_dynamic": "每字节比特数（动态评估）",
     "masked_accuracy": "遮词准确率", "next_sentence_accuracy": "下句准确率",
 }  # fmt: skip
 ENGLISH = {

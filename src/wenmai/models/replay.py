@@ -67,7 +67,7 @@ class Replay:
     def step(self, state: Tensor | Cache, tokens: Tensor) -> tuple[Tensor, Tensor | Cache]:
         end = 0
         if isinstance(state, Cache):
-            if not state.fits(1):
+            if not state.fits(1) or state.kept is not self.room.kept:  # the room is full; or rows have left it
                 return self.writer.step(state, tokens)
             end = min(self.writer.steps, -(-(state.length + 1) // STRIDE) * STRIDE)
         elif state is not self.room:  # a window, which is read anew

@@ -13,15 +13,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from wenmai.data.batches import Batch, by_length
+from wenmai.data.batches import Batch
 from wenmai.data.lines import Lines
 from wenmai.data.vocabulary import END, UNK
 from wenmai.layers.cache import Cache
 from wenmai.layers.trace import Trace
 from wenmai.models.replay import replayed
+from wenmai.models.scoring import READ, Reader, Said, alone, batch_of
 
 COLUMNS = 20
-READ = 1 << 14  # tokens of a text that are read at once to score it
 
 
 class Writer(nn.Module):
@@ -57,18 +57,20 @@ class Writer(nn.Module):
 
     # Scoring
 
-    @torch.no_grad()
     def scored(self, blocks: Iterable[bytes], apart: bool = False) -> Iterator[tuple[bytes, np.ndarray, np.ndarray, int]]:
         """(block, Σ log p of every line, its tokens, how many are unknown); the text runs on from line to line, unless these
         stand apart."""
-        state, last = None, np.array([END], np.int64)
+        reader = Reader(self)
         for block in blocks:
             tokens, starts = self.lines.numbers(block)
-            if apart:
-                yield block, self.alone(tokens, starts), np.diff(starts), int((tokens == UNK).sum())
-                continue
-            found, state, last = self.along(np.concatenate([last, tokens]), state)
-            yield block, np.add.reduceat(found, starts[:-1]), np.diff(starts), int((tokens == UNK).sum())
+            sums = alone(self, tokens, starts) if apart else np.add.reduceat(reader.log_probs(tokens), starts[:-1])
+            yield block, sums, np.diff(starts), int((tokens == UNK).sum())
+
+    def said(self, blocks: Iterable[bytes], stride: int | None = None) -> Iterator[Said]:
+        """The same token by token."""
+        reader = Reader(self, stride)
+        for block in blocks:
+            yield from reader.read(self.lines.numbers(block)[0])
 
     @torch.no_grad()
     def glance(self, tokens: np.ndarray) -> float:
@@ -92,51 +94,11 @@ class Writer(nn.Module):
             state, read = after if self.carried else None, read + wanted.numel()
         return -float(total) / max(1, read)
 
-    def alone(self, tokens: np.ndarray, starts: np.ndarray) -> np.ndarray:
-        """Σ log p of every line, each as if nothing stood before it."""
-        found, lengths = np.empty(len(starts) - 1), np.diff(starts)
-        for rows in by_length(np.minimum(lengths, READ), READ):
-            if len(rows) == 1:
-                at = int(rows[0])
-                found[at] = self.along(np.concatenate([[END], tokens[starts[at] : starts[at + 1]]]), None)[0].sum()
-                continue
-            longest = int(lengths[rows].max())
-            if not self.carried and longest > self.steps:
-                for at in rows:
-                    found[at] = self.along(np.concatenate([[END], tokens[starts[at] : starts[at + 1]]]), None)[0].sum()
-                continue
-            places = np.minimum(starts[rows][:, None] + np.arange(longest), len(tokens) - 1)
-            read, real = tokens[places], np.arange(longest) < lengths[rows][:, None]  # (B, T)
-            log_probs, _ = self.read(batch_of(np.concatenate([np.full((len(rows), 1), END), read[:, :-1]], 1), self.device, None))
-            wanted = torch.from_numpy(read.astype(np.int64)).to(self.device)
-            each = log_probs.gather(2, wanted.unsqueeze(-1)).squeeze(-1).double().cpu().numpy()
-            found[rows] = (each * real).sum(1)
-        return found
-
-    def along(self, tokens: np.ndarray, state: Tensor | None) -> tuple[np.ndarray, Tensor | None, np.ndarray]:
-        """(log p of every token but the first, the state after the last that was read, what is to be read first next time)"""
-        found, steps = [], READ if self.carried else self.steps
-        back = 0 if self.carried else self.steps // 2  # tokens that are read again, so that none lacks a past
-        for start in range(0, len(tokens) - 1, steps - back):
-            piece = tokens[start : start + steps + 1]
-            skip = back if start else 0
-            if len(piece) - 1 <= skip:
-                break
-            batch = batch_of(piece[None, :-1], self.device, state)
-            log_probs, after = self.read(batch)
-            wanted = torch.from_numpy(piece[1:].astype(np.int64)).to(self.device)
-            found.append(log_probs[0].gather(1, wanted[:, None])[skip:, 0].double().cpu().numpy())
-            state = after if self.carried else None
-        kept = tokens[-1:] if self.carried else tokens[-(back + 1) :]
-        return np.concatenate(found), state, kept
-
     # Word by word
 
-    @torch.no_grad()
     def log_prob(self, before: np.ndarray, tokens: np.ndarray) -> float:
         """Σ log p of these tokens, after those."""
-        found, _, _ = self.along(np.concatenate([[END], before, tokens]), None)
-        return float(found[len(before) :].sum())
+        return float(Reader(self).log_probs(np.concatenate([before, tokens]))[len(before) :].sum())
 
     def opened(self) -> tuple:
         return self.begin(np.zeros(0, np.int32))
@@ -151,8 +113,9 @@ class Writer(nn.Module):
 
     @torch.no_grad()
     def begin(self, tokens: np.ndarray) -> tuple[Tensor, Tensor | Cache]:
-        """(log p of what comes next (1, V), the state) after these tokens."""
-        return self.after(torch.from_numpy(np.concatenate([[END], tokens]).astype(np.int64))[None], None)
+        """(log p of what comes next (B, V), the state) after these tokens, (T,) of one text or (B, T) of several."""
+        opened = np.pad(np.atleast_2d(tokens).astype(np.int64), ((0, 0), (1, 0)), constant_values=END)
+        return self.after(torch.from_numpy(opened), None)
 
     @torch.no_grad()
     def step(self, state: Tensor | Cache, tokens: Tensor) -> tuple[Tensor, Tensor | Cache]:
@@ -186,8 +149,3 @@ class Writer(nn.Module):
         x, mask = self.input(batch_of(tokens, self.device, state))
         y, mask, state = self.body(x, mask, state)
         return self.head.outputs(y[:, -1:], mask[:, -1:])[:, 0].float(), state
-
-
-def batch_of(tokens: np.ndarray | Tensor, device: torch.device, state: Tensor | None) -> Batch:
-    inputs = torch.as_tensor(tokens, dtype=torch.int64).to(device)
-    return Batch(inputs, torch.ones(inputs.shape, dtype=torch.bool, device=device), state=state)

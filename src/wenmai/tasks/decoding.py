@@ -1,18 +1,26 @@
 """Decoding: one token after another, from whatever can `step`. Greedy, or drawn by chance; written once for every rung.
 
-p′ ∝ p^(1/temperature)      top-k: only the k most probable (Fan et al. 2018)
-top-p: only the most probable that together reach p (Holtzman et al. 2020)
+    p′ ∝ p^(1/temperature)      top-k: only the k most probable (Fan et al. 2018)
+    top-p: only the most probable that together reach p (Holtzman et al. 2020)
+
+A number u, drawn evenly from 0 to 1, chooses the token at which the sum of p′ passes it: one number a row and step, whose seed is
+the row's own, so that a text is the same whether it is written alone or beside others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import torch
 from torch import Tensor
 
 from wenmai.errors import Mistake
+
+COLDEST = 1e-9  # temperatures below it are the same
+FEW = 512  # of the most probable are looked at first
+DRAWN = 256  # numbers of a row that are drawn at once
 
 
 @dataclass(frozen=True)
@@ -33,29 +41,78 @@ class Choice:
 
     def __call__(self, log_probs: Tensor, generator: torch.Generator) -> Tensor:
         """(B, V) → (B,)"""
-        if self.temperature == 0:
+        drawn = torch.rand(len(log_probs), dtype=torch.float64, device=generator.device, generator=generator)
+        return self.at(log_probs, drawn.to(log_probs.device))
+
+    def at(self, log_probs: Tensor, drawn: Tensor) -> Tensor:
+        """The same by numbers that were drawn (B,); the vocabulary is put in order only where the order counts."""
+        if self.temperature == 0 or self.top_k == 1:
             return log_probs.argmax(-1)
-        scores, order = torch.sort(log_probs.double(), dim=-1, descending=True, stable=True)  # (B, V)
-        scores = (scores - scores[:, :1]) / self.temperature
-        probs = scores.softmax(-1)
-        if self.top_k:
-            probs[:, self.top_k :] = 0
+        order = None
+        if 0 < self.top_k < log_probs.shape[-1]:
+            log_probs, order = log_probs.topk(self.top_k)  # (B, k), the most probable first
+        scores = log_probs.float() - log_probs.amax(-1, keepdim=True)
+        probs = (scores / max(self.temperature, COLDEST)).softmax(-1)  # (B, V)
         if self.top_p < 1:
-            probs[probs.cumsum(-1) - probs >= self.top_p * probs.sum(-1, keepdim=True)] = 0
-        return order.gather(-1, torch.multinomial(probs, 1, generator=generator)).squeeze(-1)
+            if order is None:
+                probs, order = in_order(probs, self.top_p)
+            before = probs.cumsum(-1, dtype=torch.float64) - probs
+            probs = probs.masked_fill(before >= self.top_p, 0)
+        sums = probs.cumsum(-1, dtype=torch.float64)
+        found = torch.searchsorted(sums, drawn[:, None] * sums[:, -1:], right=True).clamp(max=sums.shape[-1] - 1)
+        return (found if order is None else order.gather(-1, found)).squeeze(-1)
+
+
+def in_order(probs: Tensor, share: float) -> tuple[Tensor, Tensor]:
+    """The most probable first, and which they are: at least as many as reach this share, which are seldom more than a few."""
+    if probs.shape[-1] > FEW:
+        found, order = probs.topk(FEW)
+        if found.sum(-1, dtype=torch.float64).min() >= share:
+            return found, order
+    return probs.sort(dim=-1, descending=True, stable=True)
 
 
 def continued(step: Callable, log_probs: Tensor, state, tokens: int, choice: Choice, seed: int) -> Iterator[Tensor]:
-    """Up to `tokens` of them (B,), each as soon as it is chosen; a GPU has begun with the next by then."""
-    generator = torch.Generator(log_probs.device).manual_seed(seed)
+    """Up to `tokens` of them (B,), each as soon as it is chosen; a GPU has begun with the next by then. A row has the seed after
+    that of the row before it."""
     ahead = log_probs.is_cuda
-    for left in range(tokens, 0, -1):
-        chosen = choice(log_probs, generator)
+    for left, drawn in zip(range(tokens, 0, -1), draws(range(seed, seed + len(log_probs)), log_probs.device)):
+        chosen = choice.at(log_probs, drawn)
         if ahead and left > 1:
             log_probs, state = step(state, chosen)
         yield chosen
         if not ahead and left > 1:
             log_probs, state = step(state, chosen)
+
+
+def together(step: Callable, log_probs: Tensor, state, tokens: int, choice: Choice, seeds: Sequence[int], end: int,
+             lines: int | None) -> list[list[int]]:  # fmt: skip
+    """The tokens of every row, each with its own seed; a row that has ended so many lines leaves the others."""
+    found, rows, ended = [], torch.arange(len(seeds)), torch.zeros(len(seeds), dtype=torch.int64)
+    for drawn in islice(draws(seeds, log_probs.device), tokens):
+        chosen = choice.at(log_probs, drawn[rows.to(drawn.device)])
+        found.append((rows, chosen))
+        if lines is not None:
+            ended[rows] += chosen.cpu() == end
+            left = (ended[rows] < lines).nonzero()[:, 0]
+            if len(left) < len(rows):
+                rows, chosen, state = rows[left], chosen[left.to(chosen.device)], take(state, left)
+        if len(found) == tokens or not len(rows):
+            break
+        log_probs, state = step(state, chosen)
+    written: list[list[int]] = [[] for _ in seeds]
+    for rows, chosen in found:
+        for row, token in zip(rows.tolist(), chosen.tolist()):
+            written[row].append(token)
+    return written
+
+
+def draws(seeds: Sequence[int], device: torch.device) -> Iterator[Tensor]:
+    """Numbers from 0 to 1, one for every seed (B,), without end."""
+    chances = [torch.Generator().manual_seed(seed) for seed in seeds]
+    while True:
+        some = torch.stack([torch.rand(DRAWN, dtype=torch.float64, generator=chance) for chance in chances], 1)
+        yield from some.to(device)  # (DRAWN, B)
 
 
 def take(state, rows: Tensor):

@@ -25,6 +25,7 @@ from wenmai.models.ngram.classifier import OneAClass
 from wenmai.models.ngram.estimation import ENOUGH, Layout, Recipe
 from wenmai.models.ngram.spilled import count_blocks
 from wenmai.models.ngram.weights import Smoothing
+from wenmai.models.scoring import Said
 from wenmai.training.progress import Progress, Snapshot
 
 LN10 = float(np.log(10))
@@ -115,6 +116,13 @@ class NGram:
         tokens, starts = self.inputs.numbers(block)
         return LN10 * self.grams.score(tokens, starts, threads=1), np.diff(starts), int((tokens == UNK).sum())
 
+    def said(self, blocks: Iterable[bytes]) -> Iterator[Said]:
+        """The same token by token; there is nothing (N, 0) that a head would read."""
+        for block in blocks:
+            tokens, starts = self.inputs.numbers(block)
+            found = LN10 * self.grams.token_scores(tokens, starts).astype(np.float64)
+            yield Said(tokens, found, torch.zeros(len(tokens), 0))
+
     # Word by word
 
     def log_prob(self, before: np.ndarray, tokens: np.ndarray) -> float:
@@ -142,10 +150,11 @@ class NGram:
     # Generating
 
     def begin(self, tokens: np.ndarray) -> tuple[Tensor, Tensor]:
-        """(log p of what comes next (1, V), the state) after these tokens of a text that a line opens."""
-        state = self.grams.start(1)
-        for token in tokens:
-            state = self.after(state, np.array([token], np.int32))
+        """(log p of what comes next (B, V), the state) after these tokens, (T,) or (B, T), of texts that a line opens."""
+        rows = np.atleast_2d(tokens).astype(np.int32)
+        state = self.grams.start(len(rows))
+        for column in rows.T:
+            state = self.after(state, np.ascontiguousarray(column))
         return self.next(state), torch.from_numpy(state)
 
     def steps_from(self, state: Tensor):

@@ -1,0 +1,81 @@
+"""compare on running text: differences told in percent, and bits per byte where texts are cut differently."""
+
+import re
+from math import exp, log
+
+import numpy as np
+import pytest
+
+from wenmai import LanguageModel
+from wenmai.catalog import TASKS
+from wenmai.data.dataset import open_dataset
+from wenmai.evaluation.compare import compare, recommend, sizes_in, worse_by
+from wenmai.evaluation.report import write
+
+LINES = [f"{who} {does} {what}" for who in ("the cat", "a dog", "the mat") for does in ("sat on", "saw", "is")
+         for what in ("it", "a log", "them")] * 6  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """A word model and a character model of the same text."""
+    folder = tmp_path_factory.mktemp("compared")
+    (folder / "corpus.txt").write_text("\n".join(LINES) + "\n")
+    data = open_dataset(str(folder / "corpus.txt"), TASKS, valid="0.1", test="0.2")
+    LanguageModel("ngram", order=4, tokenizer="characters").fit(data.train.inputs).save(folder / "letters")
+
+    def done(**more) -> dict:
+        steps = compare(data, 0.02, ["ngram"], out=folder / "runs", **more)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                return end.value
+
+    return done(with_runs=(str(folder / "letters"),)), done(), folder
+
+
+def test_models_that_cut_texts_differently_are_ranked_by_bits_per_byte(report, tmp_path):
+    both, alone, _ = report
+    assert both["metric"] == "bits_per_byte" and alone["metric"] == "perplexity"
+    assert any("ranked by bits per byte" in note for note in both["notes"]) and "ranked" not in str(alone["notes"])
+    scores = {row["rung"]: row["scores"]["test"] for row in both["rungs"]}
+    assert [row["rung"] for row in both["rungs"]] == sorted(scores, key=lambda name: scores[name]["bits_per_byte"])
+    for row in both["rungs"]:
+        low, high = row["interval"]
+        assert low <= scores[row["rung"]]["bits_per_byte"] <= high
+    word = next(row for row in both["rungs"] if row["rung"] == "ngram")
+    assert word["sizes"][-1]["score"] == pytest.approx(scores["ngram"]["bits_per_byte"], rel=1e-6)
+    assert word["unit"] == "word" and all("每字节比特数" in note for note in both["notes_zh"] if "排名" in note)
+    written = {path.name: path for path in write(both, tmp_path)}
+    assert "bits per byte" in written["report.md"].read_text()
+
+
+def test_with_less_text_the_same_words_are_known(report):
+    """Else a model of little text would look good: it would be paid for <unk>."""
+    _, alone, _ = report
+    sizes = alone["rungs"][0]["sizes"]
+    assert sizes[0]["score"] > sizes[-1]["score"]
+
+
+def test_a_difference_of_perplexities_is_told_in_percent():
+    chance = np.random.default_rng(0)
+    tokens = chance.integers(3, 20, 300).astype(float)
+    best = tokens * chance.normal(4, 0.5, 300)
+    other = best + tokens * chance.normal(0.002, 0.2, 300)
+    outputs = {"large": (best, tokens), "small": (other, tokens)}
+    rows = [{"rung": name, "failed": None, "bytes": size, "scores": {"test": {"perplexity": exp(lost.sum() / tokens.sum())}}}
+            for name, size, lost in (("large", 900, best), ("small", 100, other))]  # fmt: skip
+    found = recommend(rows, outputs, "perplexity", -1)
+    low, high = worse_by(outputs["large"], outputs["small"])
+    told = [float(number) for number in re.findall(r"([+-][\d.]+)%", found["reason"])]
+    assert found["rung"] == "small" and told == [pytest.approx(100 * (exp(edge) - 1), abs=0.06) for edge in (low, high)]
+    assert re.findall(r"[+-][\d.]+%", found["reason_zh"]) == re.findall(r"[+-][\d.]+%", found["reason"])
+    bits = {name: (lost / log(2), tokens) for name, (lost, _) in outputs.items()}
+    for row in rows:
+        row["scores"]["test"]["bits_per_byte"] = 1.0
+    assert "%" not in recommend(rows, bits, "bits_per_byte", -1)["reason"].replace("(95%)", "")
+
+
+def test_sizes_of_lines():
+    assert sizes_in(b"ab\n\nc").tolist() == [3, 1, 2] and sizes_in("é\n".encode()).tolist() == [3]
