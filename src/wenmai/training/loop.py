@@ -234,7 +234,7 @@ def suited_batch(total: int, rows: int, stream: bool = False) -> int:
     """About 100 updates an epoch, with 512 to 8192 tokens each, or 20 where there is too little for that, but no fewer than
     eight rows: small data needs many steps, large data large ones. Of running text 300: there is a target at every step."""
     if stream:
-        return max(min(512, total // 20), min(16_384, total // 300))
+        return max(1, min(512, total // 20), min(16_384, total // 300))
     return max(8 * total // rows, min(512, total // 20), min(8192, total // 100))
 
 
