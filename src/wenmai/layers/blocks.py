@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from wenmai.layers.attention import MultiHeadAttention
 from wenmai.layers.dropout import Dropout
+from wenmai.layers.products import linear
 from wenmai.layers.trace import Trace
 
 BENDS = {"relu": functional.relu, "gelu": functional.gelu}
@@ -26,7 +27,7 @@ class Block(nn.Module):
         self.dropout, self.bend, self.prenorm = Dropout(dropout), BENDS[bend], prenorm
 
     def mlp(self, x: Tensor) -> Tensor:
-        return self.narrow(self.bend(self.widen(x)))
+        return linear(self.narrow, self.bend(linear(self.widen, x)))
 
     def forward(self, x: Tensor, allowed: Tensor | None, trace: Trace | None = None, name: str = "",
                 past: Tensor | None = None, start: int = 0) -> Tensor:  # fmt: skip

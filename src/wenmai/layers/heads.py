@@ -18,6 +18,7 @@ from wenmai.data.vocabulary import BEGIN
 from wenmai.layers.crf import CRF
 from wenmai.layers.dropout import Dropout, Locked
 from wenmai.layers.next_loss import NextLoss
+from wenmai.layers.products import product
 
 
 def pool(y: Tensor, mask: Tensor, how: str) -> Tensor:
@@ -156,7 +157,7 @@ class NextHead(nn.Module):
         weight, bias = self.output.weight, self.bias()
         if more := -len(weight) % even:
             weight, bias = functional.pad(weight, (0, 0, 0, more)), functional.pad(bias, (0, more), value=float("-inf"))
-        return functional.linear(self.bring(y), weight, bias).float()
+        return product(self.bring(y), weight, bias).float()
 
     def outputs(self, y: Tensor, mask: Tensor | None = None) -> Tensor:
         return self.scores(y).log_softmax(-1)  # (B, T, V)

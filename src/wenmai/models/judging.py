@@ -1,8 +1,8 @@
 """How else a running text is judged than once, by the model as it was trained: each way apart, beside the plain score.
 
-    sliding   in windows that move on by fewer tokens                  scoring.py
-    cache     mixed with what was written a while ago                  continuous_cache.py
-    dynamic   by a model that learns from the text as it reads it      dynamic.py
+sliding   in windows that move on by fewer tokens                  scoring.py
+cache     mixed with what was written a while ago                  continuous_cache.py
+dynamic   by a model that learns from the text as it reads it      dynamic.py
 """
 
 from __future__ import annotations
