@@ -3,7 +3,10 @@
     the text is read in segments; every one is scored first, with the weights as they are, and then learned from:
 
     sgd   w ← w − η ∇ + δ (w₀ − w)                                          w₀ are the weights as they were trained
-    rms   w ← w − η ∇ / (√MS + ε) + δ min(√MS / mean √MS, 1/δ) (w₀ − w)      MS: mean squares of the gradients of another text
+    rms   w ← w − η ∇ / (√MS + ε) + δ min(√MS / ε, 1/δ) (w₀ − w)             MS: mean squares of the gradients of another text
+
+The paper measures MS on the training text and takes a small number for ε. Another text lacks many words, whose weights seem to be
+quiet and would be thrown far by their first gradient; so ε is the mean of √MS over all weights.
 
 Afterwards the weights are w₀ again, bit for bit.
 """
@@ -22,7 +25,6 @@ from torch.nn import Parameter
 from wenmai.data.vocabulary import END
 from wenmai.models.scoring import body
 
-EPSILON = 1e-5
 MEASURED, ROWS = 400, 512  # batches, and about their tokens, that gradients are measured on
 
 
@@ -44,7 +46,7 @@ def updates(steps: Steps, weights: list[Parameter], trained: list[Tensor]) -> Ca
     else:
         roots = [square.sqrt() for square in steps.squares]
         mean = sum(root.sum() for root in roots) / sum(root.numel() for root in roots)
-        divisors = [root + EPSILON for root in roots]
+        divisors = [root + mean for root in roots]
         pulls = [(steps.decay * root / mean).clamp(max=1.0) for root in roots]
 
     @torch.no_grad()

@@ -21,8 +21,8 @@ from wenmai.models.scoring import stride_of
 
 # that are tried where a text is given to try them on
 RATES = {"sgd": (0.003, 0.01, 0.03, 0.1, 0.3, 1.0), "rms": (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3)}
-USUAL = {"sgd": 0.1, "rms": 3e-4}
-TRIED = 20_000  # tokens of that text that a rate is tried on
+USUAL, BACK = {"sgd": 0.1, "rms": 3e-4}, {"sgd": 0.001, "rms": 0.01}  # rates and decays unless they are given
+TRIED = 20_000  # tokens of that text that a rate is tried on; the later half counts, where one that is too high has drifted away
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,12 +36,13 @@ class Ways:
     cache_flatness: float | None = None
     dynamic: Literal["none", "sgd", "rms"] = "none"
     dynamic_rate: float | None = None
-    dynamic_decay: float = 0.001
+    dynamic_decay: float | None = None
     dynamic_segment: int = 20
 
     def __post_init__(self):
         learns = self.dynamic != "none"
-        for name, asked in (("cache_weight", self.cache), ("cache_flatness", self.cache), ("dynamic_rate", learns)):
+        owned = {"cache_weight": self.cache, "cache_flatness": self.cache, "dynamic_rate": learns, "dynamic_decay": learns}
+        for name, asked in owned.items():
             if getattr(self, name) is not None and not asked:
                 raise Mistake(f"{name}={getattr(self, name):g} goes with {name.partition('_')[0]}=…, which is missing; add it, "
                               f"or leave out {name}.")  # fmt: skip
@@ -99,11 +100,12 @@ def with_cache(model, text: Corpus, ways: Ways, tune: Corpus | None) -> tuple[fl
 
 
 def learning(model, text: Corpus, ways: Ways, tune: Corpus | None) -> tuple[float, str]:
-    kind, segment, decay, squares = ways.dynamic, ways.dynamic_segment, ways.dynamic_decay, None
+    kind, segment, squares = ways.dynamic, ways.dynamic_segment, None
     rate = USUAL[kind] if ways.dynamic_rate is None else ways.dynamic_rate
+    decay = BACK[kind] if ways.dynamic_decay is None else ways.dynamic_decay
 
-    def total(texts: Iterable[np.ndarray], rate: float) -> float:
-        return float(dynamic.log_probs(model, texts, dynamic.Steps(rate, decay, segment, squares)).sum())
+    def log_probs(texts: Iterable[np.ndarray], rate: float) -> np.ndarray:
+        return dynamic.log_probs(model, texts, dynamic.Steps(rate, decay, segment, squares))
 
     def numbers(corpus: Corpus) -> Iterator[np.ndarray]:
         return (model.lines.numbers(block)[0] for block in corpus.blocks())
@@ -116,11 +118,11 @@ def learning(model, text: Corpus, ways: Ways, tune: Corpus | None) -> tuple[floa
     fitted = ways.dynamic_rate is None and tune is not None
     if fitted:
         tried = next(numbers(tune))[:TRIED]
-        rate = max(RATES[kind], key=lambda rate: np.nan_to_num(total([tried], rate), nan=-np.inf))
+        rate = max(RATES[kind], key=lambda rate: np.nan_to_num(log_probs([tried], rate)[len(tried) // 2 :].sum(), nan=-np.inf))
     if fitted:
         note = (f"dynamic: learned by {kind} from every {segment:,} tokens after they were scored, decay {decay:g}, rate "
                 f"{rate:g}, as it was best on the other text; the run itself is as it was")  # fmt: skip
     else:
         note = (f"dynamic: learned by {kind} from every {segment:,} tokens after they were scored, decay {decay:g}, rate "
                 f"{rate:g}; the run itself is as it was")  # fmt: skip
-    return total(numbers(text), rate), note
+    return float(log_probs(numbers(text), rate).sum()), note
