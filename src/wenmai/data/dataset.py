@@ -239,7 +239,7 @@ def part_of(table: Table, kind) -> Part:
     """All rows of a table. Texts that are too large for memory go to a file as they are read; pairs and tokens stay in it."""
     if kind.name == "generate":
         return Part(kind.corpus_of(table), None, table.source, ())
-    texts = "text" in table.names and "tokens" not in table.names and not kind.cut and not kind.history
+    texts = "text" in table.names and "tokens" not in table.names and kind.texts == "tokens" and not kind.history
     held, size, chunks = [], 0, table.chunks(1024)
     for chunk in chunks if texts else ():
         held.append(chunk)

@@ -44,7 +44,7 @@ def compare(
     """Yields (rung, stage, progress) as it goes and returns the report, a plain dict (`report.write` says its keys)."""
     if data.test is None or data.valid is None:
         raise Mistake("compare needs a valid and a test part: give files or shares for both.")
-    names = rungs or [rung.name for rung in rungs_for(data.task.name, kind_of(data.train.inputs, data.task.cut))]
+    names = rungs or [rung.name for rung in rungs_for(data.task.name, kind_of(data.train.inputs, data.task.texts))]
     device_named(device)
     known = {option for name in names for option in ESTIMATORS[data.task.name](name).get_params()}
     for option in options or {}:  # a rung that lacks it goes without

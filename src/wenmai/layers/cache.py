@@ -53,3 +53,8 @@ class Cache:
         found.tokens[:, : self.length] = tokens
         found.kept[..., : self.length, :] = kept
         return found
+
+
+def take(state, rows: Tensor):
+    """These rows of a state, whose batch is dimension 0: any number of them, in any order, each as often as it is named."""
+    return state.index_select(0, rows.to(state.device)) if isinstance(state, Tensor) else state.take(rows)

@@ -13,12 +13,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from wenmai.errors import Mistake
 from wenmai.layers.blocks import Block
 from wenmai.layers.cache import Cache
 from wenmai.layers.dropout import Dropout
 from wenmai.layers.positions import Learned, Sinusoidal
 from wenmai.models.recurrent_writer import suited
+from wenmai.models.transformer import check_heads
 from wenmai.models.writer import Writer
 
 
@@ -26,9 +26,7 @@ def gpt(inputs, head, *, width: int = 384, heads: int = 6, layers: int = 6, feed
         positions: Literal["learned", "sinusoidal", "rotary"] = "learned", tie: bool = True, dropout: float | None = None,
         context: int = 256):  # fmt: skip
     """`context`: how many tokens it looks back on; what is dropped depends on the text's size unless said."""
-    if width % heads:
-        fitting = max(1, width // heads) * heads
-        raise Mistake(f"width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.")
+    check_heads(width, heads)
     dropout = 0.6 * suited(inputs.read) if dropout is None else dropout
     first = Places(inputs.vocabulary, width, positions, context, dropout)
     body = Past(width, heads, layers, feed_forward or 4 * width, positions == "rotary", dropout)
@@ -49,8 +47,10 @@ class Places(nn.Module):
     def forward(self, batch) -> tuple[Tensor, Tensor]:
         x = functional.embedding(batch.inputs, self.table)  # (B, T, E)
         x = x if self.scale == 1.0 else x * self.scale
-        start = 0 if batch.state is None else batch.state.length
-        return self.dropout(x if self.position is None else self.position(x, start)), batch.mask
+        return self.placed(x, 0 if batch.state is None else batch.state.length), batch.mask
+
+    def placed(self, x: Tensor, start: int) -> Tensor:
+        return self.dropout(x if self.position is None else self.position(x, start))
 
 
 class Past(nn.Module):

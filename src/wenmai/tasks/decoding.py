@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from wenmai.errors import Mistake
+from wenmai.layers.cache import take
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,32 @@ def continued(step: Callable, log_probs: Tensor, state, tokens: int, choice: Cho
             log_probs, state = step(state, chosen)
 
 
-def take(state, rows: Tensor):
-    """These rows of a state, whose batch is dimension 0: any number of them, in any order, each as often as it is named."""
-    return state.index_select(0, rows.to(state.device)) if isinstance(state, Tensor) else state.take(rows)
+def written(step: Callable, log_probs: Tensor, state, most: int, choice: Choice, seeds: list[int],
+            end: int) -> tuple[list[list[int]], list[float]]:  # fmt: skip
+    """Rows of tokens, each up to its `end` and `most` long, and Σ log p of each, its end among them. All are written together, and
+    those at their end leave. A row draws from a seed of its own, whatever stands beside it."""
+    rows, said = list(range(len(log_probs))), log_probs
+    found, sums = [[] for _ in rows], [0.0 for _ in rows]
+    chances = [torch.Generator(log_probs.device).manual_seed(seed) for seed in seeds]
+
+    def each(log_probs: Tensor, _) -> Tensor:
+        if choice.temperature == 0:
+            return choice(log_probs, chances[0])
+        return torch.cat([choice(log_probs[at : at + 1], chances[row]) for at, row in enumerate(rows)])
+
+    def onward(state, chosen: Tensor):
+        nonlocal rows, said
+        left = (chosen != end).nonzero()[:, 0]
+        if len(left) < len(rows):
+            rows, state, chosen = [rows[at] for at in left.tolist()], take(state, left), chosen[left]
+        said, state = step(state, chosen)
+        return said, state
+
+    for chosen in continued(onward, log_probs, state, most, each, 0) if rows else ():
+        likely = said.double().gather(1, chosen[:, None])[:, 0].tolist()
+        for row, token, log_prob in zip(rows, chosen.tolist(), likely):
+            sums[row] += log_prob
+            found[row] += [token] if token != end else []
+        if bool((chosen == end).all()):
+            break
+    return found, sums
