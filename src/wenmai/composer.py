@@ -160,9 +160,9 @@ class Composer(Estimator):
         raise Mistake("a Composer writes texts, of which there is no table; log_prob(inputs, texts) says how probable they are.")
 
     def answers(self, inputs) -> list[dict]:
-        """{"text", "probability"} an input: of the whole text."""
+        """{"text", "log_prob"} an input."""
         self._fitted()
-        return [{"text": text, "probability": round(exp(log_prob), 6)}
+        return [{"text": text, "log_prob": round(log_prob, 6)}
                 for text, log_prob in self._greedy(self._examples(inputs).inputs)]  # fmt: skip
 
     def compose(self, input, count: int = 1, *, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0,
