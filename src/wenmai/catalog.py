@@ -20,6 +20,8 @@ from wenmai.tasks.regress import Regress
 from wenmai.tasks.tag import Tag
 from wenmai.training import loop
 
+KINDS = ("tokens", "given", "labels", "numbers", "image", "frames", "lines")  # of input (data/inputs.py)
+
 
 @dataclass(frozen=True)
 class Rung:
@@ -29,7 +31,7 @@ class Rung:
     about: str
     about_zh: str
     train: Callable = loop.train  # whose options training takes: the loop, or the rung's own `learn`
-    reads: tuple[str, ...] = ("tokens", "given", "labels", "numbers", "image", "frames", "lines")  # kinds of input (data/inputs.py)
+    reads: tuple[str, ...] = KINDS  # of input
     tunes: bool = True  # on held-out text; a rung that does not learns from all of it
     builders: Mapping[str, Callable] = field(default_factory=dict)  # task → builder, where it has other options than the rest
 

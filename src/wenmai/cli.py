@@ -154,7 +154,7 @@ def evaluate(run: Run, source: Data, columns: Columns = "", device: Device = "au
 @app.command()
 def predict(
     run: Run,
-    inputs: Annotated[list[str] | None, typer.Argument(help="Texts; pairs two by two; labels; numbers as 1,2,3; paths of images.")] = None,
+    inputs: Annotated[list[str] | None, typer.Argument(help="Texts, labels, numbers as 1,2,3, images; pairs two by two.")] = None,
     file: Annotated[str, typer.Option(help="A file of inputs: the training columns without the answer.")] = "",
     out: Annotated[Path | None, typer.Option(help="Where the answers go: .jsonl, .csv or .tsv.")] = None,
     columns: Columns = "",

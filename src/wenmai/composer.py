@@ -104,7 +104,8 @@ class Composer(Estimator):
         return self._sums(self._pairs(inputs, texts))
 
     def evaluate(self, inputs, targets, where=lambda row: f"row {row + 1}") -> dict[str, float]:
-        """Perplexity (of a token, ends of texts among them), bits per byte, and how often the most probable text is the right one."""
+        """Perplexity (of a token, ends of texts among them), bits per byte, and how often the text of the most probable tokens is
+        the right one."""
         self._fitted()
         texts = listed(targets)
         examples = self._pairs(inputs, texts, where)

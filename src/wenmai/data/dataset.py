@@ -102,8 +102,8 @@ class Dataset:
 
 
 def open_table(source: str, columns: dict[str, str] | None = None, target: str | None = None, task: str | None = None) -> Table:
-    """A file, a folder, or a built-in set by its name; `languages:all` gives a set its one option, else the `task` may. `target` is
-    the second of two aligned files."""
+    """A file, a folder, or a built-in set by its name; `languages:all` gives a set its one option, else the `task` may. `target`
+    is the second of two aligned files."""
     name, _, option = source.partition(":")
     if Path(source).exists() or name not in BUILTIN:
         if not Path(source).exists() and "/" not in source and "." not in source:
@@ -235,7 +235,8 @@ def says_no_task(table: Table, tasks: dict[str, type]) -> str:
                     f"that is done ({', '.join(tasks)}), name its columns, as in --columns text=NAME,label=NAME.")  # fmt: skip
     return (f"{table.source} has the columns {found}, which say no task; to classify, name a text and a label: "
             f"--columns text={harmless(short(table.names[0]))},label={harmless(short(table.names[-1]))}; to regress, "
-            "the numbers and a target; to tag, tokens and tags; to generate, a text alone; to compose, --task compose.")  # fmt: skip
+            "the numbers and a target; to tag, tokens and tags; to generate, a text alone; to compose, say --task "
+            "compose.")  # fmt: skip
 
 
 def part_of(table: Table, kind) -> Part:

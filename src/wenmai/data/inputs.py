@@ -51,7 +51,7 @@ def learn_both(values, written: list[str], texts: str, *, max_length: int = 512,
 
 
 def kind_of(values, texts: str = "tokens") -> str:
-    """Which of KINDS these values are; `texts` says which of them texts are: "tokens", to be cut; "given", cut already; "labels"."""
+    """Which of KINDS these values are; `texts` says which of them texts are: tokens, to be cut; given, cut already; labels."""
     if isinstance(values, Corpus):
         return "lines"
     if isinstance(values, Sequences):

@@ -1,4 +1,4 @@
-"""Labels that are read: one of a few names for every row, as a class is for classify, but here it is what a text is asked for by."""
+"""Labels that are read: one of a few names for every row, by which a text is asked for."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ class Labels:
 
     def encode(self, values) -> np.ndarray:
         """(N,)"""
-        found = np.fromiter((self.number(value, row) for row, value in enumerate(values)), np.int64, len(values))
-        return found
+        return np.fromiter((self.number(value, row) for row, value in enumerate(values)), np.int64, len(values))
 
     def number(self, value, row: int) -> int:
         label = named(value, row)

@@ -1,7 +1,7 @@
 """Writing: the texts that a model learns to write, each a row of tokens that is closed by its end.
 
-The numbers are those of running text (lines.py): <unk> 0, <s> 1, which stands before every text, </s> 2, which closes it, then the
-tokens. A text may hold line ends; they are characters like others.
+The numbers are those of running text (lines.py): <unk> 0, <s> 1, which stands before every text, </s> 2, which closes it, then
+the tokens. A text may hold line ends; they are characters like others.
 """
 
 from __future__ import annotations
@@ -26,10 +26,12 @@ class Writing:
         self.tokenizer, self.vocabulary, self.unit = tokenizer, len(self.lines), self.lines.unit
 
     @classmethod
-    def learn(cls, texts: list[str], most: int, *, vocabulary: int = 30_000, lowercase: bool | None = None, **tokenizing) -> Writing:
+    def learn(cls, texts: list[str], most: int, *, vocabulary: int = 30_000, lowercase: bool | None = None,
+              **tokenizing) -> Writing:  # fmt: skip
         """Letters stay as they are, capital or small, unless it is said otherwise: what is written is for people to read."""
         if vocabulary <= BEFORE:
-            raise Mistake(f"vocabulary={vocabulary}: expected at least {BEFORE + 1}; {BEFORE} are signs of our own, such as <unk>.")
+            least, own = BEFORE + 1, BEFORE
+            raise Mistake(f"vocabulary={vocabulary}: expected at least {least}; {own} are signs of our own, such as <unk>.")
         tokenizer = tokenizers.learn(texts, vocabulary=vocabulary, lowercase=bool(lowercase), **tokenizing)
         found = cls(tokenizer, 1, most)
         if found.vocabulary <= FIRST:
@@ -61,7 +63,8 @@ class Writing:
 
     @classmethod
     def from_json(cls, saved) -> Writing:
-        found = cls(tokenizers.from_json(take.value(saved, "tokenizer")), take.whole(saved, "longest", 1), take.whole(saved, "most", 1))
+        tokenizer = tokenizers.from_json(take.value(saved, "tokenizer"))
+        found = cls(tokenizer, take.whole(saved, "longest", 1), take.whole(saved, "most", 1))
         if found.vocabulary <= FIRST or found.longest > found.most:
             raise take.Unfit('"tokenizer" knows nothing, or "longest" is above "most"')
         return found

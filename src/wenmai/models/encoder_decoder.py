@@ -2,11 +2,11 @@
 
     m_1 … m_S = encoder(x_1 … x_S),  y_t = decoder(w_0 … w_{t−1}, m),  log p(w_t) = log softmax(W y_t + b),  w_0 = <s>
 
-1→N is one whose encoder sees a single frame. In training the decoder reads the text that it is to write, one place behind (teacher
-forcing): all places at once. To write, it reads what it has chosen itself, a token a step.
+1→N is one whose encoder sees a single frame. In training the decoder reads the text that it is to write, one place behind
+(teacher forcing): all places at once. To write, it reads what it has chosen itself, a token a step.
 
-A decoder is `decoder(tokens, memory, mask, state=None, trace=None) → (y, state)`. Without a state, the tokens open a text; `opened`
-gives the state of one that is to be written step by step.
+A decoder is `decoder(tokens, memory, mask, state=None, trace=None) → (y, state)`. Without a state, the tokens open a text;
+`opened` gives the state of one that is to be written step by step.
 """
 
 from __future__ import annotations
@@ -41,32 +41,30 @@ class EncoderDecoder(nn.Module):
         super().__init__()
         self.input, self.encoder, self.decoder, self.head = input, encoder, decoder, head
 
-    def remember(self, batch: Batch, trace: Trace | None = None) -> tuple[Tensor, Tensor]:
-        """The memory (B, S, H) and its mask (B, S)."""
-        x, mask = self.input(batch)
-        memory, mask, _ = self.encoder(x, mask, trace=trace)
-        return memory, mask
-
-    def read(self, batch: Batch, trace: Trace | None = None) -> Tensor:
+    def read(self, x: Tensor, mask: Tensor, batch: Batch, trace: Trace | None = None) -> Tensor:
         """y (B, T, H), from which every token of batch.target is said"""
-        memory, mask = self.remember(batch, trace)
+        memory, mask, _ = self.encoder(x, mask, trace=trace)
         begin = batch.target.new_full((len(batch.target), 1), BEGIN)
         tokens = torch.cat([begin, batch.target[:, :-1].clamp(min=0)], 1)  # behind the end of a text anything may stand
         return self.decoder(tokens, memory, mask, trace=trace)[0]
 
     def forward(self, batch: Batch, trace: Trace | None = None) -> Tensor:
         """log p of every token of the text that is to be written, after those before it (B, T, V)"""
-        return self.head.outputs(self.read(batch, trace))
+        return self.outputs_from(*self.input(batch), trace, batch)
+
+    def outputs_from(self, x: Tensor, mask: Tensor, trace: Trace | None, batch: Batch) -> Tensor:
+        """Entered at the embeddings: for gradients with respect to what is read."""
+        return self.head.outputs(self.read(x, mask, batch, trace))
 
     def loss(self, batch: Batch) -> tuple[Tensor, Tensor | int]:
-        return self.head.loss(self.read(batch), batch.target_mask, batch)
+        return self.head.loss(self.read(*self.input(batch), batch), batch.target_mask, batch)
 
     # Writing
 
     @torch.no_grad()
     def begin(self, batch: Batch, steps: int) -> tuple[Tensor, Writing]:
         """(log p of the first token (B, V), the state); no more than so many tokens will be written."""
-        memory, mask = self.remember(batch)
+        memory, mask, _ = self.encoder(*self.input(batch))
         state = Writing(memory, mask, self.decoder.opened(memory, mask, steps))
         return self.step(state, torch.full((len(memory),), BEGIN, device=memory.device))
 

@@ -1,5 +1,5 @@
-"""The whole Transformer (Vaswani et al. 2017): an encoder that reads, and a decoder that looks back on its own text and across at what
-was read.
+"""The whole Transformer (Vaswani et al. 2017): an encoder that reads, and a decoder that looks back on its own text and across
+at what was read.
 
     x = E[w] + position,  then in every block:  x ← x + attention(x, past),  x ← x + attention(x, memory),  x ← x + mlp(x)
 
@@ -20,7 +20,6 @@ from wenmai.layers.attention import see_real
 from wenmai.layers.blocks import Block
 from wenmai.layers.cache import Cache
 from wenmai.layers.cross_attention import CrossAttention
-from wenmai.layers.dropout import Dropout
 from wenmai.layers.embedding import embed as input_layer
 from wenmai.models.encoder_decoder import EncoderDecoder
 from wenmai.models.gpt import Places

@@ -1,8 +1,9 @@
 """compose, 1→N: a text for a label, a row of numbers or an image.
 
-    perplexity = exp(−Σ log p / tokens), of a word, a subword or a character, the end of every text among them
-    bits per byte = −Σ log₂ p / bytes, a byte for every end        exact match = the share of texts that the most probable
-                                                                   token at every step spells out
+    perplexity = exp(−Σ log p / tokens), of a word, a subword or a character      bits per byte = −Σ log₂ p / bytes
+
+Every text counts its end as a token, and as a byte. Exact match is the share of texts that the most probable token at every step
+spells out.
 """
 
 from __future__ import annotations

@@ -58,8 +58,8 @@ def continued(step: Callable, log_probs: Tensor, state, tokens: int, choice: Cho
 
 def written(step: Callable, log_probs: Tensor, state, most: int, choice: Choice, seeds: list[int],
             end: int) -> tuple[list[list[int]], list[float]]:  # fmt: skip
-    """Rows of tokens, each up to its `end` and `most` long, and Σ log p of each, its end among them. All are written together, and
-    those at their end leave. A row draws from a seed of its own, whatever stands beside it."""
+    """Rows of tokens, each up to its `end` and `most` long, and Σ log p of each, its end among them. All are written together,
+    and those at their end leave. A row draws from a seed of its own, whatever stands beside it."""
     rows, said = list(range(len(log_probs))), log_probs
     found, sums = [[] for _ in rows], [0.0 for _ in rows]
     chances = [torch.Generator(log_probs.device).manual_seed(seed) for seed in seeds]

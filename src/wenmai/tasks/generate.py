@@ -91,6 +91,6 @@ class Generate:
 
 
 def unknown_tokens(unknown: int, tokens: int) -> list[str]:
-    note = (f"{unknown:,} of the {tokens:,} tokens are <unk>, unknown to the model or written so: what they are is not counted in "
-            "perplexity and bits per byte")  # fmt: skip
+    note = (f"{unknown:,} of the {tokens:,} tokens are <unk>, unknown to the model or written so: what they are is not counted "
+            "in perplexity and bits per byte")  # fmt: skip
     return [note] if unknown else []

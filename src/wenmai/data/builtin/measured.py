@@ -6,7 +6,8 @@ from wenmai.data.builtin.packages import module
 from wenmai.data.readers import Chunk
 from wenmai.errors import unknown
 
-NAMES = {"words": "zero one two three four five six seven eight nine".split(), "zh": list("零一二三四五六七八九")}
+ENGLISH = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+NAMES = {"words": ENGLISH, "zh": list("零一二三四五六七八九")}
 
 
 def iris() -> Chunk:
