@@ -48,11 +48,15 @@ class Writing:
         return Sequences(flat[np.repeat(starts[:-1] - offsets[:-1], lengths) + np.arange(offsets[-1])], offsets)
 
     def text(self, numbers: list[int]) -> str:
-        return self.lines.line(numbers)
+        return "".join(self.pieces(numbers))
 
     def pieces(self, numbers: Iterable[int]) -> Iterator[str]:
-        """The text of these numbers up to its end, each piece as soon as it can be written."""
-        return self.lines.pieces([], numbers, 1, False)
+        """The text of these numbers up to its end, each piece as soon as it can be written. A text that is cut into bytes has a
+        space before it, which is taken away again."""
+        spaced = self.tokenizer.kind == "bpe"
+        for piece in self.lines.pieces([], numbers, 1, False):
+            yield piece.removeprefix(" ") if spaced else piece
+            spaced = False
 
     def cut(self, rows: Sequences) -> int:
         """How many of these encoded texts are longer than what is read of them."""
