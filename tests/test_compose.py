@@ -1,5 +1,5 @@
-"""compose: a text for a label, a row of numbers or a picture. What is said step by step is what is said of the whole text; what is
-drawn follows from the seed; and the command line goes from any file to texts."""
+"""compose: a text for a label, a row of numbers or a picture. What is said step by step is what is said of the whole text; what
+is drawn follows from the seed; and the command line goes from any file to texts."""
 
 import json
 import math
@@ -24,8 +24,9 @@ NAMES = [rung.name for rung in rungs_for("compose")]
 every_rung = pytest.mark.parametrize("rung", NAMES)
 CELLS = [name for name in NAMES if "feedback" in Composer(name).get_params()]
 PLACES = ("learned", "sinusoidal", "rotary")
-OPTIONS = [(cell, {"enters": enters, "feedback": fed}) for cell in CELLS for enters in ("first", "every") for fed in (True, False)]
-OPTIONS += [("gpt", {"positions": places, "tie": tie}) for places in PLACES for tie in (True, False)]
+BOTH = (True, False)
+OPTIONS = [(cell, {"enters": enters, "feedback": fed}) for cell in CELLS for enters in ("first", "every") for fed in BOTH]
+OPTIONS += [("gpt", {"positions": places, "tie": tie}) for places in PLACES for tie in BOTH]
 OPTIONS += [("transformer", {"positions": places, "norm": norm}) for places in PLACES for norm in ("pre", "post")]
 
 
@@ -274,7 +275,8 @@ def test_from_a_file_to_texts_and_back(form, wenmai_cli, tmp_path):
     told = json.loads(wenmai_cli("data", source, "--task", "compose", "--json").out)
     assert told["task"] == "compose" and told["rows"] == 24 and told["texts"] == 12
     assert told["inputs"] == ("numbers 2" if form == "jsonl" else "labels")
-    sets = [word for name, value in SMALL.items() if name in Composer("gru").get_params() for word in ("--set", f"{name}={value}")]
+    known = Composer("gru").get_params()
+    sets = [word for name, value in SMALL.items() if name in known for word in ("--set", f"{name}={value}")]
     ran = wenmai_cli("train", "gru", source, "--task", "compose", "--out", run, *sets, "--json")
     assert ran.status == 0, ran.err
     result = json.loads(ran.out.splitlines()[-1])

@@ -38,7 +38,7 @@ class Compose:
             return labels_in(chunk, source)
         names = [name for name in columns if name not in (*ANSWERS, "text")]
         if not names:
-            found = listed(columns) or "nothing"
+            found = listed(columns) or "–"
             raise Mistake(f"{source} has the columns {found}; to compose, it takes a label, numbers or an image beside the text: "
                           "name them with --columns label=NAME,text=NAME.")  # fmt: skip
         return numbers(columns, names, chunk.lines, source)
