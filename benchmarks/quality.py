@@ -61,8 +61,11 @@ ROWS = {
     "conll-lstm-glove": (0.885, f"lstm {CONLL} {GLOVE} {CRF} {SPELLED} --set dropout=0.5 --set learning_rate=0.002"),
     "msra-lstm": (0.860, f"lstm {MSRA} {CRF} {CHARACTERS} --set epochs=10 --set batch_tokens=4000"),
     "resume-lstm": (0.920, f"lstm {RESUME} {CRF} {CHARACTERS} --set epochs=30 --set batch_tokens=1000"),
-    "ewt-lstm": (0.930, f"lstm {EWT} {BOTH_WAYS} --set hidden=200 --set embed=100 --set dropout=0.5 --set epochs=20 "
-                 "--set batch_tokens=1000 --set learning_rate=0.002"),
+    "ewt-lstm": (
+        0.930,
+        f"lstm {EWT} {BOTH_WAYS} --set hidden=200 --set embed=100 --set dropout=0.5 --set epochs=20 "
+        "--set batch_tokens=1000 --set learning_rate=0.002",
+    ),
     "names-gru": (0.780, f"gru {{data}}/names --valid 0.1 --test 0.1 {BOTH_WAYS} --set hidden=256 --set learning_rate=0.006"),
 }
 

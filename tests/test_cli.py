@@ -203,7 +203,7 @@ NAMES = {"PER": ["Ada", "Alan", "Grace"], "LOC": ["Paris", "Rome", "New York"]}
 
 
 def tagged(rows=100, seed=0):
-    """"Ada saw Rome today .": tokens, and their tags in BIO."""
+    """ "Ada saw Rome today .": tokens, and their tags in BIO."""
     generator, found = np.random.default_rng(seed), []
     for _ in range(rows):
         who, where = str(generator.choice(NAMES["PER"])), str(generator.choice(NAMES["LOC"])).split()

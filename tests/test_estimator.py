@@ -255,8 +255,10 @@ def test_numbers_held_in_anything(hold):
                          ids=["lists", "array", "frames"])  # fmt: skip
 def test_sequences_that_happen_to_be_equally_long(hold):
     steps = [[float(n), 2.0] if n % 3 else [3.0, n, 1.0] for n in range(30)]
-    for estimator in (Regressor("linear").fit(steps, [sum(row) / len(row) for row in steps]),
-                      Classifier("gru", hidden=4, embed=4, steps=3).fit(steps, ["few" if n % 3 else "many" for n in range(30)])):
+    for estimator in (
+        Regressor("linear").fit(steps, [sum(row) / len(row) for row in steps]),
+        Classifier("gru", hidden=4, embed=4, steps=3).fit(steps, ["few" if n % 3 else "many" for n in range(30)]),
+    ):
         alone = [estimator.predict([row, [1.0]])[0] for row in ([1.0, 2.0], [5.0, 2.0])]
         assert list(estimator.predict(hold([[1.0, 2.0], [5.0, 2.0]]))) == alone
         assert len(estimator.predict([])) == 0

@@ -153,7 +153,7 @@ class Estimator:
 
         if budget["search"] and judge and "learning_rate" in accepted(self._owners()["training"]):
             whole = facts.get("whole") or self._planned(train, judge, given["rung"], training, budget, place)
-            training = yield from self._search(stage, training, whole, facts)
+            training = yield from self._search(stage, training, whole, facts, given["rung"], seed)
         else:
             whole = None
         for progress in stage(LAST, training, whole):
@@ -240,10 +240,13 @@ class Estimator:
             return None
         return next(self._steps(train, judge, budget, budget["minutes"], None, place, training)).steps
 
-    def _search(self, stage: Callable, training: dict, whole: int | None, facts: dict):
+    def _search(self, stage: Callable, training: dict, whole: int | None, facts: dict, rung: dict, seed: int):
         """Three short runs, each a whole schedule of its own; returns the training options of the long one. `facts` are those
         of a training that was stopped."""
         usual = training.get("learning_rate") or accepted(self._owners()["training"])["learning_rate"].default
+        if usual is None:  # the loop's, which the network knows
+            self._build(rung, seed)
+            usual = loop.usual_of(self.model_, training.get("optimizer", ""))["learning_rate"]
         if whole is None:
             short = training | {"epochs": max(1, (training.get("epochs") or 10) // 5)}
         else:  # all four runs are counted in the steps of the whole

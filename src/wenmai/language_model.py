@@ -126,17 +126,18 @@ class LanguageModel(Estimator):
         self._fitted()
         choice, begun = Choice(temperature, top_k, top_p), self.inputs_.prompt(prompt)
         first, state = self.model_.begin(begun)
-        chosen = continued(self._known(), self._known_of(first), state, tokens, choice, seed)
+        step, state = self.model_.steps_from(state)
+        chosen = continued(self._known(step), self._known_of(first), state, tokens, choice, seed)
         yield from self.inputs_.pieces(begun.tolist(), map(int, chosen), lines, prompt[-1:].isspace())
 
-    def _known(self):
-        """Steps of the model that never lead to an unknown token."""
+    def _known(self, step):
+        """Steps that never lead to an unknown token."""
 
-        def step(state, tokens):
-            log_probs, state = self.model_.step(state, tokens)
+        def known(state, tokens):
+            log_probs, state = step(state, tokens)
             return self._known_of(log_probs), state
 
-        return step
+        return known
 
     def _known_of(self, log_probs: torch.Tensor) -> torch.Tensor:
         log_probs[:, UNK] = float("-inf")

@@ -42,7 +42,6 @@ def test_counts_are_those_of_a_plain_loop(seed):
             assert keys == sorted(keys)
 
 
-
 def same(found, expected) -> None:
     assert len(found) == len(expected)
     for one, other in zip(found, expected):

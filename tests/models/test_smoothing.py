@@ -330,6 +330,7 @@ def test_the_fitted_delta_is_the_likeliest(order):
 
 # Penn Treebank
 
+
 @pytest.fixture(scope="module")
 def treebank():
     """(tokens of the training text, names, part → rows); <unk> is an ordinary word there."""

@@ -34,7 +34,7 @@ def joined(rows) -> list:
 
 
 def sentences(rows=40, seed=0):
-    """"Ada saw Rome .": tokens and their tags in BIO."""
+    """ "Ada saw Rome .": tokens and their tags in BIO."""
     generator = np.random.default_rng(seed)
     tokens, tags = [], []
     for _ in range(rows):

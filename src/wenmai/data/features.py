@@ -100,7 +100,8 @@ class Ngrams:
         for start, stop in runs(texts.lengths + 2, PIECE // longest):
             part = texts.take(np.arange(start, stop))
             table, slots, keys, documents, seen_in, count = count_rows(
-                segmented(part), part.offsets, longest, edges, start, table, slots, keys, documents, seen_in, count, most)
+                segmented(part), part.offsets, longest, edges, start, table, slots, keys, documents, seen_in, count, most
+            )
         del table, slots, seen_in
         keys, documents = keys[:count], documents[:count]
         if min_documents > 1:

@@ -28,14 +28,18 @@ class MultiHeadAttention(nn.Module):
         self.query_key_value, self.output = nn.Linear(width, 3 * width), nn.Linear(width, width)
 
     def forward(self, x: Tensor, allowed: Tensor | None, trace: Trace | None = None, name: str = "",
-                past: Tensor | None = None, start: int = 0) -> Tensor:  # fmt: skip
+                past: Tensor | None = None, start: int | Tensor = 0) -> Tensor:  # fmt: skip
         """x (B, T, E); allowed (B or 1, 1, T or 1, S), True where a query may look, None for everywhere. `past` (2, B, A, C, D):
-        keys and values of `start` tokens before x, to which those of x are added; only where attention is causal."""
-        q, k, v = self.query_key_value(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)  # (B, A, T, D)
+        keys and values of `start` tokens before x, to which those of x are added; only where attention is causal. Where `start`
+        is a tensor, x is one token and `allowed` says where it may look."""
+        q, k, v = found = self.query_key_value(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)  # (B, A, T, D)
         if self.rotary:
             q, k = rotate(q, start), rotate(k, start)
         steps, causal = x.shape[1], self.causal
-        if past is not None:
+        if isinstance(start, Tensor):
+            past[:, :, :, start] = (torch.stack([k, v]) if self.rotary else found[1:])[:, :, :, 0]
+            (k, v), causal = past, False
+        elif past is not None:
             end = start + steps
             past[0, :, :, start:end], past[1, :, :, start:end] = k, v
             k, v = past[:, :, :, :end]  # (B, A, S, D)

@@ -17,7 +17,7 @@ from torch import Tensor
 class Cache:
     def __init__(self, tokens: Tensor, kept: Tensor, length: int = 0):
         """Room for tokens (B, C) and their keys and values (B, L, 2, A, C, D), of which the first `length` of C are filled."""
-        self.tokens, self.kept, self.length = tokens, kept, length
+        self.tokens, self.kept, self.length, self.allowed = tokens, kept, length, None
         self.layers: Sequence[Tensor] = kept.permute(1, 2, 0, 3, 4, 5).unbind()  # L of (2, B, A, C, D)
         self.taken = [length]  # places of this room that some state has filled; all that share the room share the list
 
@@ -35,9 +35,14 @@ class Cache:
     def grown(self, more: int) -> Cache:
         """The state with so many places more, still to be filled."""
         room = self if self.taken[0] == self.length else self.moved(None)
+        return room.filled(self.length + more)
+
+    def filled(self, length: int) -> Cache:
+        """The state in this room whose first `length` places are filled."""
         found = object.__new__(Cache)  # as __init__, without making the views of every layer again
-        found.tokens, found.kept, found.layers, found.taken = room.tokens, room.kept, room.layers, room.taken
-        found.length = found.taken[0] = self.length + more
+        found.tokens, found.kept, found.layers, found.taken = self.tokens, self.kept, self.layers, self.taken
+        found.length = found.taken[0] = length
+        found.allowed = None
         return found
 
     def take(self, rows: Tensor) -> Cache:
@@ -53,6 +58,17 @@ class Cache:
         found.tokens[:, : self.length] = tokens
         found.kept[..., : self.length, :] = kept
         return found
+
+
+class Placed:
+    """A cache as a recording sees it (models/replay.py): the place of the next token is a tensor, always the same one."""
+
+    def __init__(self, layers: Sequence[Tensor], length: Tensor):
+        self.layers, self.length = layers, length
+        self.allowed = (torch.arange(layers[0].shape[3], device=length.device) <= length)[None, None, None]  # (1, 1, 1, S)
+
+    def grown(self, more: int) -> Placed:
+        return self
 
 
 def take(state, rows: Tensor):

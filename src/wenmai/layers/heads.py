@@ -44,8 +44,8 @@ class Next:
     per_step = has_probabilities = True
 
     def __call__(self, width: int, dropout: float = 0.0, table: nn.Parameter | None = None, quiet: float = 0.0,
-                 slow: float = 0.0) -> NextHead:  # fmt: skip
-        return NextHead(width, self.tokens, dropout, table, quiet, slow)
+                 slow: float = 0.0, bias: bool = True) -> NextHead:  # fmt: skip
+        return NextHead(width, self.tokens, dropout, table, quiet, slow, bias)
 
 
 @dataclass
@@ -132,29 +132,35 @@ class NextHead(nn.Module):
 
     per_step = has_probabilities = True
 
-    def __init__(self, width: int, tokens: int, dropout: float, table: nn.Parameter | None, quiet: float, slow: float):
+    def __init__(self, width: int, tokens: int, dropout: float, table: nn.Parameter | None, quiet: float, slow: float,
+                 bias: bool):  # fmt: skip
         super().__init__()
         self.dropout, self.quiet, self.slow, self.width = Locked(dropout), quiet, slow, tokens
         narrow = table is not None and table.shape[1] != width
         self.bring = nn.Linear(width, table.shape[1], bias=False) if narrow else nn.Identity()
-        self.output = nn.Linear(width if table is None else table.shape[1], tokens)
+        self.output = nn.Linear(width if table is None else table.shape[1], tokens, bias)
         if table is not None:
             self.output.weight = table
-        nn.init.zeros_(self.output.bias)
+        if bias:
+            nn.init.zeros_(self.output.bias)
         never = torch.zeros(tokens)
         never[BEGIN] = float("-inf")
         self.register_buffer("never", never, persistent=False)
 
-    def scores(self, y: Tensor) -> Tensor:
-        """(B, T, V); the opening of a line never follows anything."""
-        return functional.linear(self.bring(y), self.output.weight, self.output.bias + self.never).float()
+    def scores(self, y: Tensor, even: int = 1) -> Tensor:
+        """(B, T, V); the opening of a line never follows anything. Nor do tokens that bring V to a multiple of `even`."""
+        weight, bias = self.output.weight, self.never if self.output.bias is None else self.output.bias + self.never
+        if more := -len(weight) % even:
+            weight, bias = functional.pad(weight, (0, 0, 0, more)), functional.pad(bias, (0, more), value=float("-inf"))
+        return functional.linear(self.bring(y), weight, bias).float()
 
     def outputs(self, y: Tensor, mask: Tensor | None = None) -> Tensor:
         return self.scores(y).log_softmax(-1)  # (B, T, V)
 
     def loss(self, y: Tensor, mask: Tensor, batch: Batch) -> tuple[Tensor, Tensor | int]:
         dropped = self.dropout(y)
-        total = functional.cross_entropy(self.scores(dropped).flatten(0, 1), batch.target.flatten(), reduction="sum")
+        scores = self.scores(dropped, 64 if y.is_cuda else 1)  # up to three times as fast on a GPU
+        total = functional.cross_entropy(scores.flatten(0, 1), batch.target.flatten(), reduction="sum")
         if self.training and self.quiet:
             total = total + self.quiet * dropped.float().square().mean() * batch.target.numel()
         if self.training and self.slow and y.shape[1] > 1:

@@ -3,6 +3,8 @@
 sinusoidal  P[t, 2i] = sin(t / 10000^(2i/E)),  P[t, 2i + 1] = cos(…)      added to x;  Vaswani et al. 2017
 learned     P[t] a weight of its own                                      added to x;  Gehring et al. 2017
 rotary      pairs of q and k are turned by an angle of t · 10000^(−2i/D)  inside attention;  Su et al. 2021
+
+x may stand after `start` tokens that were read before; a number, or a tensor where a recording is replayed (models/replay.py).
 """
 
 from __future__ import annotations
@@ -16,12 +18,12 @@ class Sinusoidal(nn.Module):
         super().__init__()
         self.width = width
 
-    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+    def forward(self, x: Tensor, start: int | Tensor = 0) -> Tensor:
         return x + sinusoid(start, x.shape[1], self.width, x.device).to(x.dtype)
 
 
-def sinusoid(start: int, steps: int, width: int, device=None) -> Tensor:
-    t = torch.arange(start, start + steps, device=device).unsqueeze(1)  # (T, 1)
+def sinusoid(start: int | Tensor, steps: int, width: int, device=None) -> Tensor:
+    t = (start + torch.arange(steps, device=device)).unsqueeze(1)  # (T, 1)
     angle = t * 10_000 ** (-torch.arange(0, width, 2, device=device) / width)  # (T, E / 2)
     return torch.stack([angle.sin(), angle.cos()], -1).flatten(1)[:, :width]  # (T, E)
 
@@ -31,14 +33,16 @@ class Learned(nn.Module):
         super().__init__()
         self.table = nn.Parameter(torch.randn(longest, width) * 0.02)
 
-    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+    def forward(self, x: Tensor, start: int | Tensor = 0) -> Tensor:
+        if isinstance(start, Tensor):
+            return x + self.table[start + torch.arange(x.shape[1], device=x.device)]
         return x + self.table[start : start + x.shape[1]]
 
 
-def rotate(x: Tensor, start: int = 0) -> Tensor:
+def rotate(x: Tensor, start: int | Tensor = 0) -> Tensor:
     """Rotary: (B, A, T, D) with every pair (x_i, x_{i + D/2}) turned by its angle."""
     half = x.shape[-1] // 2
-    t = torch.arange(start, start + x.shape[-2], device=x.device).unsqueeze(1)
+    t = (start + torch.arange(x.shape[-2], device=x.device)).unsqueeze(1)
     angle = t * 10_000 ** (-torch.arange(half, device=x.device) / half)  # (T, D / 2)
     sin, cos = angle.sin().to(x.dtype), angle.cos().to(x.dtype)
     a, b = x[..., :half], x[..., half : 2 * half]

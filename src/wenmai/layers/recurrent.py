@@ -14,6 +14,8 @@ from wenmai.layers.cells import CELLS
 from wenmai.layers.dropout import Dropout
 from wenmai.layers.trace import Trace
 
+EVEN = 8  # a GPU multiplies matrices up to three times as fast where their sizes are multiples of this
+
 
 class Recurrent(nn.Module):
     """`layers` layers; both ways, the second reads every row from its own last real position back to its first."""
@@ -100,9 +102,11 @@ class Direction(nn.Module):
     def forward(self, x: Tensor, state: tuple | None, trace: Trace | None, drop: float = 0.0) -> tuple[Tensor, tuple]:
         """`drop`: the share of U that is dropped, for all steps alike (Merity et al. 2018)."""
         if self.fused is not None and trace is None:
+            uneven = x.is_cuda and (self.hidden % EVEN or x.shape[2] % EVEN)
+            if drop or uneven:
+                return self.kernel(x, state, drop, EVEN if uneven else 1)
             pair = None if state is None else tuple(s.unsqueeze(0).contiguous() for s in state)
-            pair = pair if self.states == 2 or pair is None else pair[0]
-            y, last = self.fused(x, pair) if not drop else self.dropped(x, pair, drop)
+            y, last = self.fused(x, pair if self.states == 2 or pair is None else pair[0])
             return y, tuple(s[0] for s in (last if self.states == 2 else (last,)))
         w, u, *biases = self.parameters()
         u = functional.dropout(u, drop) if drop else u
@@ -121,16 +125,24 @@ class Direction(nn.Module):
                 trace.note(f"{self.name}.{gate}", torch.stack([gates[gate] for gates in notes], 1))  # (B, T, H)
         return y, state
 
-    def dropped(self, x: Tensor, first, drop: float):
-        """The fused kernel with other weights for the state."""
+    def kernel(self, x: Tensor, state: tuple | None, drop: float, even: int) -> tuple[Tensor, tuple]:
+        """The fused kernel with a share of U dropped, and with sizes brought to a multiple of `even`: a unit that is added has
+        no weights, so that it stays 0."""
         w, u, *biases = self.parameters()
-        if first is None:
-            zeros = x.new_zeros(1, len(x), self.hidden)
-            first = (zeros, zeros) if self.states == 2 else zeros
-        weights = [w, functional.dropout(u, drop), *biases]
-        if isinstance(self.fused, nn.LSTM):
-            y, *last = torch._VF.lstm(x, first, weights, True, 1, 0.0, True, False, True)
-            return y, last
-        kernel = torch._VF.gru if isinstance(self.fused, nn.GRU) else getattr(torch._VF, self.fused.mode.lower())
-        y, last = kernel(x, first, weights, True, 1, 0.0, True, False, True)
-        return y, last
+        u = functional.dropout(u, drop) if drop else u
+        wide, high = (-size % even for size in (x.shape[2], self.hidden))
+
+        def grown(weight: Tensor, *sides: int) -> Tensor:
+            """(gates·H, …) with every gate grown by `high` rows."""
+            return (
+                functional.pad(weight.unflatten(0, (-1, self.hidden)), (*sides, 0, high)).flatten(0, 1) if wide + high else weight
+            )
+
+        weights = [grown(w, 0, wide), grown(u, 0, high), *(grown(b) for b in biases)]
+        state = state or tuple(x.new_zeros(len(x), self.hidden) for _ in range(self.states))
+        x, first = functional.pad(x, (0, wide)), [functional.pad(s, (0, high)).unsqueeze(0) for s in state]
+        mode = self.fused.mode.lower()
+        y, *last = getattr(torch._VF, mode)(
+            x, first if mode == "lstm" else first[0], weights, True, 1, 0.0, self.training, False, True
+        )
+        return y[..., : self.hidden], tuple(s[0, :, : self.hidden] for s in last)

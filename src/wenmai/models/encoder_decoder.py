@@ -37,9 +37,10 @@ class Writing:
 class EncoderDecoder(nn.Module):
     per_step = has_probabilities = True
 
-    def __init__(self, input: nn.Module, encoder: nn.Module, decoder: nn.Module, head: nn.Module):
+    def __init__(self, input: nn.Module, encoder: nn.Module, decoder: nn.Module, head: nn.Module, suits: dict | None = None):
+        """`suits`: options of training that suit it."""
         super().__init__()
-        self.input, self.encoder, self.decoder, self.head = input, encoder, decoder, head
+        self.input, self.encoder, self.decoder, self.head, self.suits = input, encoder, decoder, head, suits or {}
 
     def read(self, x: Tensor, mask: Tensor, batch: Batch, trace: Trace | None = None) -> Tensor:
         """y (B, T, H), from which every token of batch.target is said"""

@@ -1,6 +1,6 @@
 """GPT (Radford et al. 2018, 2019): Transformer blocks that look back only, and say at every place what comes next.
 
-    x = E[w] + position,  then `layers` blocks of causal attention and MLP,  then log softmax(W norm(x))
+x = E[w] + position,  then `layers` blocks of causal attention and MLP,  then log softmax(W norm(x))
 """
 
 from __future__ import annotations
@@ -17,21 +17,26 @@ from wenmai.layers.blocks import Block
 from wenmai.layers.cache import Cache
 from wenmai.layers.dropout import Dropout
 from wenmai.layers.positions import Learned, Sinusoidal
-from wenmai.models.recurrent_writer import suited
+from wenmai.models.recurrent_writer import by_heart
 from wenmai.models.transformer import check_heads
 from wenmai.models.writer import Writer
 
 
-def gpt(inputs, head, *, width: int = 384, heads: int = 6, layers: int = 6, feed_forward: int | None = None,
-        positions: Literal["learned", "sinusoidal", "rotary"] = "learned", tie: bool = True, dropout: float | None = None,
-        context: int = 256):  # fmt: skip
-    """`context`: how many tokens it looks back on; what is dropped depends on the text's size unless said."""
+def gpt(inputs, head, *, width: int | None = None, heads: int | None = None, layers: int | None = None,
+        feed_forward: int | None = None, positions: Literal["learned", "sinusoidal", "rotary"] = "learned", tie: bool = True,
+        dropout: float | None = None, context: int = 256):  # fmt: skip
+    """`context`: how many tokens it looks back on. How wide and deep it is and how much is dropped depends on the text's size
+    unless said: 64 numbers a head, as many layers as heads, six of them for a million tokens."""
+    size = min(12, max(2, round(sqrt(inputs.read) / 160)))
+    width = width or 64 * (heads or size)
+    heads, layers = heads or max(1, width // 64), layers or size
     check_heads(width, heads)
-    dropout = 0.6 * suited(inputs.read) if dropout is None else dropout
+    dropout = 0.05 + 0.25 * by_heart(inputs.read) if dropout is None else dropout
     first = Places(inputs.vocabulary, width, positions, context, dropout)
     body = Past(width, heads, layers, feed_forward or 4 * width, positions == "rotary", dropout)
     table = first.table if tie else None
-    return Writer(inputs, first, body, replace(head, tokens=inputs.vocabulary)(width, 0.0, table), context)
+    suits = {"learning_rate": 1e-3 * min(2.0, 384 / width), "weight_decay": 0.1}
+    return Writer(inputs, first, body, replace(head, tokens=inputs.vocabulary)(width, 0.0, table, bias=False), context, suits)
 
 
 class Places(nn.Module):
@@ -50,7 +55,10 @@ class Places(nn.Module):
         return self.placed(x, 0 if batch.state is None else batch.state.length), batch.mask
 
     def placed(self, x: Tensor, start: int) -> Tensor:
-        return self.dropout(x if self.position is None else self.position(x, start))
+        x = x if self.position is None else self.position(x, start)
+        if x.is_cuda and torch.is_autocast_enabled("cuda"):  # what every block adds to takes half the room
+            x = x.to(torch.get_autocast_dtype("cuda"))
+        return self.dropout(x)
 
 
 class Past(nn.Module):
@@ -73,6 +81,7 @@ class Past(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor, state: Cache | None = None, trace=None):
         start, after = (0, None) if state is None else (state.length, state.grown(x.shape[1]))
+        allowed = None if after is None else after.allowed
         for level, block in enumerate(self.blocks):
-            x = block(x, None, trace, f"block.{level}", None if after is None else after.layers[level], start)
+            x = block(x, allowed, trace, f"block.{level}", None if after is None else after.layers[level], start)
         return self.norm(x), mask, after

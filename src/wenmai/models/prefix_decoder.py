@@ -21,6 +21,8 @@ from wenmai.models.encoder_decoder import EncoderDecoder, Single
 from wenmai.models.gpt import Past, Places
 from wenmai.models.transformer import check_heads
 
+SUITS = {"learning_rate": 1e-3}
+
 
 def gpt_composer(inputs, head, *, width: int = 128, heads: int = 4, layers: int = 3, feed_forward: int | None = None,
                  positions: Literal["learned", "sinusoidal", "rotary"] = "learned", tie: bool = True,
@@ -30,7 +32,7 @@ def gpt_composer(inputs, head, *, width: int = 128, heads: int = 4, layers: int 
     words = Places(inputs.target.vocabulary, width, positions, inputs.target.most, dropout)
     decoder = PrefixDecoder(words, Past(width, heads, layers, feed_forward or 4 * width, positions == "rotary", dropout))
     last = replace(head, tokens=inputs.target.vocabulary)(width, 0.0, words.table if tie else None)
-    return EncoderDecoder(embed_whole(inputs.source, width), Single(False, Dropout(0.0)), decoder, last)
+    return EncoderDecoder(embed_whole(inputs.source, width), Single(False, Dropout(0.0)), decoder, last, SUITS)
 
 
 class PrefixDecoder(nn.Module):

@@ -26,7 +26,7 @@ from wenmai.models.recurrent_writer import Layers
 def recurrent_composer(cell: str):
     """The builder for this cell."""
 
-    def build(inputs, head, *, enters: Literal["first", "every"] = "every", feedback: bool = True, embed: int = 64,
+    def build(inputs, head, *, enters: Literal["first", "every"] = "first", feedback: bool = True, embed: int = 64,
               hidden: int = 256, layers: int = 1, dropout: float = 0.2):  # fmt: skip
         """`enters`: the vector is an input of the first step, or of every one; `feedback`: the last token is an input of the
         next step."""

@@ -12,7 +12,7 @@ Formulas of the cells: layers/cells.py.
 from __future__ import annotations
 
 from dataclasses import replace
-from math import log
+from math import log, sqrt
 
 import torch
 from torch import Tensor, nn
@@ -23,31 +23,43 @@ from wenmai.layers.recurrent import Direction
 from wenmai.models.writer import Writer
 
 SMALL, LARGE = 3_000_000, 100_000_000  # tokens of a text that is learned by heart, and of one that is not
+RATES = {"rnn": 1e-3, "rnn-residual": 1e-3}  # of the others 3e-3
 
 
 def recurrent_writer(cell: str):
     """The builder for this cell."""
 
-    def build(inputs, head, *, embed: int | None = None, hidden: int = 650, layers: int = 2, tie: bool = True,
-              dropout: float | None = None, word_dropout: float | None = None, weight_dropout: float = 0.0,
-              quiet: float = 0.0, slow: float = 0.0, context: int = 35):  # fmt: skip
+    def build(inputs, head, *, embed: int | None = None, hidden: int | None = None, layers: int = 2, tie: bool = True,
+              dropout: float | None = None, between: float | None = None, word_dropout: float | None = None,
+              weight_dropout: float | None = None, quiet: float | None = None, slow: float | None = None,
+              context: int = 35):  # fmt: skip
         """`embed`: width of the words' vectors, as `hidden` unless said; `context`: steps that are learned through at once;
-        `quiet` and `slow` weigh how large the output is and how it changes. What is dropped depends on the text's size unless
-        said."""
-        much, head = suited(inputs.read), replace(head, tokens=inputs.vocabulary)
-        dropout = much if dropout is None else dropout
-        first = Words(inputs.vocabulary, embed or hidden, 0.2 * dropout if word_dropout is None else word_dropout, dropout)
+        `between`: what is dropped between layers, as `dropout` unless said; `quiet` and `slow` weigh how large the output is and
+        how it changes. How wide it is and how much is dropped depends on the text's size unless said."""
+        much, head = by_heart(inputs.read), replace(head, tokens=inputs.vocabulary)
+        dropout, word_dropout, weight_dropout, quiet, slow = (
+            share * much + least if given is None else given
+            for given, share, least in ((dropout, 0.3, 0.1), (word_dropout, 0.1, 0.0), (weight_dropout, 0.3, 0.0),
+                                        (quiet, 1.0, 0.0), (slow, 1.0, 0.0)))  # fmt: skip
+        hidden = hidden or suited_width(inputs.read)
+        first = Words(inputs.vocabulary, embed or hidden, word_dropout, dropout)
         sizes = [hidden] * (layers - 1) + [first.width if tie else hidden]
-        body = Layers(first.width, sizes, cell, dropout, weight_dropout)
+        body = Layers(first.width, sizes, cell, dropout if between is None else between, weight_dropout)
         table = first.table if tie else None
-        return Writer(inputs, first, body, head(body.width, dropout, table, quiet, slow), context)
+        suits = {"learning_rate": RATES.get(cell, 3e-3), "weight_decay": 0.01, "clip": 0.25}
+        return Writer(inputs, first, body, head(body.width, dropout, table, quiet, slow), context, suits)
 
     return build
 
 
-def suited(tokens: int) -> float:
-    """What is dropped: half of it of a text that can be learned by heart, a tenth of one that never will be."""
-    return 0.5 - 0.4 * min(1.0, max(0.0, log(max(1, tokens) / SMALL) / log(LARGE / SMALL)))
+def by_heart(tokens: int) -> float:
+    """How much of a text so long can be learned by heart, and has to be kept from it: from 1 to 0."""
+    return 1 - min(1.0, max(0.0, log(max(1, tokens) / SMALL) / log(LARGE / SMALL)))
+
+
+def suited_width(tokens: int) -> int:
+    """A state that grows with the root of the text: 128 for 40,000 words, 624 for a million, at most 1024."""
+    return min(1024, max(64, 8 * round(0.65 * sqrt(tokens) / 8)))
 
 
 class Words(nn.Module):

@@ -25,6 +25,8 @@ from wenmai.models.encoder_decoder import EncoderDecoder
 from wenmai.models.gpt import Places
 from wenmai.models.transformer import Encoder, check_heads
 
+SUITS = {"learning_rate": 1e-3}
+
 
 def transformer_composer(inputs, head, *, width: int = 128, heads: int = 4, layers: int = 2, feed_forward: int | None = None,
                          positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal",
@@ -38,7 +40,7 @@ def transformer_composer(inputs, head, *, width: int = 128, heads: int = 4, laye
     words = Places(inputs.target.vocabulary, width, positions, inputs.target.most, dropout)
     decoder = Decoder(words, width, heads, layers, wide, bend, prenorm, positions == "rotary", dropout)
     last = replace(head, tokens=inputs.target.vocabulary)(width, 0.0, words.table if tie else None)
-    return EncoderDecoder(first, encoder, decoder, last)
+    return EncoderDecoder(first, encoder, decoder, last, SUITS)
 
 
 @dataclass

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from wenmai.layers.dropout import Dropout
-from wenmai.models.recurrent_writer import Words, suited
+from wenmai.models.recurrent_writer import Words, by_heart
 from wenmai.models.writer import Writer
 
 
@@ -24,25 +24,25 @@ def mlp_writer(inputs, head, *, embed: int = 200, hidden: int = 500, layers: int
                tie: bool = True, dropout: float | None = None, context: int = 35):  # fmt: skip
     """`window`: words it looks back on; `direct`: they also reach the output past the hidden layers; `context`: tokens that
     training reads at once. What is dropped depends on the text's size unless said."""
-    dropout = 0.5 * suited(inputs.read) if dropout is None else dropout
+    dropout = 0.05 + 0.2 * by_heart(inputs.read) if dropout is None else dropout
     first = Words(inputs.vocabulary, embed, 0.0, dropout)
     body = Window(embed, hidden, layers, window, direct, dropout)
-    return written(inputs, first, body, head, tie, dropout, context)
+    return written(inputs, first, body, head, tie, dropout, context, {"learning_rate": 2e-3})
 
 
 def cnn_writer(inputs, head, *, embed: int = 256, filters: int = 256, layers: int = 5, window: int = 4, tie: bool = True,
                dropout: float | None = None, context: int = 64):  # fmt: skip
     """`window`: words that a filter covers; `context`: tokens that training reads at once. What is dropped depends on the text's
     size unless said."""
-    dropout = 0.6 * suited(inputs.read) if dropout is None else dropout
+    dropout = 0.05 + 0.25 * by_heart(inputs.read) if dropout is None else dropout
     first = Words(inputs.vocabulary, embed, 0.0, dropout)
     body = Filters(embed, filters, layers, window, dropout)
-    return written(inputs, first, body, head, tie, dropout, context)
+    return written(inputs, first, body, head, tie, dropout, context, {"learning_rate": 2e-3})
 
 
-def written(inputs, first: Words, body: nn.Module, head, tie: bool, dropout: float, context: int) -> Writer:
+def written(inputs, first: Words, body: nn.Module, head, tie: bool, dropout: float, context: int, suits: dict) -> Writer:
     last = replace(head, tokens=inputs.vocabulary)(body.width, dropout, first.table if tie else None)
-    return Writer(inputs, first, body, last, context)
+    return Writer(inputs, first, body, last, context, suits)
 
 
 def side_by_side(x: Tensor, past: Tensor | None, window: int) -> tuple[Tensor, Tensor]:

@@ -18,6 +18,7 @@ from wenmai.data.lines import Lines
 from wenmai.data.vocabulary import END, UNK
 from wenmai.layers.cache import Cache
 from wenmai.layers.trace import Trace
+from wenmai.models.replay import replayed
 
 COLUMNS = 20
 READ = 1 << 14  # tokens of a text that are read at once to score it
@@ -26,10 +27,11 @@ READ = 1 << 14  # tokens of a text that are read at once to score it
 class Writer(nn.Module):
     per_step = has_probabilities = True
 
-    def __init__(self, lines: Lines, input: nn.Module, body: nn.Module, head: nn.Module, steps: int):
-        """`steps`: how many tokens training reads at once; a body without a state to carry reads no more at any time."""
+    def __init__(self, lines: Lines, input: nn.Module, body: nn.Module, head: nn.Module, steps: int, suits: dict[str, float]):
+        """`steps`: how many tokens training reads at once; a body without a state to carry reads no more at any time. `suits`:
+        training options that suit it, where none are given."""
         super().__init__()
-        self.lines, self.steps, self.carried = lines, steps, body.carried
+        self.lines, self.steps, self.carried, self.suits = lines, steps, body.carried, suits
         self.input, self.body, self.head = input, body, head
 
     def forward(self, batch: Batch, trace: Trace | None = None) -> Tensor:
@@ -156,6 +158,10 @@ class Writer(nn.Module):
     def step(self, state: Tensor | Cache, tokens: Tensor) -> tuple[Tensor, Tensor | Cache]:
         """The same after one token more in every row (B,); log p stay on the model's device, and no step waits for it."""
         return self.after(tokens[:, None], state)
+
+    def steps_from(self, state: Tensor | Cache):
+        """(a step, the state to begin from) for one text that is written to its end; the state may not be used again."""
+        return replayed(self, state)
 
     def after(self, tokens: Tensor, state: Tensor | Cache | None) -> tuple[Tensor, Tensor | Cache]:
         """A carried state goes on for ever. Without one, a token is said from the last `steps` before it: as long as all of them

@@ -60,7 +60,7 @@ def labels_in(chunk: Chunk, source: str) -> list[str]:
 
 def as_tokens(value, where: str) -> list[str]:
     if not isinstance(value, (list, tuple)) or not all(isinstance(token, str) for token in value):
-        raise Mistake(f"{where}: found {str(value)[:40]!r} in column tokens, expected a list of texts such as [\"a\", \"b\"].")
+        raise Mistake(f'{where}: found {str(value)[:40]!r} in column tokens, expected a list of texts such as ["a", "b"].')
     return list(value)
 
 

@@ -1,7 +1,7 @@
 """Decoding: one token after another, from whatever can `step`. Greedy, or drawn by chance; written once for every rung.
 
-    p′ ∝ p^(1/temperature)      top-k: only the k most probable (Fan et al. 2018)
-    top-p: only the most probable that together reach p (Holtzman et al. 2020)
+p′ ∝ p^(1/temperature)      top-k: only the k most probable (Fan et al. 2018)
+top-p: only the most probable that together reach p (Holtzman et al. 2020)
 """
 
 from __future__ import annotations
@@ -47,12 +47,15 @@ class Choice:
 
 
 def continued(step: Callable, log_probs: Tensor, state, tokens: int, choice: Choice, seed: int) -> Iterator[Tensor]:
-    """Up to `tokens` of them (B,), each as soon as it is chosen."""
+    """Up to `tokens` of them (B,), each as soon as it is chosen; a GPU has begun with the next by then."""
     generator = torch.Generator(log_probs.device).manual_seed(seed)
+    ahead = log_probs.is_cuda
     for left in range(tokens, 0, -1):
         chosen = choice(log_probs, generator)
+        if ahead and left > 1:
+            log_probs, state = step(state, chosen)
         yield chosen
-        if left > 1:
+        if not ahead and left > 1:
             log_probs, state = step(state, chosen)
 
 
@@ -60,28 +63,29 @@ def written(step: Callable, log_probs: Tensor, state, most: int, choice: Choice,
             end: int) -> tuple[list[list[int]], list[float]]:  # fmt: skip
     """Rows of tokens, each up to its `end` and `most` long, and Σ log p of each, its end among them. All are written together,
     and those at their end leave. A row draws from a seed of its own, whatever stands beside it."""
-    rows, said = list(range(len(log_probs))), log_probs
+    rows = list(range(len(log_probs)))  # that go on
     found, sums = [[] for _ in rows], [0.0 for _ in rows]
     chances = [torch.Generator(log_probs.device).manual_seed(seed) for seed in seeds]
 
     def each(log_probs: Tensor, _) -> Tensor:
         if choice.temperature == 0:
-            return choice(log_probs, chances[0])
-        return torch.cat([choice(log_probs[at : at + 1], chances[row]) for at, row in enumerate(rows)])
-
-    def onward(state, chosen: Tensor):
-        nonlocal rows, said
-        left = (chosen != end).nonzero()[:, 0]
-        if len(left) < len(rows):
-            rows, state, chosen = [rows[at] for at in left.tolist()], take(state, left), chosen[left]
-        said, state = step(state, chosen)
-        return said, state
-
-    for chosen in continued(onward, log_probs, state, most, each, 0) if rows else ():
-        likely = said.double().gather(1, chosen[:, None])[:, 0].tolist()
+            chosen = choice(log_probs, chances[0])
+        else:
+            chosen = torch.cat([choice(log_probs[at : at + 1], chances[row]) for at, row in enumerate(rows)])
+        likely = log_probs.double().gather(1, chosen[:, None])[:, 0].tolist()
         for row, token, log_prob in zip(rows, chosen.tolist(), likely):
             sums[row] += log_prob
             found[row] += [token] if token != end else []
+        return chosen
+
+    def onward(state, chosen: Tensor):
+        nonlocal rows
+        left = (chosen != end).nonzero()[:, 0]
+        if 0 < len(left) < len(rows):
+            rows, state, chosen = [rows[at] for at in left.tolist()], take(state, left), chosen[left]
+        return step(state, chosen) if len(left) else (None, state)
+
+    for chosen in continued(onward, log_probs, state, most, each, 0) if rows else ():
         if bool((chosen == end).all()):
             break
     return found, sums

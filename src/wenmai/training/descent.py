@@ -19,13 +19,14 @@ from wenmai.data.examples import Examples
 from wenmai.errors import Mistake
 from wenmai.models.network import Network
 from wenmai.training import memory
+from wenmai.training.captured import Captured
 from wenmai.training.distributed import Team, divided, whole
 from wenmai.training.optimizers import Optimizer, name_gradients
 
 
 class Descent:
     def __init__(self, network: Network, train: Examples, longest: int, device: str, seed: int, bf16: bool, team: Team,
-                 parallel: str, deterministic: bool, optimizer: tuple):  # fmt: skip
+                 parallel: str, deterministic: bool, optimizer: tuple, compile: bool = False):  # fmt: skip
         self.network, self.train, self.longest, self.device, self.seed, self.bf16 = network, train, longest, device, seed, bf16
         self.team, self.deterministic, self.pieces = team, deterministic, 1
         self.carried: Tensor | None = None  # (B, S) the state that a stream goes on with
@@ -35,11 +36,23 @@ class Descent:
         dense = self.sharded or (team.size > 1 and device != "cpu")  # these pass on no gradient of named rows
         name_gradients(network, optimizer[0] == "lazy-adamw" and not dense)
         self.loss, self.learning = team.parallel(network, parallel)
+        if compile:
+            self.loss = torch.compile(self.loss)
         self.optimizer = Optimizer(self.learning, *optimizer)
+        self.mean: dict[str, Tensor] | None = None  # of the weights after every step since averaging began
+        self.averaged = 0  # steps
+        self.captured = Captured.of(self) if device.startswith("cuda") else None
 
     def __call__(self, rows: np.ndarray, step: int, rate: float, wish: bool = False) -> tuple[Tensor, bool]:
         """(mean loss of the batch, whether any process had a wish). Not finite where loss or gradient is not."""
         own = self.team.share(rows)
+        self.optimizer.set_rate(rate)
+        if self.captured:
+            with own_random((self.seed, step, self.team.rank), self.device), repeatable(self.deterministic):
+                loss = self.captured(rows)
+            if loss is not None:
+                self.average()
+                return loss, wish
         while True:
             with own_random((self.seed, step, self.team.rank), self.device), repeatable(self.deterministic):
                 sums = self.gradient(own, self.team.weigh(rows))
@@ -55,7 +68,8 @@ class Descent:
         total, count, wishes = self.team.sum(torch.stack([*sums, torch.full_like(sums[0], float(wish))]))
         count = count.clamp(min=1)  # all rows may be empty
         with repeatable(self.deterministic):
-            norm = self.optimizer.step(rate, self.team.size / count)
+            norm = self.optimizer.step(self.team.size / count)
+        self.average()
         return total / count + 0 * norm, bool(wishes) if self.team.size > 1 else wish
 
     def gradient(self, rows: np.ndarray, weight: float) -> list[Tensor] | None:
@@ -101,6 +115,37 @@ class Descent:
         self.pieces = max(self.team.all(memory.pieces_of(2 * row, rows, held, self.device, int(lengths[longest]))))
         return self.pieces
 
+    def begin_average(self) -> None:
+        self.mean = {
+            name: value.detach().clone() for name, value in self.learning.state_dict().items() if value.is_floating_point()
+        }
+        self.averaged = 1
+
+    @torch.no_grad()
+    def average(self) -> None:
+        if self.mean is not None:
+            self.averaged += 1
+            now = self.learning.state_dict()
+            torch._foreach_lerp_(list(self.mean.values()), [now[name] for name in self.mean], 1 / self.averaged)
+
+    @contextmanager
+    def averaging(self):
+        """Inside, the weights are their mean, where one is kept."""
+        if self.mean is None:
+            yield
+            return
+        now = self.learning.state_dict()
+        kept = {name: now[name].clone() for name in self.mean}
+        with torch.no_grad():
+            for name, value in self.mean.items():
+                now[name].copy_(value)
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for name, value in kept.items():
+                    now[name].copy_(value)
+
     def gather(self) -> None:
         """The weights into `network`, where they are learned in parts."""
         if self.learning is not self.network:
@@ -112,6 +157,8 @@ class Descent:
         named = {f"network.{name}": value for name, value in self.learning.state_dict().items()}
         named |= {f"optimizer.{name}": value for name, value in self.optimizer.state().items()}
         named |= {} if self.carried is None else {"carried": self.carried}
+        named |= {f"mean.{name}": value for name, value in (self.mean or {}).items()}
+        named |= {} if self.mean is None else {"averaged": torch.tensor(self.averaged)}
         return {name: value.detach().clone() for name, value in named.items()}
 
     @torch.no_grad()
@@ -119,8 +166,14 @@ class Descent:
         for name, value in self.learning.state_dict().items():
             value.copy_(divided(state[f"network.{name}"].reshape(value.shape), value))
         self.carried = state["carried"].clone() if "carried" in state else None
+        self.mean = {
+            name.removeprefix("mean."): value.clone() for name, value in state.items() if name.startswith("mean.")
+        } or None
+        self.averaged = int(state.get("averaged", 0))
         self.optimizer.load({name.removeprefix("optimizer."): value for name, value in state.items() if name.startswith("opt")})
         self.optimizer.forget()
+        if self.captured:
+            self.captured.forget()
 
 
 @contextmanager

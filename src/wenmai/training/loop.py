@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from wenmai.data.batches import epochs as batches_of
-from wenmai.data.batches import lengths_of
+from wenmai.data.batches import is_stream, lengths_of
 from wenmai.data.examples import Examples
 from wenmai.layers.recurrent import Recurrent
 from wenmai.models.network import Network
@@ -28,6 +28,7 @@ from wenmai.training.progress import Diverged, Progress, Snapshot, shown_rows
 
 TOLD = 0.5  # seconds after which training gives a sign of life, so that it can be stopped and kept
 CHECKED = 50  # steps of a GPU between two looks at the loss, for which it has to be waited
+STILL = 5  # scores without a new best after which asgd begins to average
 LOWERED = 0.1  # of the learning rate is left after a loss that was no number
 
 
@@ -57,36 +58,44 @@ def train(
     *,
     epochs: int | None = None,
     steps: int | None = None,
-    learning_rate: float = 4e-3,
+    learning_rate: float | None = None,
     batch_tokens: int | None = None,
-    optimizer: Literal["lazy-adamw", "adamw", "sgd"] = "lazy-adamw",
-    weight_decay: float = 0.01,
+    optimizer: Literal["lazy-adamw", "adamw", "sgd", "asgd"] = "lazy-adamw",
+    weight_decay: float | None = None,
+    average: bool = False,
     warmup: float = 0.1,
-    clip: float = 1.0,
+    clip: float | None = None,
     evaluations: int = 20,
     patience: int = 6,
     precision: Literal["auto", "float32", "bf16"] = "auto",
     parallel: Literal["ddp", "fsdp"] = "ddp",
     pieces: int | None = None,
+    compile: bool = False,
 ) -> Iterator[Progress]:
     """Trains the network in place and leaves the best state in it: the one that `judge` scored highest.
 
     The length of training is `steps`, or as many as fit into `minutes` (at most 60 epochs), or `epochs` (15). The
     held-out part is scored `evaluations` times, evenly, or as often as a quarter of the minutes allows; after `patience`
     scores without a new best, training stops. `parallel` is how processes that torchrun started share the work;
-    `pieces`, into how many a batch is cut, memory says where it is not given.
+    `pieces`, into how many a batch is cut, memory says where it is not given. What is `learning_rate`,
+    `weight_decay` and `clip` where they are not given, the network says. With `average`, the rate stays, and from when the score
+    stops getting better, at the latest half-way, what counts is the mean of the weights after every step since. `compile` has
+    torch make kernels of its own for the network, which takes a minute first and pays where training takes many.
     """
     began = time.perf_counter()
     network.to(device)
     team = distributed.team()
     lengths = lengths_of(train, longest)
-    tokens = batch_tokens or suited_batch(int(lengths.sum()), len(lengths))
+    tokens = batch_tokens or suited_batch(int(lengths.sum()), len(lengths), is_stream(train))
     per_epoch = max(1, round(lengths.sum() / tokens))
     bf16 = precision == "bf16" or (precision == "auto" and bf16_pays(network, device))
 
     network.train()
-    options = (optimizer, learning_rate, weight_decay, clip)
-    descent = Descent(network, train, longest, device, seed, bf16, team, parallel, deterministic, options)
+    usual = usual_of(network, optimizer)
+    learning_rate, weight_decay, clip = (usual[name] if given is None else given for name, given in (
+        ("learning_rate", learning_rate), ("weight_decay", weight_decay), ("clip", clip)))  # fmt: skip
+    options, falls = (optimizer, learning_rate, weight_decay, clip), not average and optimizer != "asgd"
+    descent = Descent(network, train, longest, device, seed, bf16, team, parallel, deterministic, options, compile)
     descent.pieces = pieces or descent.suit(lengths, tokens)
     first = descent.state()
     if steps is None and minutes:
@@ -113,7 +122,7 @@ def train(
 
     def told(note: str = "", loss: float = float("nan"), score: float | None = None, passing: bool = False,
              resumable: bool = True, **more) -> Progress:  # fmt: skip
-        rate = rate_at(max(0, now.step - 1), steps, learning_rate, warmup) * (LOWERED if now.lowered else 1.0)
+        rate = rate_at(max(0, now.step - 1), steps, learning_rate, warmup, falls) * (LOWERED if now.lowered else 1.0)
         seconds = time.perf_counter() - began
         return Progress(now.step, steps, now.step / per_epoch, loss, rate, seconds, score, note, passing=passing,
                         snapshot=snapshot if resumable else None, **more)  # fmt: skip
@@ -126,7 +135,7 @@ def train(
     batches, last = batches_of(train, tokens, seed, longest, now.step), time.perf_counter()
     while now.step < steps and now.worse < patience:
         rows = next(batches)[1]
-        rate = rate_at(now.step, steps, learning_rate, warmup) * (LOWERED if now.lowered else 1.0)
+        rate = rate_at(now.step, steps, learning_rate, warmup, falls) * (LOWERED if now.lowered else 1.0)
         loss, wished = descent(rows, now.step, rate, time.perf_counter() - last > TOLD)
         losses.append(loss)
         read.append(rows)
@@ -161,17 +170,26 @@ def train(
         good = None  # before its room is needed
         score, state = None, descent.state()
         if judge:
-            with evaluating(network), repeatable(deterministic):
-                score = team.first(judge() if team.rank == 0 else None)
+            with descent.averaging():
+                descent.gather()
+                with evaluating(network), repeatable(deterministic):
+                    score = team.first(judge() if team.rank == 0 else None)
+            descent.gather()
             if now.best is None or (score > now.best if higher_is_better else score < now.best):
                 now, best_state = replace(now, best=score, worse=0), network_of(state)
             else:
                 now = replace(now, worse=now.worse + 1)
+        if not falls and descent.mean is None and (now.worse >= STILL or now.step >= steps // 2):
+            now = replace(now, worse=0)
+            descent.begin_average()
+            state = descent.state()
         good = now, state
         loss, losses = float(torch.stack(losses).mean()), []
         stop = now.worse >= patience and now.step < steps
         yield told(f"stopped: {patience} scores without a new best" if stop else "", loss, score)
         last = time.perf_counter()
+    if best_state is None and descent.mean is not None:
+        best_state = network_of(descent.state())
     if best_state is not None:
         descent.load({f"network.{name}": value for name, value in best_state.items()})
     descent.gather()
@@ -179,7 +197,16 @@ def train(
 
 
 def network_of(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {name.removeprefix("network."): value for name, value in state.items() if name.startswith("network.")}
+    """The weights, or their mean where one is kept."""
+    found = {name.removeprefix("network."): value for name, value in state.items() if name.startswith("network.")}
+    return found | {name.removeprefix("mean."): value for name, value in state.items() if name.startswith("mean.")}
+
+
+def usual_of(network: Network, optimizer: str) -> dict[str, float]:
+    """What these options are, where they are not given: as the network asks for, or as suits most."""
+    if optimizer == "asgd":  # of AWD-LSTM
+        return {"learning_rate": 30.0, "weight_decay": 1.2e-6, "clip": 0.25}
+    return {"learning_rate": 4e-3, "weight_decay": 0.01, "clip": 1.0} | getattr(network, "suits", {})
 
 
 def restored(resume: Snapshot, descent: Descent, device: str):
@@ -191,7 +218,7 @@ def restored(resume: Snapshot, descent: Descent, device: str):
 
     now, before = (Standing(**{name: known[name] for name in asdict(Standing())}) for known in (facts, facts["good"]))
     state = tensors({name: value for name, value in resume.arrays.items()
-                     if name.startswith(("network.", "optimizer.")) or name == "carried"})  # fmt: skip
+                     if name.startswith(("network.", "optimizer.", "mean.")) or name in ("carried", "averaged")})  # fmt: skip
     descent.load(state)
     descent.pieces = now.pieces
     good = tensors(resume.part("good")) or state
@@ -203,9 +230,11 @@ def pieces_note(pieces: int, device: str, step: int) -> str:
     return f"a batch does not fit into the memory of {device}: {since} each is read in {pieces} pieces, which add up to the same."
 
 
-def suited_batch(total: int, rows: int) -> int:
+def suited_batch(total: int, rows: int, stream: bool = False) -> int:
     """About 100 updates an epoch, with 512 to 8192 tokens each, or 20 where there is too little for that, but no fewer than
-    eight rows: small data needs many steps, large data large ones."""
+    eight rows: small data needs many steps, large data large ones. Of running text 300: there is a target at every step."""
+    if stream:
+        return max(min(512, total // 20), min(16_384, total // 300))
     return max(8 * total // rows, min(512, total // 20), min(8192, total // 100))
 
 

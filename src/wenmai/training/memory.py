@@ -1,7 +1,7 @@
 """Memory: what there is, what a training will need, and what to do when a batch does not fit.
 
-    weights      each with its gradient and the optimizer's moments; as the best, as the last good state, and in a checkpoint
-    one batch    what the forward pass keeps for the backward pass, measured on the longest row, and as much again
+weights      each with its gradient and the optimizer's moments; as the best, as the last good state, and in a checkpoint
+one batch    what the forward pass keeps for the backward pass, measured on the longest row, and as much again
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from wenmai.errors import Mistake, Notice
 
-MOMENTS = {"lazy-adamw": 2, "adamw": 2, "sgd": 1}  # of every weight
+MOMENTS = {"lazy-adamw": 2, "adamw": 2, "sgd": 1, "asgd": 1}  # of every weight; the mean is one too
 USED = 0.9  # of the free memory, at the most
 
 
@@ -103,7 +103,7 @@ def kept_for_backward(network: nn.Module, loss) -> int:
     def count(value: Tensor) -> Tensor:
         if value.layout == torch.strided and (place := value.untyped_storage().data_ptr()) not in weights:
             found[place] = value.untyped_storage().nbytes()
-        return value
+        return value.detach()  # a result that its own node held would never be freed
 
     with torch.autograd.graph.saved_tensors_hooks(count, lambda value: value):
         kept = loss()  # noqa: F841 (what it holds must stay, or its memory would be counted once for several)

@@ -4,6 +4,8 @@ adamw       Loshchilov & Hutter 2019, one fused update for all weights
 lazy-adamw  the same, except that a row of an embedding table is touched only when its token was in the batch: its
             moments do not fade in between (torch's SparseAdam). With a large vocabulary most rows are not.
 sgd         plain steps, momentum 0.9
+asgd        plain steps at one rate, averaged: from when the held-out score stops getting better, what counts is the mean of the
+            weights after every step since (Polyak & Juditsky 1992; begun as in AWD-LSTM, Merity, Keskar & Socher 2018)
 """
 
 from __future__ import annotations
@@ -35,10 +37,13 @@ class Optimizer:
         others = [p for p in rest if p.dim() < 2 or id(p) in names]
         groups = [{"params": matrices, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]
         groups = [group for group in groups if group["params"]]
-        if name == "sgd":
-            self.parts = [torch.optim.SGD(groups, lr=rate, momentum=0.9)]
+        alone = bool(rest) and rest[0].is_cuda and not hasattr(rest[0], "full_tensor")
+        if alone:  # a rate that an update in one launch can read (captured.py)
+            rate = torch.tensor(rate, device=rest[0].device)
+        if name in ("sgd", "asgd"):
+            self.parts = [torch.optim.SGD(groups, lr=rate, momentum=0.9 if name == "sgd" else 0.0, fused=alone or None)]
         else:
-            self.parts = [torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), fused=True)]
+            self.parts = [torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), fused=True, capturable=alone)]
         if tables:
             self.parts.append(torch.optim.SparseAdam(tables, lr=rate, betas=(0.9, 0.98)))
         self.rest, self.tables, self.clip = rest, tables, clip
@@ -64,7 +69,15 @@ class Optimizer:
         for part in self.parts:
             part.zero_grad(set_to_none=True)
 
-    def step(self, rate: float, scale: torch.Tensor) -> torch.Tensor:
+    def set_rate(self, rate: float) -> None:
+        for part in self.parts:
+            for group in part.param_groups:
+                if isinstance(group["lr"], torch.Tensor):
+                    group["lr"].fill_(rate)
+                else:
+                    group["lr"] = rate
+
+    def step(self, scale: torch.Tensor) -> torch.Tensor:
         """One update with the gradients times `scale`, cut to the norm `clip`; returns the norm before the cut."""
         grads = [p.grad for p in self.rest if p.grad is not None]
         for table in self.tables:
@@ -75,8 +88,6 @@ class Optimizer:
         cut = torch.clamp(self.clip / (norm + 1e-6), max=1.0) if self.clip else 1.0
         torch._foreach_mul_(grads, scale * cut)
         for part in self.parts:
-            for group in part.param_groups:
-                group["lr"] = rate
             part.step()
         self.forget()
         return norm
@@ -88,9 +99,11 @@ def flat_state(parts: list) -> dict[str, torch.Tensor]:
             for index, values in part.state_dict()["state"].items() for name, value in values.items()}  # fmt: skip
 
 
-def rate_at(step: int, steps: int, peak: float, warmup: float) -> float:
-    """Up along a line over the first `warmup` of the steps, then down half a cosine to 0."""
+def rate_at(step: int, steps: int, peak: float, warmup: float, falls: bool = True) -> float:
+    """Up along a line over the first `warmup` of the steps, then down half a cosine to 0, if it `falls`."""
     rising = max(1, int(steps * warmup))
     if step < rising:
         return peak * (step + 1) / rising
+    if not falls:
+        return peak
     return peak * 0.5 * (1 + math.cos(math.pi * (step - rising) / max(1, steps - rising)))

@@ -148,6 +148,9 @@ class NGram:
             state = self.after(state, np.array([token], np.int32))
         return self.next(state), torch.from_numpy(state)
 
+    def steps_from(self, state: Tensor):
+        return self.step, state
+
     def step(self, state: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
         """(log p of what comes next (B, V), the state) after one token more (B,)."""
         state = self.after(state.numpy(), tokens.numpy().astype(np.int32))

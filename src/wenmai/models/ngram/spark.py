@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 PIECE = 1 << 22  # bytes of text that are read at once
 RUN = 1 << 22  # tokens of a run
 RANGE = 1 << 27  # bytes of all runs that one range of last words has, more or less
+
+
 def count_on_spark(paths: Path | str | list[Path | str], order: int, master: str | None = None,
                    folder: Path | None = None) -> tuple[Vocabulary, list[Level]]:  # fmt: skip
     """(the words in the order in which they appear, the levels), as `Growing.read` and `count` give them. A path is a file or a

@@ -1,0 +1,56 @@
+"""A recorded step gives what the Writer's own step does. What is recorded is run here as it stands; on a GPU, as a graph."""
+
+import pytest
+import torch
+from test_language_model import trained
+
+from wenmai.models.replay import Replay, replayed
+
+
+@pytest.mark.parametrize(("rung", "options"), [("gpt", {"positions": kind}) for kind in ("learned", "sinusoidal", "rotary")]
+                         + [("lstm", {}), ("gru", {}), ("mlp", {}), ("cnn", {})])  # fmt: skip
+@pytest.mark.parametrize("rows", [1, 3])
+def test_what_is_recorded_reads_as_a_step_does(rung, options, rows, monkeypatch):
+    model = trained(rung, **options, device="cpu")
+    writer = model.model_
+    _, state = writer.begin(model.inputs_.prompt("the cat"))
+    again = torch.zeros(rows, dtype=torch.int64)
+    state = state.index_select(0, again) if isinstance(state, torch.Tensor) else state.take(again)
+    monkeypatch.setattr("wenmai.models.replay.STRIDE", 4)
+    replay = Replay(writer, rows, state)
+    inner = replay.begun(state)
+    draw = torch.Generator().manual_seed(0)
+    for _ in range(6):
+        tokens = torch.randint(2, writer.head.width, (rows,), generator=draw)
+        plain, state = writer.step(state, tokens)
+        if not isinstance(inner, torch.Tensor):
+            assert replay.writer.steps >= inner.length + 1
+        end = 0 if isinstance(inner, torch.Tensor) else min(writer.steps, -(-(inner.length + 1) // 4) * 4)
+        replay.tokens.copy_(tokens)
+        with torch.no_grad():
+            found = replay.read(end)
+        inner = inner.grown(1) if end else inner
+        torch.testing.assert_close(found, plain, rtol=1e-5, atol=1e-5)
+    if not isinstance(inner, torch.Tensor):
+        assert torch.equal(inner.tokens[:, : inner.length], state.tokens[:, : state.length])
+
+
+def test_on_a_cpu_a_step_stays_a_step():
+    model = trained("gpt", device="cpu")
+    _, state = model.model_.begin(model.inputs_.prompt("the"))
+    assert replayed(model.model_, state) == (model.model_.step, state)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+@pytest.mark.parametrize("rung", ["gpt", "lstm", "gru", "cnn"])
+def test_a_replayed_text_is_the_text_on_a_gpu(rung):
+    model = trained(rung, device="cuda")
+    writer = model.model_
+    for prompt in ("the", "a cat sat"):
+        log_probs, state = writer.begin(model.inputs_.prompt(prompt))
+        step, fast = replayed(writer, state)
+        for _ in range(20):
+            token = log_probs.argmax(-1)
+            log_probs, state = writer.step(state, token)
+            found, fast = step(fast, token)
+            torch.testing.assert_close(found, log_probs, rtol=1e-4, atol=1e-4)
