@@ -20,7 +20,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
-from wenmai import Classifier, LanguageModel, Regressor, Tagger
+from wenmai import Classifier, Composer, LanguageModel, Regressor, Tagger
 from wenmai.catalog import TASKS
 from wenmai.data.batches import make_batch
 from wenmai.data.dataset import open_dataset
@@ -28,7 +28,8 @@ from wenmai.data.examples import Examples
 from wenmai.data.features import extend, find, token_at
 from wenmai.data.sequences import Sequences
 from wenmai.data.vocabulary import END, UNK
-from wenmai.evaluation.compare import drawn, interval, worse_by
+from wenmai.evaluation.compare import worse_by
+from wenmai.evaluation.measures import drawn, interval
 from wenmai.evaluation.probes.sparsity import run as probe
 from wenmai.evaluation.probes.sparsity_picture import picture as picture_of
 from wenmai.layers.crf import NEVER
@@ -615,6 +616,46 @@ def surprise(zh):
     return figure
 
 
+# Chapter 14: compose
+
+
+@functools.cache
+def composer(**options):
+    data = open_dataset("digits:words", TASKS, valid="0.1", test="0.2")
+    return data, Composer("gru", device="cpu", epochs=40, **options).fit(*data.train.pair, data.valid.pair)
+
+
+def spelled(model, picture) -> tuple[str, np.ndarray]:
+    """(the most probable text, and p of every token in each of its places (T, V))"""
+    (text,) = model.predict(picture[None])
+    return text, np.exp(model.outputs(model._examples(picture[None], [text]))[0])
+
+
+def composing(zh):
+    """A doubtful digit: what every step gives to each letter, where the last letter is fed back and where it is not."""
+    data, fed = composer()
+    _, blind = composer(feedback=False)
+    doubt = [-(p[0] * np.log(p[0] + 1e-9)).sum() for p in (spelled(blind, picture)[1] for picture in data.test.inputs)]
+    picture = data.test.inputs[int(np.argmax(doubt))]
+    tokens = [number for number in range(3, fed.inputs_.target.vocabulary)] + [END]
+    names = [fed.inputs_.target.text([number]) for number in tokens[:-1]] + ["⏎"]
+    order = [*np.argsort(names[:-1]).tolist(), len(names) - 1]
+    figure = Figure(figsize=(7.4, 4.0))
+    left, *right = figure.subplots(1, 3, width_ratios=(1, 1.35, 1.35))
+    left.imshow(picture, cmap="Greys")
+    left.set(title="输入" if zh else "what is read", xticks=[], yticks=[])
+    told = (("上一个字母喂回去" if zh else "the last letter is fed back", fed),
+            ("不喂回去" if zh else "it is not", blind))  # fmt: skip
+    for axes, (title, model) in zip(right, told):
+        text, chances = spelled(model, picture)
+        axes.imshow(chances[:, tokens][:, order].T, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+        axes.set(title=f"{title}\n{', '.join(model.compose(picture, 5))}", xticks=range(len(text) + 1), yticks=range(len(order)))
+        axes.set_xticklabels([*text, "⏎"])
+        axes.set_yticklabels([names[at] for at in order])
+        axes.set_xlabel("写出的字母" if zh else "the letter that was written")
+    return figure
+
+
 def plot(width: float, height: float):
     figure = Figure(figsize=(width, height))
     return figure, figure.add_subplot()
@@ -627,7 +668,7 @@ def write(figure: Figure, path: Path) -> None:
 
 
 PICTURES = (features, perceptron, logistic, weights, rings, filters, gates, fading, attention, positions, rate, bootstrap,
-            tags, transitions, curve, sums, forecast, stopped, sparsity, walk, temperatures, surprise)  # fmt: skip
+            tags, transitions, curve, sums, forecast, stopped, sparsity, walk, temperatures, surprise, composing)  # fmt: skip
 
 
 def main(wanted: list[str]) -> None:

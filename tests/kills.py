@@ -34,7 +34,8 @@ SMALL = {"hidden": 16, "embed": 8, "width": 16, "heads": 2, "filters": 8, "steps
          "batch_tokens": 256}  # fmt: skip
 VARIANTS = [{}, {"dropout": 0.5}, {"search": "true"}, {"patience": 1}, {"precision": "bf16"}, {"optimizer": "sgd"},
             {"averaged": "false"}, {"solver": "gradient"}, {"crf": "true"}, {"bidirectional": "true"}]  # fmt: skip
-FILE = {"classify": "films.csv", "tag": "tags.conll", "regress": "numbers.csv", "generate": "text.txt"}
+FILE = {"classify": "films.csv", "tag": "tags.conll", "regress": "numbers.csv", "generate": "text.txt",
+        "compose": "films.csv"}  # fmt: skip
 
 
 def write_data(place: Path) -> None:
@@ -67,7 +68,7 @@ def command(case: tuple[str, str, dict], place: Path, out: Path) -> list[str]:
     known = ESTIMATORS[task](rung).get_params()
     options = {name: value for name, value in SMALL.items() if name in known} | variant
     settings = [word for name, value in options.items() for word in ("--set", f"{name}={value}")]
-    return ["train", rung, str(place / FILE[task]), "--out", str(out), *settings]
+    return ["train", rung, str(place / FILE[task]), "--task", task, "--out", str(out), *settings]
 
 
 def start(words: list[str], often: bool, log: Path) -> int:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from wenmai.errors import Mistake, unknown
 from wenmai.models import cnn, gpt, linear, mlp, perceptron, rnn, transformer
 from wenmai.models.ngram import model as ngram
+from wenmai.models.prefix_decoder import gpt_composer
+from wenmai.models.recurrent_decoder import recurrent_composer
 from wenmai.models.recurrent_writer import recurrent_writer
+from wenmai.models.transformer_decoder import transformer_composer
 from wenmai.models.window_writer import cnn_writer, mlp_writer
 from wenmai.tasks.classify import Classify
+from wenmai.tasks.compose import Compose
 from wenmai.tasks.generate import Generate
 from wenmai.tasks.regress import Regress
 from wenmai.tasks.tag import Tag
 from wenmai.training import loop
+
+KINDS = ("tokens", "given", "labels", "numbers", "image", "frames", "lines")  # of input (data/inputs.py)
 
 
 @dataclass(frozen=True)
@@ -25,16 +31,22 @@ class Rung:
     about: str
     about_zh: str
     train: Callable = loop.train  # whose options training takes: the loop, or the rung's own `learn`
-    reads: tuple[str, ...] = ("tokens", "given", "numbers", "image", "frames", "lines")  # kinds of input (data/inputs.py)
+    reads: tuple[str, ...] = KINDS  # of input
     tunes: bool = True  # on held-out text; a rung that does not learns from all of it
-    writes: Callable | None = None  # the builder for generate, where it has other options than the rest
+    builders: Mapping[str, Callable] = field(default_factory=dict)  # task → builder, where it has other options than the rest
 
     def builder(self, task: str) -> Callable:
-        return self.writes if task == "generate" and self.writes else self.build
+        return self.builders.get(task, self.build)
 
 
 ALL = ("classify", "tag", "regress")
 WRITES = (*ALL, "generate")
+
+
+def writing(cell: str) -> dict[str, Callable]:
+    """The builders of a cell that writes: running text, or a text for a label, a vector or a picture."""
+    return {"generate": recurrent_writer(cell), "compose": recurrent_composer(cell)}
+
 
 RUNGS = {
     rung.name: rung
@@ -56,38 +68,38 @@ RUNGS = {
              "每个特征、每个类别一个权重，各类共享一份概率。", linear.Regression.learn),
         Rung("mlp", mlp.mlp, WRITES,
              "Word vectors, averaged or side by side, through layers with a bend between them.",
-             "词向量取平均或并排，经过带非线性的多层。", writes=mlp_writer),
+             "词向量取平均或并排，经过带非线性的多层。", builders={"generate": mlp_writer}),
         Rung("cnn", cnn.cnn, WRITES,
              "Small filters slide over the text (or image) and report where they fit best.",
-             "小滤波器在文本（或图像）上滑动，报告最匹配之处。", writes=cnn_writer),
-        Rung("rnn", rnn.rnn, WRITES,
+             "小滤波器在文本（或图像）上滑动，报告最匹配之处。", builders={"generate": cnn_writer}),
+        Rung("rnn", rnn.rnn, (*WRITES, "compose"),
              "Reads one token after another and keeps one state, rewritten at every step.",
-             "逐个读入，只保留一个状态，每一步都重写。", writes=recurrent_writer("rnn")),
-        Rung("rnn-residual", rnn.rnn_residual, WRITES,
+             "逐个读入，只保留一个状态，每一步都重写。", builders=writing("rnn")),
+        Rung("rnn-residual", rnn.rnn_residual, (*WRITES, "compose"),
              "The state is added to instead of rewritten: nothing is forgotten.",
-             "状态不重写，只累加：什么也不忘。", writes=recurrent_writer("rnn-residual")),
-        Rung("rnn-coupled", rnn.rnn_coupled, WRITES,
+             "状态不重写，只累加：什么也不忘。", builders=writing("rnn-residual")),
+        Rung("rnn-coupled", rnn.rnn_coupled, (*WRITES, "compose"),
              "One gate decides how much of the state gives way to the new.",
-             "一个门决定旧状态让出多少给新内容。", writes=recurrent_writer("rnn-coupled")),
-        Rung("rnn-gated", rnn.rnn_gated, WRITES,
+             "一个门决定旧状态让出多少给新内容。", builders=writing("rnn-coupled")),
+        Rung("rnn-gated", rnn.rnn_gated, (*WRITES, "compose"),
              "Two gates: what to keep, and what to take in.",
-             "两个门：保留什么，写入什么。", writes=recurrent_writer("rnn-gated")),
-        Rung("lstm", rnn.lstm, WRITES,
+             "两个门：保留什么，写入什么。", builders=writing("rnn-gated")),
+        Rung("lstm", rnn.lstm, (*WRITES, "compose"),
              "A cell that is kept by gates, and a third gate for what it shows.",
-             "由门守护的记忆单元，另有一个门决定展示什么。", writes=recurrent_writer("lstm")),
-        Rung("gru", rnn.gru, WRITES,
+             "由门守护的记忆单元，另有一个门决定展示什么。", builders=writing("lstm")),
+        Rung("gru", rnn.gru, (*WRITES, "compose"),
              "The LSTM's idea with two gates and one state.",
-             "LSTM 的思想，两个门，一个状态。", writes=recurrent_writer("gru")),
-        Rung("transformer", transformer.transformer, ALL,
+             "LSTM 的思想，两个门，一个状态。", builders=writing("gru")),
+        Rung("transformer", transformer.transformer, (*ALL, "compose"),
              "Every token looks at every other at once; no step waits for the one before.",
-             "每个词同时看所有的词，无须逐步等待。"),
-        Rung("gpt", gpt.gpt, ("generate",),
+             "每个词同时看所有的词，无须逐步等待。", builders={"compose": transformer_composer}),
+        Rung("gpt", gpt.gpt, ("generate", "compose"),
              "A Transformer that looks back only, and learns to say what comes next.",
-             "只往回看的 Transformer，学着说出下一个词。"),
+             "只往回看的 Transformer，学着说出下一个词。", builders={"compose": gpt_composer}),
     )
 }  # fmt: skip
 
-TASKS = {task.name: task for task in (Classify, Tag, Regress, Generate)}
+TASKS = {task.name: task for task in (Classify, Tag, Regress, Generate, Compose)}
 
 
 def rung_named(name: str, task: str) -> Rung:

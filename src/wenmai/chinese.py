@@ -176,9 +176,9 @@ SENTENCES = {
         "请指明用哪些列，例如 --columns text=列名,label=列名。",
     "{file} has the columns {names}, which say no task; to classify, name "
     "a text and a label: --columns text={first},label={last}; "
-    "to regress, the numbers and a target; to tag, tokens and tags; to generate, a text alone.":
+    "to regress, the numbers and a target; to tag, tokens and tags; to generate, a text alone; to compose, say --task compose.":
         "{file} 的列是 {names}，看不出是什么任务；要分类，请指明文本与标签：--columns text={first},label={last}；"
-        "要回归，请指明数值与 target；要标注，请指明 tokens 与 tags；要生成，只要文本。",
+        "要回归，请指明数值与 target；要标注，请指明 tokens 与 tags；要生成，只要文本；要按输入写文本，请加 --task compose。",
     "{file} has no column label (found: {names}); name it with --columns label=NAME,text=NAME.":
         "{file} 没有 label 列（现有：{names}）；请用 --columns label=列名,text=列名 指明。",
     "{file} has no column tags (found: {names}); name it with --columns tokens=NAME,tags=NAME.":
@@ -350,12 +350,13 @@ SENTENCES = {
     "there are no rows; expected at least one input with its target.": "一行也没有；至少应有一个输入和它的目标值。",
     "this run reads pairs: found {texts} texts, expected two for every answer.":
         "这个模型读的是文本对：有 {texts} 段文本，每个答案应有两段。",
-    "this run reads images: give them with --file.": "这个模型读的是图像：请用 --file 给出。",
+    "{file}: found an image of {size} points, expected {wanted_size} as in training; scale it.":
+        "{file}：图像大小是 {size}，应与训练时一样为 {wanted_size}；请先缩放。",
     "this run forecasts a series: give the rows so far with --file.": "这个模型预测时间序列：请用 --file 给出迄今的各行。",
     "this run reads {width} numbers for every answer, as in 5.1,3.5,1.4,0.2.":
         "这个模型每个答案读 {width} 个数，例如 5.1,3.5,1.4,0.2。",
-    "{file}: every input of the {part} rows stands in the training rows too; give other rows.":
-        "{file}：{part}的每个输入都在训练数据里出现过；请换别的数据。",
+    "{file}: every {what} of the {part} rows stands in the training rows too; give other rows.":
+        "{file}：{part}的每个{what}都在训练数据里出现过；请换别的数据。",
     "the {rung} answers without probabilities here; to classify or tag, softmax has them.":
         "{rung} 在这里不给出概率；分类或标注时，softmax 有概率。",
     "this {estimator} has not been trained; call fit first, or wenmai.load a run.":
@@ -539,6 +540,34 @@ SENTENCES = {
         "top_k={k}：应为 1 或更大，即从几个词元中选；0 表示全部。",
     "top_p={p}: expected more than 0 and at most 1, the probability that is chosen from.":
         "top_p={p}：应大于 0、不超过 1，即从多大的概率范围中选。",
+    # compose
+    "{seconds} s; kept in {run}. Next: wenmai compose {run} …":
+        "用时 {seconds} 秒；已存入 {run}。接下来可以：wenmai compose {run} …",
+    "{run} does {task}, and a run is wanted that does compose, as wenmai train gru languages --task compose makes one.":
+        "{run} 做的是 {task} 任务；这里需要能按输入写文本的模型，例如 wenmai train gru languages --task compose 训练的。",
+    "count={count}: expected 1 or more, how many texts are written.": "count={count}：应为 1 或更多，即写几段文本。",
+    "{over} of the texts are longer than max_length={most} tokens: what goes beyond is not read":
+        "有 {over} 段文本超过 max_length={most} 个词元：多出的部分不读",
+    "a Composer writes texts, of which there is no table; log_prob(inputs, texts) says how probable they are.":
+        "Composer 写的是文本，没有概率表；log_prob(inputs, texts) 会说出文本的概率有多大。",
+    "labels are read: {known} known": "读入的是标签：共 {known} 个",
+    "input {row}: expected a label, found {type} {value}.": "第 {row} 个输入：应为标签，却是 {type} {value}。",
+    "vocabulary={size}: expected at least {least}; {own} are signs of our own, such as <unk>.":
+        "vocabulary={size}：至少应为 {least}；其中 {own} 个是自用的记号，例如 <unk>。",
+    "the {texts} texts hold no token that is known; expected letters or words to write with.":
+        "这 {texts} 段文本里没有一个认识的词元；应有可以用来书写的字或词。",
+    "{file} has the columns {names}; to compose, it takes a label, numbers or an image beside the text: name them with --columns "
+    "label=NAME,text=NAME.":
+        "{file} 的列是 {names}；compose 除文本外还需要标签、数值或图像：请用 --columns label=列名,text=列名 指明。",
+    "{file} has no column text (found: {names}), which is what a model learns to write; name it with --columns text=NAME,….":
+        "{file} 没有 text 列（现有：{names}），而模型学着写的正是它；请用 --columns text=列名,… 指明。",
+    "{where}: the text is empty; give every row a text to write or drop the row.":
+        "{where}：文本是空的；请给每一行要写的文本，或删去这一行。",
+    "found numeric sequences; to compose, give a label, a row of numbers or an image for every text.":
+        "这里是数值序列；compose 要求每段文本配一个标签、一行数或一幅图像。",
+    "found one text only ({only}) in {rows} rows; to compose, at least two are needed.":
+        "{rows} 行里只有一种文本（{only}）；compose 至少需要两种。",
+    "{where}: expected a text to write, found {type} {value}.": "{where}：应为要写的文本，却是 {type} {value}。",
     "{run} does {task}, and a run is wanted that does generate, as wenmai train ngram corpus.txt makes one.":
         "{run} 做的是 {task} 任务；这里需要能生成文本的模型，例如 wenmai train ngram corpus.txt 训练的。",
     "{grams} n-grams up to order {order}; kept in {run}. Next: wenmai generate {run}":
@@ -667,12 +696,12 @@ SENTENCES = {
     "{folder} was trained by {before} processes, and there are {now} now; go on with {command}.":
         "{folder} 是由 {before} 个进程训练的，现在有 {now} 个；请用 {command} 继续。",
     # Notes: what was found in the data
-    "{rows} rows repeat the input of another; equal inputs stay on one side of every split":
-        "有 {rows} 行的输入与别的行重复；划分时，相同的输入总在同一边",
-    "{found} of the {rows} {part} rows dropped: their inputs stand in the training rows too":
-        "去掉了{part} {rows} 行中的 {found} 行：它们的输入也在训练数据里",
-    "{found} of the {rows} {part} inputs stand in the training rows too: the score flatters; --unseen drops them":
-        "{part}的 {rows} 个输入中有 {found} 个也在训练数据里：得分会偏高；加 --unseen 可去掉它们",
+    "{rows} rows repeat the {what1} of another; equal {what2}s stay on one side of every split":
+        "有 {rows} 行的{what1}与别的行重复；划分时，相同的{what2}总在同一边",
+    "{found} of the {rows} {part} rows dropped: their {what}s stand in the training rows too":
+        "去掉了{part} {rows} 行中的 {found} 行：它们的{what}也在训练数据里",
+    "{found} of the {rows} {part} {what}s stand in the training rows too: the score flatters; --unseen drops them":
+        "{part}的 {rows} 个{what}中有 {found} 个也在训练数据里：得分会偏高；加 --unseen 可去掉它们",
     "a series in time: the last rows are held out, none of them is learned from": "时间序列：留出最后的若干行，训练时不用",
     "the classes are uneven: {often} has {most} rows, {rare} {least}; look at macro F1 beside accuracy, and try --set "
     "balance=true":
@@ -766,7 +795,7 @@ PHRASES = {
     "since": {"from step {step} on": "从第 {step} 步起", "from the beginning": "从一开始"},
     "tag": {"{where}: the tag {name} of token {token}": "{where}：第 {token} 个词元的标签 {name} "},
     "kind": {"rung": "模型", "task": "任务", "option": "选项", "data set": "数据", "language": "语言", "tokenizer": "切词方式",
-             "probe": "实验"},
+             "probe": "实验", "kind of names": "名称写法"},
     "wanted": {
         "a whole number": "为整数", "a number": "为数", "true or false": "为 true 或 false", "a text": "为文本",
         "at least {least}": "不小于 {least}", "at least {least} and below 1": "不小于 {least}，且小于 1",
@@ -844,6 +873,7 @@ PHRASES = {
     },
     "or_else": {", or a text": "，或一段文本"},
     "part": {"valid": "验证数据", "test": "测试数据"},
+    "what": {"input": "输入", "text": "文本"},
     "position": {"column {number}": "第 {number} 列"},
     "cut": {"read byte by byte": "逐字节读入", "read character by character": "逐字读入", "cut at spaces": "以空格切开",
             "cut into Chinese words by jieba": "由 jieba 切成词",
@@ -888,7 +918,11 @@ HELP = {
     "Train for about so long; without it, for a number of epochs.": "训练大约这么多分钟；不给，就按遍数。",
     "The run folder; runs/DATA-RUNG without it.": "运行文件夹；不给，就是 runs/数据-模型。",
     "Go on with the training of this run folder, which was stopped.": "继续这个运行文件夹里中断的训练。",
-    "Texts; pairs two by two; numbers as 1,2,3.": "文本；文本对两段两段地给；数写成 1,2,3。",
+    "Texts, labels, numbers as 1,2,3, images; pairs two by two.": "文本、标签、写成 1,2,3 的数、图像；文本对两段两段地给。",
+    "What to write for: labels; numbers as 1,2,3; paths of images.": "为什么而写：标签；写成 1,2,3 的数；图像的路径。",
+    "How many texts are written for each.": "为每个输入写几段文本。",
+    "Write texts for a label, a row of numbers or an image, token by token.":
+        "为一个标签、一行数或一幅图像写文本，逐个词元写出。",
     "A file of inputs: the training columns without the answer.": "一个输入文件：与训练时的列相同，只是没有答案。",
     "Where the answers go: .jsonl, .csv or .tsv.": "答案写到哪里：.jsonl、.csv 或 .tsv。",
     "For all rungs together, shared equally.": "所有模型一共多少分钟，平均分配。",

@@ -36,6 +36,9 @@ Target = Annotated[str, typer.Option("--target", help="The second of two aligned
 Unseen = Annotated[bool, typer.Option("--unseen", help="Drop valid and test rows whose input stands in the training rows.")]
 Set = Annotated[list[str], typer.Option("--set", help="An option, key=value; `wenmai rungs RUNG` lists them. May be repeated.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**63 - 1, help="The same seed gives the same result.")]
+Temperature = Annotated[float, typer.Option(help="0 takes the most probable token every time; 1 draws by probability.")]
+TopK = Annotated[int, typer.Option(help="Choose among so many of the most probable tokens; 0 is all.")]
+TopP = Annotated[float, typer.Option(help="Choose among the most probable tokens that together reach this.")]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")]
 Out = Annotated[Path, typer.Option(help="Where to write.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object as the last line.")]
@@ -122,6 +125,8 @@ def train(
     say_scores(result["scores"], result.get("unit", ""))
     if result["task"] == "generate":
         say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai generate {result['run']} --prompt …")
+    elif result["task"] == "compose":
+        say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai compose {result['run']} …")
     else:
         say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai predict {result['run']} …")
     finish(result, as_json, quiet=True)
@@ -146,11 +151,11 @@ def evaluate(
     if (asked or tune) and estimator.task_name != "generate":
         raise Mistake(f"{run} does {estimator.task_name}, and --set and --tune say how a running text is judged, by a run that "
                       "does generate; leave them out.")  # fmt: skip
-    part = part_of(open_table(source, columns_from(columns)), estimator.task_)
+    part = part_of(open_table(source, columns_from(columns), task=estimator.task_name), estimator.task_)
     asked |= {"tune": part_of(open_table(tune), estimator.task_).inputs} if tune else {}
     began = time.perf_counter()
     scores = {"test": estimator.evaluate(*part.pair, part.where, **asked)}
-    unit = {"unit": estimator.inputs_.unit} if estimator.task_name == "generate" else {}
+    unit = {"unit": estimator.inputs_.unit} if estimator.task_.metric == "perplexity" else {}
     say_scores(scores, unit.get("unit", ""))
     notes = getattr(estimator, "evaluated_", [])
     for note in notes:
@@ -162,7 +167,7 @@ def evaluate(
 @app.command()
 def predict(
     run: Run,
-    inputs: Annotated[list[str] | None, typer.Argument(help="Texts; pairs two by two; numbers as 1,2,3.")] = None,
+    inputs: Annotated[list[str] | None, typer.Argument(help="Texts, labels, numbers as 1,2,3, images; pairs two by two.")] = None,
     file: Annotated[str, typer.Option(help="A file of inputs: the training columns without the answer.")] = "",
     out: Annotated[Path | None, typer.Option(help="Where the answers go: .jsonl, .csv or .tsv.")] = None,
     columns: Columns = "",
@@ -179,7 +184,8 @@ def predict(
         raise Mistake("--out goes with --file; inputs given here are answered here.")
     estimator = load_run(run, device)
     if file:
-        return finish(answer_file(estimator, open_table(file, columns_from(columns)), out, as_json), as_json, quiet=True)
+        table = open_table(file, columns_from(columns), task=estimator.task_name)
+        return finish(answer_file(estimator, table, out, as_json), as_json, quiet=True)
     answers = estimator.answers(read_arguments(estimator, inputs))
     if not as_json:
         for answer in answers:
@@ -193,9 +199,9 @@ def generate(
     prompt: Annotated[str, typer.Option(help="What the text begins with.")] = "",
     tokens: Annotated[int, typer.Option(min=1, help="Write so many tokens at the most.")] = 100,
     lines: Annotated[int, typer.Option(min=0, help="Stop after so many lines; 0 goes on through their ends.")] = 0,
-    temperature: Annotated[float, typer.Option(help="0 takes the most probable token every time; 1 draws by probability.")] = 1.0,
-    top_k: Annotated[int, typer.Option(help="Choose among so many of the most probable tokens; 0 is all.")] = 0,
-    top_p: Annotated[float, typer.Option(help="Choose among the most probable tokens that together reach this.")] = 1.0,
+    temperature: Temperature = 1.0,
+    top_k: TopK = 0,
+    top_p: TopP = 1.0,
     seed: Seed = 0,
     complete: Annotated[int, typer.Option(min=0, help="Show so many of the most probable next tokens instead.")] = 0,
     beginning: Annotated[str, typer.Option(help="With --complete: only tokens that begin so.")] = "",
@@ -222,6 +228,38 @@ def generate(
     if not as_json:
         print("" if pieces else prompt)
     finish({"run": str(run), "answers": [{"text": prompt + "".join(pieces)}]}, as_json, quiet=True)
+
+
+@app.command()
+def compose(
+    run: Run,
+    inputs: Annotated[list[str], typer.Argument(help="What to write for: labels; numbers as 1,2,3; paths of images.")],
+    count: Annotated[int, typer.Option(help="How many texts are written for each.")] = 1,
+    temperature: Temperature = 1.0,
+    top_k: TopK = 0,
+    top_p: TopP = 1.0,
+    seed: Seed = 0,
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Write texts for a label, a row of numbers or an image, token by token."""
+    from wenmai.evaluation.answers import read_arguments
+
+    if count < 1:
+        raise Mistake(f"count={count}: expected 1 or more, how many texts are written.")
+    model, answers = composer(run, device), []
+    values = read_arguments(model, inputs)
+    for given, value in zip(inputs, values):
+        for number in range(count):
+            pieces = []
+            for piece in model.stream(value, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed + number):
+                if not as_json:
+                    print(piece if pieces or len(inputs) == 1 else f"{given}\t{piece}", end="", flush=True)
+                pieces.append(piece)
+            if not as_json:
+                print()
+            answers.append({"input": given, "text": "".join(pieces)})
+    finish({"run": str(run), "answers": answers}, as_json, quiet=True)
 
 
 @app.command("filter")
@@ -377,6 +415,16 @@ def language_model(run: Path, device: str):
     return estimator
 
 
+def composer(run: Path, device: str):
+    from wenmai.composer import Composer
+
+    estimator = load_run(run, device)
+    if not isinstance(estimator, Composer):
+        raise Mistake(f"{run} does {estimator.task_name}, and a run is wanted that does compose, as wenmai train gru languages "
+                      "--task compose makes one.")  # fmt: skip
+    return estimator
+
+
 def check_place(folder: Path) -> None:
     from wenmai.training.run_folder import check_place
 
@@ -432,7 +480,7 @@ def main() -> None:
     warnings.showwarning = warned
     sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may lack a character, an answer may hold half of one
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
-    if arguments[:1] == ["predict"]:  # -1,2 is a row of numbers, no option
+    if arguments[:1] in (["predict"], ["compose"]):  # -1,2 is a row of numbers, no option
         arguments = [f" {argument}" if NEGATIVE.fullmatch(argument) else argument for argument in arguments]
     try:
         in_users_language(typer.main.get_command(app))(arguments, standalone_mode=False)

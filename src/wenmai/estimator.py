@@ -47,6 +47,7 @@ WATCHED = 20_000  # held-out rows, at the most, that training is judged by: more
 
 class Estimator:
     task_name: str
+    reads = staticmethod(kinds_of_input.learn)  # whose options say how inputs are read
 
     def __init__(self, rung: str, **options):
         self.rung, self.options = rung, options
@@ -88,7 +89,7 @@ class Estimator:
     def _owners(self) -> dict[str, Callable]:
         """Who takes which options: each name stands in one of these signatures only."""
         rung = rung_named(self.rung, self.task_name)
-        return {"fitting": fitting, "inputs": kinds_of_input.learn, "tokens": tokenizers.learn,
+        return {"fitting": fitting, "inputs": self.reads, "tokens": tokenizers.learn,
                 "task": TASKS[self.task_name], "rung": rung.builder(self.task_name), "training": rung.train}  # fmt: skip
 
     # Learning.
@@ -112,7 +113,7 @@ class Estimator:
         team = distributed.team()
 
         def learned():
-            return kinds_of_input.learn(inputs, self.task_.cut, **given["inputs"], **given["tokens"])
+            return self._read(inputs, targets, given["inputs"] | given["tokens"])
 
         if resume and resume.inputs:
             self.inputs_ = kinds_of_input.learned_before(resume.inputs) or learned()
@@ -184,6 +185,10 @@ class Estimator:
         valid = pick(inputs, held), pick(targets, held)
         return pick(inputs, kept), pick(targets, kept), valid, kept, held
 
+    def _read(self, inputs, targets, options: dict):
+        """What is learned of the inputs: their kind, their tokens."""
+        return self.reads(inputs, self.task_.texts, **options)
+
     def _learned_from(self, inputs, targets, given: dict) -> Examples:
         return Examples(self.inputs_.encode(inputs), self.task_.encode(targets))
 
@@ -198,7 +203,8 @@ class Estimator:
         if self.task_.history:
             share = max(share, min(0.5, 2 * self.task_.horizon / len(inputs)))
             return split_by_position(len(inputs), [share], self.task_.history)
-        return split(inputs, [share], seed, targets if self.task_name == "classify" else None)
+        keys, kinds = self.task_.apart(inputs, targets)
+        return split(keys, [share], seed, kinds)
 
     def _watched(self, inputs, targets, seed: int) -> tuple:
         if len(inputs) <= WATCHED or self.task_.history:

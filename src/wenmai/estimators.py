@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from wenmai.catalog import TASKS
+from wenmai.composer import Composer
 from wenmai.data import arrays
 from wenmai.data import inputs as kinds_of_input
 from wenmai.data import saved as take
@@ -33,7 +34,7 @@ class Regressor(Estimator):
     task_name = "regress"
 
 
-ESTIMATORS = {cls.task_name: cls for cls in (Classifier, Tagger, Regressor, LanguageModel)}
+ESTIMATORS = {cls.task_name: cls for cls in (Classifier, Tagger, Regressor, LanguageModel, Composer)}
 
 
 def load(run: str | Path, device: str = "auto") -> Estimator:

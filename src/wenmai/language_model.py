@@ -172,7 +172,7 @@ class LanguageModel(Estimator):
             for rows, first, state in self._read(some, begun):
                 own = [seeds[row] for row in rows]
                 step, state = self.model_.steps_from(state)
-                chosen = together(self._known(step), self._known_of(first), state, tokens, choice, own, END, lines)
+                chosen, _ = together(self._known(step), self._known_of(first), state, tokens, choice, own, END, lines)
                 for row, numbers in zip(rows, chosen):
                     pieces = self.inputs_.pieces(begun[row].tolist(), numbers, lines, prompts[row][-1:].isspace())
                     found[row] = "".join(pieces)

@@ -13,13 +13,15 @@ from wenmai.data.examples import Examples
 from wenmai.data.sequences import Sequences
 
 LETTERS = 24  # of a token that are read: its beginning
+NOTHING = -100  # stands where a text that is written is over; the loss passes it by
 
 
 @dataclass
 class Batch:
-    inputs: Tensor  # (B, T) tokens, (B, T, F) frames, (B, F) numbers, (B, rows, columns) images
+    inputs: Tensor  # (B, T) tokens, (B, T, F) frames, (B, F) numbers, (B, rows, columns) images, (B,) labels
     mask: Tensor  # (B, T), True at real positions
     target: Tensor | None = None  # (B,) or (B, T), as the task says
+    target_mask: Tensor | None = None  # (B, T), where the target is a text of a length of its own
     segment: Tensor | None = None  # (B, T) which text of a pair
     form: Tensor | None = None  # (B, T) which row of `letters` spells the token
     letters: Tensor | None = None  # (U, K) the distinct tokens of the batch, letter by letter
@@ -51,18 +53,22 @@ def make_batch(examples: Examples, rows: np.ndarray, longest: int = 512) -> Batc
     if examples.targets is not None:
         targets = examples.targets
         beside["target"] = targets.padded(rows, longest)[0] if isinstance(targets, Sequences) else targets[rows]
+    if examples.written is not None:
+        beside["target"], beside["target_mask"], _ = examples.written.padded(rows, longest, NOTHING)
     beside = {name: array.astype(np.int64) if array.dtype.kind == "i" else array for name, array in beside.items()}
     tensors = {name: torch.from_numpy(array) for name, array in beside.items()}
     return Batch(torch.from_numpy(values), torch.from_numpy(mask), rows=rows, **tensors)
 
 
 def lengths_of(examples: Examples, longest: int = 512) -> np.ndarray:
-    """The cost of every row in tokens; a row of fixed size counts as a typical sentence."""
+    """The cost of every row in tokens, read and written; a row of fixed size counts as a typical sentence, or, where a text is
+    written, as nothing beside it."""
     if is_stream(examples):
         return np.full(len(examples.inputs), examples.inputs.steps)
-    if isinstance(examples.inputs, Sequences):
-        return np.clip(examples.inputs.lengths, 1, longest)
-    return np.full(len(examples), 16)
+    read = np.clip(examples.inputs.lengths, 1, longest) if isinstance(examples.inputs, Sequences) else None
+    if examples.written is not None:
+        return np.clip(examples.written.lengths, 1, longest) + (0 if read is None else read)
+    return np.full(len(examples), 16) if read is None else read
 
 
 def shuffled(lengths: np.ndarray, tokens: int, generator: np.random.Generator) -> list[np.ndarray]:

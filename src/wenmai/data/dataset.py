@@ -101,14 +101,15 @@ class Dataset:
         return digest.hexdigest()
 
 
-def open_table(source: str, columns: dict[str, str] | None = None, target: str | None = None) -> Table:
-    """A file, a folder, or a built-in set by its name; `languages:all` gives a set its one option. `target` is the second of
-    two aligned files."""
+def open_table(source: str, columns: dict[str, str] | None = None, target: str | None = None, task: str | None = None) -> Table:
+    """A file, a folder, or a built-in set by its name; `languages:all` gives a set its one option, else the `task` may. `target`
+    is the second of two aligned files."""
     name, _, option = source.partition(":")
     if Path(source).exists() or name not in BUILTIN:
         if not Path(source).exists() and "/" not in source and "." not in source:
             raise Mistake(f"{unknown('data set', source, BUILTIN)} Or give the path of a file.")
         return readers.read(source, columns, target)
+    option = option or BUILTIN[name].suits.get(task, "")
     chunk = BUILTIN[name].load(**({name.replace("-", "_"): option} if option else {}))
     if columns:
         names = list(chunk.columns)
@@ -132,7 +133,7 @@ def open_dataset(
     """`valid` and `test` are each a file like the first, or a share of its rows, such as 0.1; None gives no such part.
     `unseen` drops the rows of those files whose input stands in the training rows too; `settings` may hold options of the
     task; `target` is the second of two aligned files."""
-    table = open_table(source, columns, target)
+    table = open_table(source, columns, target, task)
     kind = task_for(table, tasks, task)
     known = accepted(kind)
     kind = kind(**{name: fitting(known[name], value) for name, value in (settings or {}).items() if name in known})
@@ -144,28 +145,30 @@ def open_dataset(
         share = as_share(value)
         shares.append(share or 0.0)
         if value is not None and share is None:
-            given[name] = part_of(open_table(value, columns), kind)
+            given[name] = part_of(open_table(value, columns, task=kind.name), kind)
     if kind.name == "generate":
         return in_order(source, kind, whole, shares, given, notes, table.names)
     if kind.history:
         return in_time(source, kind, whole, shares, given, notes, table.names)
-    groups = groups_of(whole.inputs)
+    whole_keys, classes = kind.apart(*whole.pair)
+    what = "input" if whole_keys is whole.inputs else "text"  # that no two parts share
+    groups = groups_of(whole_keys)
     repeated = len(whole) - (int(groups.max(initial=-1)) + 1)
     if repeated:
-        notes.append(f"{repeated} rows repeat the input of another; equal inputs stay on one side of every split")
+        notes.append(f"{repeated} rows repeat the {what} of another; equal {what}s stay on one side of every split")
     for name, part in given.items():
-        leaked = np.zeros(0, bool) if part is None else shared(whole.inputs, part.inputs)
+        leaked = np.zeros(0, bool) if part is None else shared(whole_keys, kind.apart(*part.pair)[0])
         if leaked.any() and leaked.all() and unseen:
-            raise Mistake(f"{part.source}: every input of the {name} rows stands in the training rows too; give other rows.")
+            raise Mistake(f"{part.source}: every {what} of the {name} rows stands in the training rows too; give other rows.")
         if leaked.any() and unseen:
             given[name] = part.take(np.flatnonzero(~leaked))
-            notes.append(f"{leaked.sum()} of the {len(part)} {name} rows dropped: their inputs stand in the training rows too")
+            notes.append(f"{leaked.sum()} of the {len(part)} {name} rows dropped: their {what}s stand in the training rows too")
         elif leaked.any():
-            notes.append(f"{leaked.sum()} of the {len(part)} {name} inputs stand in the training rows too: the score flatters; "
+            notes.append(f"{leaked.sum()} of the {len(part)} {name} {what}s stand in the training rows too: the score flatters; "
                          "--unseen drops them")  # fmt: skip
     if any(shares):
-        rows = split(whole.inputs, shares, seed, whole.targets if kind.name == "classify" else None, groups)
-        del groups
+        rows = split(whole_keys, shares, seed, classes, groups)
+        del groups, whole_keys, classes
         cut = {name: whole.take(part) for name, part in zip(("valid", "test"), rows[1:]) if len(part)}
         given |= cut
         whole = whole.take(rows[0])
@@ -232,14 +235,15 @@ def says_no_task(table: Table, tasks: dict[str, type]) -> str:
                     f"that is done ({', '.join(tasks)}), name its columns, as in --columns text=NAME,label=NAME.")  # fmt: skip
     return (f"{table.source} has the columns {found}, which say no task; to classify, name a text and a label: "
             f"--columns text={harmless(short(table.names[0]))},label={harmless(short(table.names[-1]))}; to regress, "
-            "the numbers and a target; to tag, tokens and tags; to generate, a text alone.")  # fmt: skip
+            "the numbers and a target; to tag, tokens and tags; to generate, a text alone; to compose, say --task "
+            "compose.")  # fmt: skip
 
 
 def part_of(table: Table, kind) -> Part:
     """All rows of a table. Texts that are too large for memory go to a file as they are read; pairs and tokens stay in it."""
     if kind.name == "generate":
         return Part(kind.corpus_of(table), None, table.source, ())
-    texts = "text" in table.names and "tokens" not in table.names and not kind.cut and not kind.history
+    texts = "text" in table.names and "tokens" not in table.names and kind.texts == "tokens" and not kind.history
     held, size, chunks = [], 0, table.chunks(1024)
     for chunk in chunks if texts else ():
         held.append(chunk)

@@ -13,12 +13,14 @@ from wenmai.data.sequences import Sequences
 class Examples:
     inputs: Sequences | np.ndarray  # tokens or frames of any length; or numbers (N, F) and images (N, height, width)
     targets: Sequences | np.ndarray | None = None  # (N,) class numbers, or what the task at hand wants; one a step: Sequences
+    written: Sequences | None = None  # texts that are to be written, as tokens, each as long as it is
 
     def __len__(self) -> int:
         return len(self.inputs)
 
     def take(self, rows: np.ndarray) -> Examples:
-        return Examples(*(None if values is None else taken(values, rows) for values in (self.inputs, self.targets)))
+        parts = (self.inputs, self.targets, self.written)
+        return Examples(*(None if values is None else taken(values, rows) for values in parts))
 
     def windows(self, longest: int) -> Examples:
         """Where there is a target a step, a long row may be read in pieces: none of its steps goes unread."""

@@ -41,6 +41,18 @@ def decoded(stream: Stream, at: int, folder: Path, source: str) -> tuple[list[st
     return [said], images
 
 
+def read_images(paths: list[str], shape: tuple[int, ...]) -> np.ndarray:
+    """(N, H, W) or (N, H, W, 3), as the shape of one says; an image of another size is refused."""
+    found = np.empty((len(paths), *shape), np.uint8)
+    for row, path in enumerate(paths):
+        image = _opened(Path(), path, f"input {row + 1}")
+        if (image.height, image.width) != shape[:2]:
+            size, wanted = f"{image.height}×{image.width}", f"{shape[0]}×{shape[1]}"
+            raise Mistake(f"{path}: found an image of {size} points, expected {wanted} as in training; scale it.")
+        found[row] = _pixels(image, len(shape) == 2, *shape[:2])
+    return found
+
+
 def _opened(folder: Path, path: object, where: str):
     """An image, read to its end and turned as its EXIF orientation says."""
     from PIL import Image, ImageOps

@@ -1,7 +1,8 @@
-"""What a user's inputs are, and how they become arrays: text, pairs of texts, tokens, rows of numbers, images, frames.
+"""What a user's inputs are, and how they become arrays: text, pairs of texts, tokens, labels, rows of numbers, images, frames.
 
 `learn(values)` looks at the training inputs and returns one of the kinds below. Each can `encode` values into what
-Examples holds, tells the rung's builder what it will read (its attributes), and goes to JSON and back.
+Examples holds, tells the rung's builder what it will read (its attributes), and goes to JSON and back. Where texts are
+written, `learn_both` returns the two sides.
 """
 
 from __future__ import annotations
@@ -13,25 +14,28 @@ import numpy as np
 from wenmai.data import saved as take
 from wenmai.data import stored, tokenizers, vectors
 from wenmai.data.corpus import Corpus
+from wenmai.data.labels import Labels
 from wenmai.data.lines import Lines
 from wenmai.data.sequences import Sequences, join_pairs
+from wenmai.data.sides import Sides
 from wenmai.data.stored import StoredSequences, StoredTexts
 from wenmai.data.tokens import Tokens
+from wenmai.data.writing import Writing
 from wenmai.errors import Mistake
 
 UNITS = ("words", "chinese", "characters")
 Spelling = Literal["auto", "none", "cnn", "lstm"]
 
 
-def learn(values, cut: bool = False, *, embedding: str = "random", max_length: int = 512, characters: Spelling = "auto",
+def learn(values, texts: str = "tokens", *, embedding: str = "random", max_length: int = 512, characters: Spelling = "auto",
           **tokenizing):  # fmt: skip
-    """The kind of these inputs; `cut` says that texts come as tokens. `embedding` is random, one-hot, or a file (or package)
+    """The kind of these inputs; `texts` says which kind texts are. `embedding` is random, one-hot, or a file (or package)
     of pretrained word vectors; a network reads `max_length` tokens of a text at once; `characters` reads the letters of
     every token too, by filters or an lstm (auto: by filters, where tokens are words)."""
-    kind = kind_of(values, cut)
+    kind = kind_of(values, texts)
     if kind == "lines":
         return Lines.learn(values, **tokenizing)
-    if kind in ("frames", "numbers", "image"):
+    if kind in ("frames", "numbers", "image", "labels"):
         return KINDS[kind].learn(values)
     if kind == "given":
         return Tokens.learn(values, embedding, max_length, characters, **tokenizing)
@@ -40,19 +44,27 @@ def learn(values, cut: bool = False, *, embedding: str = "random", max_length: i
     return Texts.learn(values, embedding, max_length, **tokenizing)
 
 
-def kind_of(values, cut: bool = False) -> str:
-    """Which of KINDS these values are; `cut` says that texts come as tokens."""
+def learn_both(values, written: list[str], texts: str, *, max_length: int = 512, **tokenizing) -> Sides:
+    """What is read, and what is written: the tokenizer is that of the texts that are written, of which `max_length` tokens are
+    learned at the most."""
+    return Sides(learn(values, texts), Writing.learn(written, max_length, **tokenizing))
+
+
+def kind_of(values, texts: str = "tokens") -> str:
+    """Which of KINDS these values are; `texts` says which of them texts are: tokens, to be cut; given, cut already; labels."""
     if isinstance(values, Corpus):
         return "lines"
     if isinstance(values, Sequences):
         return "frames"
     if isinstance(values, np.ndarray) and values.ndim >= 2:
         return "numbers" if values.ndim == 2 else "image"
-    return "given" if cut else "tokens"
+    return texts
 
 
 def from_json(saved: dict):
-    """What `to_json` of one of the kinds gave; Unfit if it did not."""
+    """What `to_json` of one of the kinds gave, or of two sides; Unfit if it did not."""
+    if take.value(saved, "kind") == "sides":
+        return Sides(from_json(take.value(saved, "source")), Writing.from_json(take.value(saved, "target")))
     return KINDS[take.one_of(saved, "kind", tuple(KINDS))].from_json(saved)
 
 
@@ -274,7 +286,8 @@ class Frames:
         return cls(*take.scaling(saved), take.maybe_whole(saved, "length"), take.whole(saved, "longest", 1))
 
 
-KINDS = {"tokens": Texts, "given": Tokens, "numbers": Numbers, "image": Images, "frames": Frames, "lines": Lines}
+KINDS = {"tokens": Texts, "given": Tokens, "labels": Labels, "numbers": Numbers, "image": Images, "frames": Frames,
+         "lines": Lines}  # fmt: skip
 
 
 def two_dimensional(flat: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from wenmai.data.images import read_images
 from wenmai.data.readers import Table
 from wenmai.data.sequences import Sequences
 from wenmai.errors import Mistake
@@ -90,20 +91,22 @@ def conll(record: dict, out: Path) -> str:
 
 
 def read_arguments(estimator: Estimator, given: list[str]):
-    """Inputs as the command line has them: texts; texts two by two for pairs; numbers with commas between them."""
-    kind = estimator.inputs_.kind
-    if kind == "tokens" and estimator.inputs_.pairs:
+    """Inputs as the command line has them: texts; texts two by two for pairs; labels; numbers with commas between them; paths of
+    images."""
+    read = getattr(estimator.inputs_, "source", estimator.inputs_)  # of two sides the one that is read
+    kind = read.kind
+    if kind == "tokens" and read.pairs:
         if len(given) % 2:
             raise Mistake(f"this run reads pairs: found {len(given)} texts, expected two for every answer.")
         return list(zip(given[::2], given[1::2]))
-    if kind in ("tokens", "lines"):
+    if kind in ("tokens", "lines", "labels"):
         return given
     if kind == "image":
-        raise Mistake("this run reads images: give them with --file.")
+        return read_images(given, read.shape)
     if estimator.task_.history:
         raise Mistake("this run forecasts a series: give the rows so far with --file.")
     try:
         rows = [[float(number) for number in row.split(",")] for row in given]
         return Sequences.of(rows, np.float64) if kind == "frames" else np.array(rows)
     except ValueError:
-        raise Mistake(f"this run reads {estimator.inputs_.width} numbers for every answer, as in 5.1,3.5,1.4,0.2.") from None
+        raise Mistake(f"this run reads {read.width} numbers for every answer, as in 5.1,3.5,1.4,0.2.") from None

@@ -28,7 +28,9 @@ from wenmai.errors import Mistake, unknown
 from wenmai.estimator import Estimator, accepted, device_named
 from wenmai.estimators import ESTIMATORS, load
 from wenmai.evaluation.leaderboard import size as size_of
+from wenmai.evaluation.measures import drawn, interval, latency
 from wenmai.evaluation.pictures import metric_name
+from wenmai.evaluation.writing import measured_writing
 from wenmai.language_model import LanguageModel
 from wenmai.tasks.columns import shown
 from wenmai.training.progress import Progress
@@ -44,7 +46,7 @@ def compare(
     """Yields (rung, stage, progress) as it goes and returns the report, a plain dict (`report.write` says its keys)."""
     if data.test is None or data.valid is None:
         raise Mistake("compare needs a valid and a test part: give files or shares for both.")
-    names = rungs or [rung.name for rung in rungs_for(data.task.name, kind_of(data.train.inputs, data.task.cut))]
+    names = rungs or [rung.name for rung in rungs_for(data.task.name, kind_of(data.train.inputs, data.task.texts))]
     device_named(device)
     known = {option for name in names for option in ESTIMATORS[data.task.name](name).get_params()}
     for option in options or {}:  # a rung that lacks it goes without
@@ -99,7 +101,7 @@ def one_rung(data: Dataset, name: str, share: float, seed: int, seeds: int, devi
             some = replace(data.train, inputs=data.train.inputs.parts([1 - fraction])[0])
         else:
             some = data.train.take(np.arange(len(data.train) - size, len(data.train)) if data.task.history else drawn)
-        if not complete(some.targets, data):
+        if not complete(some, data):
             continue  # a class would be unknown
         estimator = kind(name, **(options | shortened(first, known, part) | as_seen(first.task_)))
         reads = first.inputs_ if data.task.name == "generate" else None  # fewer words known would be fewer to be wrong about
@@ -124,13 +126,14 @@ def one_rung(data: Dataset, name: str, share: float, seed: int, seeds: int, devi
     return row, outputs
 
 
-def complete(targets, data: Dataset) -> bool:
-    """Whether a part of the rows has every class and tag, so that what was learned from it can be asked about all."""
-    if data.task.name == "classify":
-        return set(targets) == set(data.train.targets)
+def complete(some: Part, data: Dataset) -> bool:
+    """Whether a part of the rows has every class, tag and label, so that what was learned from it can be asked about all."""
     if data.task.name == "tag":
-        return {tag for row in targets for tag in row} == {tag for row in data.train.targets for tag in row}
-    return not data.task.history or len(targets) > data.task.history + data.task.horizon + 20
+        return {tag for row in some.targets for tag in row} == {tag for row in data.train.targets for tag in row}
+    if data.task.name in ("classify", "compose"):
+        own, every = (data.task.apart(*part.pair)[1] for part in (some, data.train))
+        return every is None or set(own) == set(every)
+    return not data.task.history or len(some) > data.task.history + data.task.horizon + 20
 
 
 def as_seen(task) -> dict:
@@ -172,6 +175,8 @@ def measured(estimator: Estimator, data: Dataset, name: str) -> tuple[dict, tupl
     """Everything that a trained estimator shows on the test part: quality, mistakes, speed, size."""
     if estimator.task_name == "generate":
         return measured_text(estimator, data, name)
+    if estimator.task_name == "compose":
+        return measured_writing(estimator, data, name)
     task, test = estimator.task_, data.test
     start = time.perf_counter()
     examples = estimator._examples(*test.pair, test.where)
@@ -238,36 +243,6 @@ def worst(estimator: Estimator, examples: Examples, missed: np.ndarray, inputs, 
     outputs = estimator.outputs(few)
     decided = estimator.task_.decide(outputs, estimator.model_)
     return estimator.task_.mistakes(outputs, decided, few.targets, [inputs[row] for row in rows])
-
-
-def interval(above: np.ndarray, below: np.ndarray) -> list[float]:
-    """95% of the metric, Σ above / Σ below, over test sets drawn again from this one, with replacement."""
-    return [float(edge) for edge in np.quantile(drawn(above, below), [0.025, 0.975])]
-
-
-def drawn(above: np.ndarray, below: np.ndarray, samples: int = 2000) -> np.ndarray:
-    """The metric on test sets drawn again, the same ones for every rung. A large test set is drawn in 10,000 bundles of rows."""
-    if len(above) > 10_000:
-        bundle = np.arange(len(above)) * 10_000 // len(above)
-        above, below = np.bincount(bundle, above), np.bincount(bundle, below)
-    generator, found = np.random.default_rng(0), np.empty(samples)
-    for sample in range(samples):
-        rows = generator.integers(0, len(above), len(above))
-        total = below[rows].sum()
-        found[sample] = above[rows].sum() / total if total else 0.0
-    return found
-
-
-def latency(estimator: Estimator, test: Part, seconds: float = 1.0) -> dict[str, float]:
-    """Of one prediction at a time, tokenizing included; a forecast is made from as many rows as it looks back on."""
-    times, start, size = [], time.perf_counter(), estimator.task_.history or 1
-    estimator.predict(test.inputs[:size])
-    while len(times) < 200 and (time.perf_counter() - start < seconds or len(times) < 20):
-        row = len(times) % (len(test) - size + 1)
-        began = time.perf_counter()
-        estimator.predict(test.inputs[row : row + size])
-        times.append(1000 * (time.perf_counter() - began))
-    return {"p50": float(np.quantile(times, 0.5)), "p99": float(np.quantile(times, 0.99))}
 
 
 def failure(name: str, data: Dataset, error: Exception) -> dict:

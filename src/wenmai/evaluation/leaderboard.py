@@ -27,7 +27,7 @@ WORDS = {
     "notes": ("What stood out in the data", "数据中值得注意之处"), "options": ("Options", "选项"),
     "rates": ("Learning rates tried", "试过的学习率"), "confusion": ("Confusion", "混淆矩阵"),
     "pairs": ("Most confused pairs", "最常混淆的类别"), "worst": ("Its worst mistakes", "最严重的错误"),
-    "perplexity": ("perplexity", "困惑度"),
+    "perplexity": ("perplexity", "困惑度"), "samples": ("What it writes", "它写出的文本"), "written": ("written", "写出"),
     "input": ("input", "输入"), "expected": ("expected", "正确答案"), "answer": ("answered", "模型回答"),
     "probability": ("probability", "概率"), "count": ("times", "次数"), "share": ("of the class", "占该类"),
     "by_parameters": ("parameters", "参数个数"), "by_seconds": ("training time", "训练时间"),
@@ -173,6 +173,6 @@ def notes(report, lang):
 def worst_keys(rung: dict) -> list[str]:
     """What is told of a mistake; its probability only where the rung gives one. Of running text, the least likely lines."""
     if "perplexity" in rung["worst"][0]:
-        return ["input", "perplexity"]
+        return [key for key in ("input", "expected", "answer", "perplexity") if key in rung["worst"][0]]
     sure = any(mistake.get("probability") is not None for mistake in rung["worst"])
     return ["input", "expected", "answer"] + ["probability"] * sure

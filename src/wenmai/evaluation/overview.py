@@ -37,6 +37,9 @@ WORDS = {
     "task {task}, {rows} rows, {inputs}": "任务 {task}，{rows} 行，输入为{inputs}",
     "a word": "每词", "a character": "每字", "a subword": "每子词", "a byte": "每字节",
     "{source}: {rows} rows": "{source}：{rows} 行",
+    "task {task}, {rows} rows: {inputs} in, {texts} different texts out":
+        "任务 {task}，{rows} 行：输入为{inputs}，输出为 {texts} 种不同的文本",
+    "label": "标签", "labels": "标签",
     "task {task}, running text: {rows} lines, {words} words between spaces, {bytes} bytes":
         "任务 {task}，连续文本：{rows} 行，以空格分开的词 {words} 个，{bytes} 字节",
     "columns: {}": "列：{}", "parts: {}": "划分：{}", "languages: {}": "语言：{}",
@@ -137,6 +140,8 @@ def data_set(data: Dataset, lang: str) -> Overview:
     if isinstance(data.train.inputs, Corpus):
         return running_text(data, lang)
     inputs, targets, task = data.train.inputs, data.train.targets, data.task
+    if task.name == "compose":
+        return to_write(data, lang)
     parts = {name: len(part) for name in ("train", "valid", "test") if (part := getattr(data, name)) is not None}
     columns = list(getattr(data, "columns", None) or ())
     kind, shape, unit, spread = kind_of(inputs)
@@ -182,6 +187,31 @@ def running_text(data: Dataset, lang: str) -> Overview:
     shares = [f"{code or say(lang, 'unknown')} {share:.1%}" for code, share in spoken.items() if share >= 0.005]
     lines.append(say(lang, "languages: {}", some(shares, lang, 6)))
     return Overview(known, [], [*lines, *noted(data.notes, lang), *(f"  {as_shown(line)[:100]!r}" for line in first)])
+
+
+def to_write(data: Dataset, lang: str) -> Overview:
+    """What is read, how often each label, and of the texts that are written how long they are and in which languages."""
+    inputs, texts = data.train.inputs, data.train.targets
+    parts = {name: len(part) for name in ("train", "valid", "test") if (part := getattr(data, name)) is not None}
+    kind, shape, _, _ = kind_of(inputs)
+    kind = "labels" if kind == "texts" else kind
+    labels = dict(Counter(inputs).most_common()) if kind == "labels" else {}
+    spread, spoken = spread_of(texts), languages_of(texts)
+    first = [{"input": as_shown(inputs[row]), "target": texts[row]} for row in range(min(FIRST, len(texts)))]
+    known = {"source": data.train.source, "task": data.task.name, "columns": data.columns, "rows": len(texts), "parts": parts,
+             "inputs": f"{kind} {shape}".strip(), **({"labels": labels} if labels else {}), "texts": len(set(texts)),
+             "characters": spread, "languages": spoken, "notes": data.notes, "first": first}  # fmt: skip
+    lines = [say(lang, "task {task}, {rows} rows: {inputs} in, {texts} different texts out", task=data.task.name,
+                 rows=f"{len(texts):,}", inputs=f"{say(lang, kind)} {shape}".strip(), texts=f"{len(set(texts)):,}"),
+             say(lang, "columns: {}", some(data.columns, lang))]  # fmt: skip
+    if len(parts) > 1:
+        lines.append(say(lang, "parts: {}", listed(lang, (f"{say(lang, name)} {rows:,}" for name, rows in parts.items()))))
+    lengths = listed(lang, (f"{say(lang, name)} {value:,}" for name, value in spread.items()))
+    shares = [f"{code or say(lang, 'unknown')} {share:.1%}" for code, share in spoken.items() if share >= 0.005]
+    lines += [say(lang, "length in characters: {}", lengths), say(lang, "languages: {}", some(shares, lang, 6))]
+    lines += noted(data.notes, lang)
+    lines += [f"  {row['input'][:100]!r} → {answer(None, row['target'])}" for row in first]
+    return Overview(known, [counted(labels, lang, "label", "rows")] if labels else [], lines)
 
 
 def table(data: readers.Table, sentence: str, lang: str) -> Overview:

@@ -146,6 +146,9 @@ def _details(report, rung, i, is_open):
         keys = worst_keys(rung)
         rows = [[f"<bdi>{_h(mistake.get(key, '–'))}</bdi>" for key in keys] for mistake in rung["worst"][:10]]
         parts.append(f"<h4>{_words('worst')}</h4>{_table(keys, rows, 'worst')}")
+    if rung.get("samples"):
+        rows = [[f"<bdi>{_h(sample[key])}</bdi>" for key in ("input", "written")] for sample in rung["samples"]]
+        parts.append(f"<h4>{_words('samples')}</h4>{_table(('input', 'written'), rows, 'worst')}")
     score = "" if rung.get("failed") else f"<span>{columns(report)[0].show(rung)}</span>"
     summary = f"<summary><b>{_h(rung['rung'], 48)}</b>{score}</summary>"
     return f'<details id="rung-{i}"{" open" * is_open}>{summary}{"".join(parts)}</details>'

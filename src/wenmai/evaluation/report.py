@@ -85,6 +85,10 @@ def _markdown(report, drawn, lang):
         rows = [[_md(mistake.get(key, "–"), 80) for key in keys] for mistake in chosen["worst"][:10]]
         head = [word(key, lang) for key in keys]
         parts.append(f"## {_md(chosen['rung'], 48)}: {word('worst', lang)}\n\n{table(head, rows, left=3)}")
+    if chosen and chosen.get("samples"):
+        rows = [[_md(sample[key], 80) for key in ("input", "written")] for sample in chosen["samples"]]
+        head = [word(key, lang) for key in ("input", "written")]
+        parts.append(f"## {_md(chosen['rung'], 48)}: {word('samples', lang)}\n\n{table(head, rows, left=2)}")
     for key, lines in (("notes", notes(report, lang)), ("measured", measured(report)[lang])):
         if lines:
             parts.append(f"## {word(key, lang)}\n\n" + "".join(f"- {_md(line, 1000)}\n" for line in lines))

@@ -146,5 +146,5 @@ def carry_out(arguments: dict, opened: Dataset, folder: Path, kept: Checkpoints,
     for note in dict.fromkeys(opened.notes + estimator.notes_ + getattr(estimator, "evaluated_", [])):
         if note not in told:
             say(note)
-    unit = {"unit": estimator.inputs_.unit} if running else {}
+    unit = {"unit": estimator.inputs_.unit} if opened.task.metric == "perplexity" else {}
     return {"run": str(folder), "task": opened.task.name, "rung": rung, "scores": scores, **unit, "seconds": round(seconds, 2)}

@@ -69,3 +69,8 @@ class Placed:
 
     def grown(self, more: int) -> Placed:
         return self
+
+
+def take(state, rows: Tensor):
+    """These rows of a state, whose batch is dimension 0: any number of them, in any order, each as often as it is named."""
+    return state.index_select(0, rows.to(state.device)) if isinstance(state, Tensor) else state.take(rows)

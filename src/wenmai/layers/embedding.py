@@ -2,7 +2,8 @@
 
 tokens   x_t = E[w_t] (+ S[segment])       E random, one-hot (the identity) or pretrained
          x_t = [E[w_t], spelling(w_t)]     with the letters of the token beside it
-frames   x_t = W f_t + b                   a row of numbers is one frame; an image is its rows, or its patches
+frames   x_t = W f_t + b                   a row of numbers is one frame; an image is its rows, or its patches, or one frame
+label    x_1 = E[label]                    a single vector
 """
 
 from __future__ import annotations
@@ -25,7 +26,12 @@ def embed(inputs, width: int, dropout: float = 0.0, exact=False, patch: int | No
         return TokenEmbedding(inputs, width, dropout, exact, scale)
     if inputs.kind == "image":
         return Patches(inputs, width, patch) if patch else ImageRows(inputs, width)
-    return Frames(inputs.width, width)
+    return Names(inputs.count, width) if inputs.kind == "labels" else Frames(inputs.width, width)
+
+
+def embed_whole(inputs, width: int) -> nn.Module:
+    """The input layer that gives one vector (B, 1, E) of all that is read: a label, a row of numbers, a whole picture."""
+    return Picture(inputs, width) if inputs.kind == "image" else embed(inputs, width)
 
 
 class TokenEmbedding(nn.Module):
@@ -88,6 +94,26 @@ class Frames(nn.Module):
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         frames = batch.inputs if batch.inputs.dim() == 3 else batch.inputs.unsqueeze(1)  # (B, T, F)
         return self.project(frames) * batch.mask.unsqueeze(-1), batch.mask
+
+
+class Names(nn.Module):
+    def __init__(self, count: int, width: int):
+        super().__init__()
+        self.table, self.width = nn.Embedding.from_pretrained(torch.randn(count, width) * 0.1, freeze=False), width
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        return self.table(batch.inputs).unsqueeze(1), batch.mask  # (B, 1, E)
+
+
+class Picture(nn.Module):
+    """All points of an image at once."""
+
+    def __init__(self, inputs, width: int):
+        super().__init__()
+        self.project, self.width, self.brightest = nn.Linear(inputs.height * inputs.width, width), width, inputs.brightest
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        return self.project(batch.inputs.flatten(1).float() / self.brightest).unsqueeze(1), batch.mask  # (B, 1, E)
 
 
 class ImageRows(nn.Module):

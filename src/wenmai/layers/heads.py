@@ -173,7 +173,7 @@ class NextHead(nn.Module):
             total = total + self.quiet * dropped.float().square().mean() * batch.target.numel()
         if self.training and self.slow and y.shape[1] > 1:
             total = total + self.slow * (y[:, 1:] - y[:, :-1]).float().square().mean() * batch.target.numel()
-        return total, batch.target.numel()
+        return total, batch.target.numel() if batch.target_mask is None else batch.target_mask.sum()
 
 
 class TagHead(nn.Module):

@@ -13,12 +13,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from wenmai.errors import Mistake
 from wenmai.layers.blocks import Block
 from wenmai.layers.cache import Cache
 from wenmai.layers.dropout import Dropout
 from wenmai.layers.positions import Learned, Sinusoidal
 from wenmai.models.recurrent_writer import by_heart
+from wenmai.models.transformer import check_heads
 from wenmai.models.writer import Writer
 
 
@@ -30,9 +30,7 @@ def gpt(inputs, head, *, width: int | None = None, heads: int | None = None, lay
     size = min(12, max(2, round(sqrt(inputs.read) / 160)))
     width = width or 64 * (heads or size)
     heads, layers = heads or max(1, width // 64), layers or size
-    if width % heads:
-        fitting = max(1, width // heads) * heads
-        raise Mistake(f"width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.")
+    check_heads(width, heads)
     dropout = 0.05 + 0.25 * by_heart(inputs.read) if dropout is None else dropout
     first = Places(inputs.vocabulary, width, positions, context, dropout)
     body = Past(width, heads, layers, feed_forward or 4 * width, positions == "rotary", dropout)
@@ -54,11 +52,13 @@ class Places(nn.Module):
     def forward(self, batch) -> tuple[Tensor, Tensor]:
         x = functional.embedding(batch.inputs, self.table)  # (B, T, E)
         x = x if self.scale == 1.0 else x * self.scale
-        start = 0 if batch.state is None else batch.state.length
+        return self.placed(x, 0 if batch.state is None else batch.state.length), batch.mask
+
+    def placed(self, x: Tensor, start: int) -> Tensor:
         x = x if self.position is None else self.position(x, start)
         if x.is_cuda and torch.is_autocast_enabled("cuda"):  # what every block adds to takes half the room
             x = x.to(torch.get_autocast_dtype("cuda"))
-        return self.dropout(x), batch.mask
+        return self.dropout(x)
 
 
 class Past(nn.Module):

@@ -25,12 +25,16 @@ def transformer(inputs, head, *, width: int = 128, heads: int = 4, layers: int =
                 positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal", bend: Literal["gelu", "relu"] = "gelu",
                 norm: Literal["pre", "post"] = "pre", patch: int = 4,
                 pooling: Literal["mean", "max", "first"] = "mean", dropout: float = 0.1):  # fmt: skip
-    if width % heads:
-        fitting = max(1, width // heads) * heads
-        raise Mistake(f"width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.")
+    check_heads(width, heads)
     longest = inputs.longest if inputs.kind in ("tokens", "frames") else 4096
     body = Encoder(width, heads, layers, feed_forward or 2 * width, positions, bend, norm == "pre", longest, dropout)
     return Network(input_layer(inputs, width, exact=True, patch=patch, scale=sqrt(width)), body, head(width, pooling, dropout))
+
+
+def check_heads(width: int, heads: int) -> None:
+    if width % heads:
+        fitting = max(1, width // heads) * heads
+        raise Mistake(f"width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.")
 
 
 class Encoder(nn.Module):

@@ -10,13 +10,13 @@ from wenmai.data.examples import numbered
 from wenmai.data.readers import Chunk
 from wenmai.errors import Mistake
 from wenmai.layers.heads import OneOf
-from wenmai.tasks.columns import inputs_in, shown, texts_in
+from wenmai.tasks.columns import inputs_in, labels_in, shown
 
 
 class Classify:
     name, metric, higher_is_better = "classify", "accuracy", True
     target = "label"  # the column that holds the answer
-    cut, history = False, None  # texts come whole; rows have no order in time
+    texts, history = "tokens", None  # the kind of input that texts are; rows have no order in time
 
     def __init__(self, *, balance: bool = False):
         """`balance` lets every class weigh the same in the loss, however rare it is."""
@@ -36,11 +36,7 @@ class Classify:
         if "label" not in chunk.columns:
             names = listed(chunk.columns)
             raise Mistake(f"{source} has no column label (found: {names}); name it with --columns label=NAME,text=NAME.")
-        labels = [text.strip() for text in texts_in(chunk, "label", source)]
-        if "" in labels:
-            row = labels.index("")
-            raise Mistake(f"{source}, line {chunk.lines[row]}: the label is empty; give every row a label or drop the row.")
-        return labels
+        return labels_in(chunk, source)
 
     def look(self, targets, where) -> list[str]:
         """What all rows together say, before any are held out: here, nothing."""
@@ -48,6 +44,10 @@ class Classify:
 
     def arranged(self, inputs, targets=None):
         """Inputs and targets as the rows that are learned from: here, as they are."""
+        return inputs, targets
+
+    def apart(self, inputs, targets) -> tuple:
+        """What no two parts share, and what the first must have all kinds of."""
         return inputs, targets
 
     def learn(self, targets, where=None) -> list[str]:

@@ -50,6 +50,14 @@ def texts_in(chunk: Chunk, name: str, source: str) -> list[str]:
     return values if kinds == {str} and isinstance(values, list) else [str(value) for value in values]
 
 
+def labels_in(chunk: Chunk, source: str) -> list[str]:
+    labels = [text.strip() for text in texts_in(chunk, "label", source)]
+    if "" in labels:
+        row = labels.index("")
+        raise Mistake(f"{source}, line {chunk.lines[row]}: the label is empty; give every row a label or drop the row.")
+    return labels
+
+
 def as_tokens(value, where: str) -> list[str]:
     if not isinstance(value, (list, tuple)) or not all(isinstance(token, str) for token in value):
         raise Mistake(f'{where}: found {str(value)[:40]!r} in column tokens, expected a list of texts such as ["a", "b"].')

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from wenmai.errors import Mistake
+from wenmai.layers.cache import take
 
 COLDEST = 1e-9  # temperatures below it are the same
 FEW = 512  # of the most probable are looked at first
@@ -86,12 +87,13 @@ def continued(step: Callable, log_probs: Tensor, state, tokens: int, choice: Cho
 
 
 def together(step: Callable, log_probs: Tensor, state, tokens: int, choice: Choice, seeds: Sequence[int], end: int,
-             lines: int | None) -> list[list[int]]:  # fmt: skip
-    """The tokens of every row, each with its own seed; a row that has ended so many lines leaves the others."""
+             lines: int | None) -> tuple[list[list[int]], list[float]]:  # fmt: skip
+    """(the tokens of every row, each with its own seed, and Σ log p of them); a row that has ended so many lines leaves the
+    others."""
     found, rows, ended = [], torch.arange(len(seeds)), torch.zeros(len(seeds), dtype=torch.int64)
-    for drawn in islice(draws(seeds, log_probs.device), tokens):
+    for drawn in islice(draws(seeds, log_probs.device), tokens if seeds else 0):
         chosen = choice.at(log_probs, drawn[rows.to(drawn.device)])
-        found.append((rows, chosen))
+        found.append((rows, chosen, log_probs.gather(1, chosen[:, None])[:, 0]))
         if lines is not None:
             ended[rows] += chosen.cpu() == end
             left = (ended[rows] < lines).nonzero()[:, 0]
@@ -100,11 +102,12 @@ def together(step: Callable, log_probs: Tensor, state, tokens: int, choice: Choi
         if len(found) == tokens or not len(rows):
             break
         log_probs, state = step(state, chosen)
-    written: list[list[int]] = [[] for _ in seeds]
-    for rows, chosen in found:
-        for row, token in zip(rows.tolist(), chosen.tolist()):
+    written, sums = [[] for _ in seeds], [0.0 for _ in seeds]
+    for rows, chosen, likely in found:
+        for row, token, log_prob in zip(rows.tolist(), chosen.tolist(), likely.double().tolist()):
             written[row].append(token)
-    return written
+            sums[row] += log_prob
+    return written, sums
 
 
 def draws(seeds: Sequence[int], device: torch.device) -> Iterator[Tensor]:
@@ -113,8 +116,3 @@ def draws(seeds: Sequence[int], device: torch.device) -> Iterator[Tensor]:
     while True:
         some = torch.stack([torch.rand(DRAWN, dtype=torch.float64, generator=chance) for chance in chances], 1)
         yield from some.to(device)  # (DRAWN, B)
-
-
-def take(state, rows: Tensor):
-    """These rows of a state, whose batch is dimension 0: any number of them, in any order, each as often as it is named."""
-    return state.index_select(0, rows.to(state.device)) if isinstance(state, Tensor) else state.take(rows)

@@ -36,7 +36,7 @@ class Total:
 class Generate:
     name, metric, higher_is_better = "generate", "perplexity", False
     target = None  # there is no column that holds the answer
-    cut, history = False, None
+    texts, history = "tokens", None
 
     @staticmethod
     def fits(names: list[str]) -> bool:
@@ -76,10 +76,7 @@ class Generate:
 
     def notes(self, total: Total, unit: str) -> list[str]:
         """What is worth saying of a score."""
-        told = []
-        if total.unknown:
-            told.append(f"{total.unknown:,} of the {total.tokens:,} tokens are <unk>, unknown to the model or written so: what "
-                        "they are is not counted in perplexity and bits per byte")  # fmt: skip
+        told = unknown_tokens(total.unknown, total.tokens)
         if total.log_prob == -inf:
             told.append("the text holds what has no probability at all in this model, so its perplexity is infinite; smoothing "
                         "gives every word some")  # fmt: skip
@@ -91,3 +88,9 @@ class Generate:
     @classmethod
     def from_json(cls, saved: dict) -> Generate:
         return cls()
+
+
+def unknown_tokens(unknown: int, tokens: int) -> list[str]:
+    note = (f"{unknown:,} of the {tokens:,} tokens are <unk>, unknown to the model or written so: what they are is not counted "
+            "in perplexity and bits per byte")  # fmt: skip
+    return [note] if unknown else []

@@ -21,7 +21,7 @@ from wenmai.tasks.columns import as_number, inputs_in, number_sequences, numbers
 class Regress:
     name, metric, higher_is_better = "regress", "r2", True
     target = "target"
-    cut = False
+    texts = "tokens"
 
     def __init__(self, *, horizon: int | None = None, history: int | None = None):
         """`horizon` forecasts so many values of a series from the `history` rows before them (3 horizons, at least 12)."""
@@ -106,6 +106,10 @@ class Regress:
         if targets is None:
             return rows, None
         return rows, np.asarray(targets, np.float64)[np.arange(count)[:, None] + self.history + np.arange(self.horizon)]
+
+    def apart(self, inputs, targets) -> tuple:
+        """What no two parts share, and what the first must have all kinds of: here, nothing."""
+        return inputs, None
 
     def learn(self, targets, where=lambda row: f"row {row + 1}") -> list[str]:
         self.per_step = isinstance(targets, Sequences)

@@ -30,7 +30,7 @@ Scheme = Literal["auto", "plain", "bio", "iob1", "ioe1", "ioe2", "bioes", "bmes"
 class Tag:
     name, metric, higher_is_better = "tag", "span_f1", True
     target = "tags"
-    cut, history = True, None  # texts come as tokens; rows have no order in time
+    texts, history = "given", None  # texts come as tokens; rows have no order in time
 
     def __init__(self, *, crf: bool = False, scheme: Scheme = "auto", write: Scheme = "auto"):
         """`crf` weighs whole rows of tags instead of every tag for itself; `scheme` is the one the tags are in (auto: it is
@@ -82,6 +82,10 @@ class Tag:
                 if not isinstance(inputs[row], str) and len(inputs[row]) != len(tags):
                     raise Mistake(f"row {row + 1}: found {len(tags)} tags for {len(inputs[row])} tokens, expected one for each.")
         return inputs, targets
+
+    def apart(self, inputs, targets) -> tuple:
+        """What no two parts share, and what the first must have all kinds of: here, nothing."""
+        return inputs, None
 
     def learn(self, targets, where=lambda row: f"row {row + 1}") -> list[str]:
         notes = self.look(targets, where)

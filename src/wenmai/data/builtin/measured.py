@@ -4,6 +4,10 @@ import numpy as np
 
 from wenmai.data.builtin.packages import module
 from wenmai.data.readers import Chunk
+from wenmai.errors import unknown
+
+ENGLISH = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+NAMES = {"words": ENGLISH, "zh": list("零一二三四五六七八九")}
 
 
 def iris() -> Chunk:
@@ -14,7 +18,11 @@ def iris() -> Chunk:
     return Chunk(columns, range(1, len(data.target) + 1))
 
 
-def digits() -> Chunk:
+def digits(*, digits: str = "") -> Chunk:
+    """Pictures and their labels; with the option `words` or `zh`, pictures and their names in English or Chinese."""
+    if digits and digits not in NAMES:
+        raise unknown("kind of names", digits, NAMES)
     data = module("sklearn.datasets", "digits").load_digits()
     image = data.images.astype(np.uint8)  # (1797, 8, 8), 0 to 16
-    return Chunk({"image": image, "label": [str(target) for target in data.target]}, range(1, len(image) + 1))
+    answer = {"text": [NAMES[digits][target] for target in data.target]} if digits else {"label": list(map(str, data.target))}
+    return Chunk({"image": image} | answer, range(1, len(image) + 1))

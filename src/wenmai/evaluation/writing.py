@@ -1,0 +1,53 @@
+"""What compare shows of a model that writes texts: how likely the test texts are, the least likely, and some that it writes."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from wenmai.catalog import RUNGS
+from wenmai.composer import Composer
+from wenmai.data.dataset import Dataset, Part
+from wenmai.evaluation.measures import interval, latency
+from wenmai.tasks.columns import shown
+
+WORST, SAMPLES, ANSWERED = 10, 12, 500
+
+
+def measured_writing(estimator: Composer, data: Dataset, name: str) -> tuple[dict, tuple]:
+    test, about = data.test, RUNGS[estimator.rung]
+    sums, lengths = estimator.log_prob(*test.pair), estimator.inputs_.target.encode(test.targets).lengths
+    row = {
+        "rung": name, "task": "compose", "failed": None, "scores": {"test": estimator.evaluate(*test.pair, test.where)},
+        "interval": np.exp(interval(-sums, lengths)).tolist(), "parameters": estimator.model_.parameters_count(),
+        "predictions_per_second": speed(estimator, test), "latency_ms": latency(estimator, test), "confusion": None,
+        "worst": worst(estimator, test, -sums / lengths), "samples": samples(estimator, test),
+        "about": about.about, "about_zh": about.about_zh, "options": estimator.options,
+    }  # fmt: skip
+    return row, (-sums, lengths.astype(np.float64))
+
+
+def speed(estimator: Composer, test: Part) -> float:
+    """Texts a second, the most probable for different inputs, written together."""
+    inputs = sorted(set(map(str, test.inputs))) if estimator.inputs_.kind == "labels" else test.inputs[:ANSWERED]
+    start = time.perf_counter()
+    estimator.predict(inputs)
+    return len(inputs) / (time.perf_counter() - start)
+
+
+def worst(estimator: Composer, test: Part, mean: np.ndarray) -> list[dict]:
+    """The texts that are least likely to it, token for token."""
+    rows = np.argsort(-mean, kind="stable")[:WORST]
+    answers = estimator.predict(test.take(rows).inputs)
+    return [{"input": shown(test.inputs[row]), "expected": test.targets[row], "answer": answer,
+             "perplexity": f"{np.exp(min(mean[row], 700.0)):,.1f}"} for row, answer in zip(rows.tolist(), answers)]  # fmt: skip
+
+
+def samples(estimator: Composer, test: Part) -> list[dict]:
+    """Texts that it draws by chance, one for each of some inputs, where these can be shown in words."""
+    if estimator.inputs_.kind == "image":
+        return []
+    first = {shown(value): value for value in test.inputs}
+    some = list(first.items())[:: max(1, len(first) // SAMPLES)][:SAMPLES]
+    return [{"input": words, "written": estimator.compose(value)[0]} for words, value in some]

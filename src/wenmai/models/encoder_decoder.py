@@ -1,0 +1,94 @@
+"""EncoderDecoder: a network that reads with one body and writes with another, the memory between them (Sutskever et al. 2014).
+
+    m_1 … m_S = encoder(x_1 … x_S),  y_t = decoder(w_0 … w_{t−1}, m),  log p(w_t) = log softmax(W y_t + b),  w_0 = <s>
+
+1→N is one whose encoder sees a single frame. In training the decoder reads the text that it is to write, one place behind
+(teacher forcing): all places at once. To write, it reads what it has chosen itself, a token a step.
+
+A decoder is `decoder(tokens, memory, mask, state=None, trace=None) → (y, state)`. Without a state, the tokens open a text;
+`opened` gives the state of one that is to be written step by step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from wenmai.data.batches import Batch
+from wenmai.data.vocabulary import BEGIN
+from wenmai.layers.cache import take
+from wenmai.layers.trace import Trace
+
+
+@dataclass
+class Writing:
+    """A text that is being written: the memory (B, S, H), its mask (B, S), and what the decoder carries."""
+
+    memory: Tensor
+    mask: Tensor
+    inner: object = None
+
+    def take(self, rows: Tensor) -> Writing:
+        return Writing(take(self.memory, rows), take(self.mask, rows), None if self.inner is None else take(self.inner, rows))
+
+
+class EncoderDecoder(nn.Module):
+    per_step = has_probabilities = True
+
+    def __init__(self, input: nn.Module, encoder: nn.Module, decoder: nn.Module, head: nn.Module, suits: dict | None = None):
+        """`suits`: options of training that suit it."""
+        super().__init__()
+        self.input, self.encoder, self.decoder, self.head, self.suits = input, encoder, decoder, head, suits or {}
+
+    def read(self, x: Tensor, mask: Tensor, batch: Batch, trace: Trace | None = None) -> Tensor:
+        """y (B, T, H), from which every token of batch.target is said"""
+        memory, mask, _ = self.encoder(x, mask, trace=trace)
+        begin = batch.target.new_full((len(batch.target), 1), BEGIN)
+        tokens = torch.cat([begin, batch.target[:, :-1].clamp(min=0)], 1)  # behind the end of a text anything may stand
+        return self.decoder(tokens, memory, mask, trace=trace)[0]
+
+    def forward(self, batch: Batch, trace: Trace | None = None) -> Tensor:
+        """log p of every token of the text that is to be written, after those before it (B, T, V)"""
+        return self.outputs_from(*self.input(batch), trace, batch)
+
+    def outputs_from(self, x: Tensor, mask: Tensor, trace: Trace | None, batch: Batch) -> Tensor:
+        """Entered at the embeddings: for gradients with respect to what is read."""
+        return self.head.outputs(self.read(x, mask, batch, trace))
+
+    def loss(self, batch: Batch) -> tuple[Tensor, Tensor | int]:
+        return self.head.loss(self.read(*self.input(batch), batch), batch.target_mask, batch)
+
+    # Writing
+
+    @torch.no_grad()
+    def begin(self, batch: Batch, steps: int) -> tuple[Tensor, Writing]:
+        """(log p of the first token (B, V), the state); no more than so many tokens will be written."""
+        memory, mask, _ = self.encoder(*self.input(batch))
+        state = Writing(memory, mask, self.decoder.opened(memory, mask, steps))
+        return self.step(state, torch.full((len(memory),), BEGIN, device=memory.device))
+
+    @torch.no_grad()
+    def step(self, state: Writing, tokens: Tensor) -> tuple[Tensor, Writing]:
+        """The same after one token more in every row (B,)."""
+        y, inner = self.decoder(tokens[:, None], state.memory, state.mask, state.inner)
+        return self.head.outputs(y)[:, 0].float(), Writing(state.memory, state.mask, inner)
+
+    @property
+    def body(self) -> nn.Module:
+        return self.decoder
+
+    def parameters_count(self) -> int:
+        return sum(p.numel() for p in self.parameters())
+
+
+class Single(nn.Module):
+    """The encoder of a single frame: m = tanh(x), or x as it is where a decoder bends it itself."""
+
+    def __init__(self, bend: bool, dropout: nn.Module):
+        super().__init__()
+        self.bend, self.dropout = bend, dropout
+
+    def forward(self, x: Tensor, mask: Tensor, state=None, trace: Trace | None = None):
+        return self.dropout(x.tanh() if self.bend else x), mask, None

@@ -1,0 +1,83 @@
+"""The whole Transformer (Vaswani et al. 2017): an encoder that reads, and a decoder that looks back on its own text and across
+at what was read.
+
+    x = E[w] + position,  then in every block:  x ← x + attention(x, past),  x ← x + attention(x, memory),  x ← x + mlp(x)
+
+The memory of a label or a row of numbers is a single vector; of a picture, one for every patch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import sqrt
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from wenmai.layers.attention import see_real
+from wenmai.layers.blocks import Block
+from wenmai.layers.cache import Cache
+from wenmai.layers.cross_attention import CrossAttention
+from wenmai.layers.embedding import embed as input_layer
+from wenmai.models.encoder_decoder import EncoderDecoder
+from wenmai.models.gpt import Places
+from wenmai.models.transformer import Encoder, check_heads
+
+SUITS = {"learning_rate": 2e-3}
+
+
+def transformer_composer(inputs, head, *, width: int = 128, heads: int = 4, layers: int = 2, feed_forward: int | None = None,
+                         positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal",
+                         bend: Literal["gelu", "relu"] = "gelu", norm: Literal["pre", "post"] = "pre", patch: int = 4,
+                         tie: bool = False, dropout: float = 0.1):  # fmt: skip
+    """`layers`: of the encoder, and of the decoder; `tie`: the table that tokens are looked up in is the one that says them."""
+    check_heads(width, heads)
+    wide, prenorm = feed_forward or 2 * width, norm == "pre"
+    first = input_layer(inputs.source, width, exact=True, patch=patch, scale=sqrt(width))
+    encoder = Encoder(width, heads, layers, wide, positions, bend, prenorm, 4096, dropout)
+    words = Places(inputs.target.vocabulary, width, positions, inputs.target.most, dropout)
+    decoder = Decoder(words, width, heads, layers, wide, bend, prenorm, positions == "rotary", dropout)
+    last = replace(head, tokens=inputs.target.vocabulary)(width, 0.0, words.table if tie else None)
+    return EncoderDecoder(first, encoder, decoder, last, SUITS)
+
+
+@dataclass
+class Seen:
+    """Keys and values: of the text so far, and of the memory (B, L, 2, A, S, D)."""
+
+    text: Cache
+    memory: Tensor
+
+    def take(self, rows: Tensor) -> Seen:
+        return Seen(self.text.take(rows), self.memory.index_select(0, rows.to(self.memory.device)))
+
+
+class Decoder(nn.Module):
+    def __init__(self, words: Places, width: int, heads: int, layers: int, feed_forward: int, bend: str, prenorm: bool,
+                 rotary: bool, dropout: float):  # fmt: skip
+        super().__init__()
+        self.words, self.heads, self.size, self.prenorm = words, heads, width // heads, prenorm
+        self.blocks = nn.ModuleList(Block(width, heads, feed_forward, dropout, bend, prenorm, rotary, causal=True,
+                                          across=CrossAttention(width, width, heads)) for _ in range(layers))  # fmt: skip
+        self.norm = nn.LayerNorm(width) if prenorm else nn.Identity()
+
+    def look(self, memory: Tensor) -> Tensor:
+        return torch.stack([block.across.look(memory) for block in self.blocks], 1)  # (B, L, 2, A, S, D)
+
+    def opened(self, memory: Tensor, mask: Tensor, steps: int) -> Seen:
+        return Seen(Cache.empty(len(memory), len(self.blocks), self.heads, steps, self.size, memory), self.look(memory))
+
+    def forward(self, tokens: Tensor, memory: Tensor, mask: Tensor, state: Seen | None = None, trace=None):
+        """tokens (B, T), memory (B, S, E) → y (B, T, E)"""
+        if state is None:
+            start, after, looked = 0, None, self.look(memory)
+        else:
+            start, after, looked = state.text.length, state.text.grown(tokens.shape[1]), state.memory
+        x = self.words.placed(functional.embedding(tokens, self.words.table) * self.words.scale, start)
+        allowed = see_real(mask)
+        for level, block in enumerate(self.blocks):
+            x = block(x, None, trace, f"writer.{level}", None if after is None else after.layers[level], start,
+                      looked[:, level], allowed)  # fmt: skip
+        return self.norm(x), None if after is None else Seen(after, looked)
