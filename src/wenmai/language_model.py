@@ -169,7 +169,7 @@ class LanguageModel(Estimator):
         begun, found = [self._begun(prompt) for prompt in prompts], [""] * len(prompts)
         order = sorted(range(len(prompts)), key=lambda row: len(begun[row]))
         for some in (order[start : start + SIDE_BY_SIDE] for start in range(0, len(order), SIDE_BY_SIDE)):
-            for rows, first, state in self._read(some, begun):
+            for rows, first, state in self._opened(some, begun):
                 own = [seeds[row] for row in rows]
                 step, state = self.model_.steps_from(state)
                 chosen, _ = together(self._known(step), self._known_of(first), state, tokens, choice, own, END, lines)
@@ -178,7 +178,7 @@ class LanguageModel(Estimator):
                     found[row] = "".join(pieces)
         return found
 
-    def _read(self, rows: list[int], begun: list[np.ndarray]) -> list[tuple[list[int], torch.Tensor, object]]:
+    def _opened(self, rows: list[int], begun: list[np.ndarray]) -> list[tuple[list[int], torch.Tensor, object]]:
         """(rows, log p of what comes next (B, V), their state) of rows in the order of their lengths, as few times as can be."""
         alike = [list(group) for _, group in groupby(rows, lambda row: len(begun[row]))]
         found = [(group, *self.model_.begin(np.stack([begun[row] for row in group]))) for group in alike]

@@ -168,7 +168,10 @@ class NextHead(nn.Module):
             scores = self.scores(dropped, 64)  # up to three times as fast there
             total = functional.cross_entropy(scores.flatten(0, 1), batch.target.flatten(), reduction="sum")
         else:
-            total = NextLoss.apply(self.bring(dropped).flatten(0, 1), self.output.weight, self.bias(), batch.target.flatten())
+            target, rows = batch.target.flatten(), self.bring(dropped).flatten(0, 1)
+            if not bool((real := target >= 0).all()):
+                target, rows = target[real], rows[real]
+            total = NextLoss.apply(rows, self.output.weight, self.bias(), target)
         if self.training and self.quiet:
             total = total + self.quiet * dropped.float().square().mean() * batch.target.numel()
         if self.training and self.slow and y.shape[1] > 1:
