@@ -637,8 +637,8 @@ def composing(zh):
     _, blind = composer(feedback=False)
     doubt = [-(p[0] * np.log(p[0] + 1e-9)).sum() for p in (spelled(blind, picture)[1] for picture in data.test.inputs)]
     picture = data.test.inputs[int(np.argmax(doubt))]
-    tokens = [number for number in range(3, fed.inputs_.target.vocabulary)] + [END]
-    names = [fed.inputs_.target.text([number]) for number in tokens[:-1]] + ["⏎"]
+    tokens = [*range(3, fed.inputs_.target.vocabulary), END]
+    names = [*(fed.inputs_.target.text([number]) for number in tokens[:-1]), "⏎"]
     order = [*np.argsort(names[:-1]).tolist(), len(names) - 1]
     figure = Figure(figsize=(7.4, 4.0))
     left, *right = figure.subplots(1, 3, width_ratios=(1, 1.35, 1.35))

@@ -45,9 +45,10 @@ def worst(estimator: Composer, test: Part, mean: np.ndarray) -> list[dict]:
 
 
 def samples(estimator: Composer, test: Part) -> list[dict]:
-    """Texts that it draws by chance, one for each of some inputs, where these can be shown in words."""
+    """Texts that it draws by chance for some inputs, where these can be shown in words."""
     if estimator.inputs_.kind == "image":
         return []
     first = {shown(value): value for value in test.inputs}
     some = list(first.items())[:: max(1, len(first) // SAMPLES)][:SAMPLES]
-    return [{"input": words, "written": estimator.compose(value)[0]} for words, value in some]
+    count = SAMPLES // len(some)
+    return [{"input": words, "written": text} for words, value in some for text in estimator.compose(value, count)]
