@@ -146,6 +146,8 @@ SENTENCES = {
         "{where}：目标值是 {value}，应在 0 与 L = {L} 之间，逻辑曲线不会超出这个范围；请给更大的 L（--set L=…），或改用 linear。",
     "solver=closed: found {found} features, expected at most {most}; use solver=gradient.":
         "solver=closed：有 {found} 个特征，最多只能有 {most} 个；请用 solver=gradient。",
+    "bidirectional=True goes with a cell that reads step by step; cell=none reads no way at all.":
+        "bidirectional=True 要配逐步读入的 cell；cell=none 没有方向可言。",
     "width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.":
         "width={width} 不能由 heads={heads} 平分：应是它的倍数；可以试试 width={fitting}。",
     "characters={characters} goes with tokens that are tagged; a text is read by --set tokenizer=characters.":
