@@ -372,8 +372,8 @@ SENTENCES = {
         "{name} 既不是词向量文件，也不是带有词向量的已安装的包。",
     "{file} has no list of words beside it; expected a .txt with a word a line, or a .parquet.":
         "{file} 旁边没有词表；应有一个每行一词的 .txt，或一个 .parquet。",
-    "running-sum:{option} asks for rows of {value} numbers; expected a whole number from 1 to {most}, as in running-sum:40.":
-        "running-sum:{option} 要求每行 {value} 个数；应为 1 到 {most} 的整数，例如 running-sum:40。",
+    "{name}:{option} asks for rows of length {value}; expected a whole number from {least} to {most}, as in {name}:40.":
+        "{name}:{option} 要求每行长 {value}；应为 {least} 到 {most} 的整数，例如 {name}:40。",
     "{data} is read from {file}, which is not there; run pip install 'wenmai[datasets]' again.":
         "{data} 要从 {file} 读取，而它不存在；请重新运行 pip install 'wenmai[datasets]'。",
     "{data} needs the package {package}; run pip install 'wenmai[datasets]'.":
