@@ -136,16 +136,14 @@ SENTENCES = {
         "实验 {name} 自己生成数据，没有列可指定；请去掉 --columns。",
     "{option}={text}: expected growing lengths from 2 to {most}, such as 5,10,20, or none.":
         "{option}={text}：应为 2 到 {most} 之间由小到大的长度，例如 5,10,20；或写 none。",
-    "at each length {updates} updates of {rows} rows at the most, the same for every rung, with a learning rate of {rate} "
-    "that rises "
-    "and falls, and gradients cut to a norm of {clip}; rows are drawn anew, up to 2,000,000 steps of them":
-        "每个长度最多更新 {updates} 次，每次 {rows} 行，各级相同；学习率先升后降，最高 {rate}，梯度截到范数 {clip}；"
-        "各行都是新抽的，"
-        "至多 2,000,000 步",
-    "a rung begins with the weights of the length before; where it fails with these it is tried once more with first "
-    "weights, and "
-    "where it fails again it stops":
-        "每一级从前一个长度的权重学起；若不成，再从初始权重试一次；仍不成，就停在这里",
+    "at each length {updates} updates of {rows} rows at the most, the same for every rung; rows are drawn anew, up to 2,000,000 "
+    "steps of them":
+        "每个长度最多更新 {updates} 次，每次 {rows} 行，各级相同；各行都是新抽的，至多 2,000,000 步",
+    "a learning rate of {rate1} for the recurrent rungs and {rate2} for attention and transformer, which rises and falls; "
+    "gradients are cut to a norm of {clip}":
+        "学习率先升后降：循环的各级最高 {rate1}，attention 和 transformer 最高 {rate2}；梯度截到范数 {clip}",
+    "a rung begins anew, with first weights, at each length, and stops at the first length where it fails":
+        "每个长度都从初始权重学起，在第一个学不会的长度停下",
     "one layer of {hidden1} for the recurrent rungs; attention compares states of {hidden2} (cell={cell}); the "
     "transformer has two "
     "layers of width {width}; nothing is dropped":

@@ -36,6 +36,7 @@ class Context(nn.Module):
         self.bring = self.see = self.read = self.weigh = None
         if score == "general":
             self.bring = nn.Linear(query, key, bias=False)  # then qᵀW is as wide as k, and the rest is dot
+            nn.init.normal_(self.bring.weight, std=0.25 / key)  # every place alike at first: a wrong place is hard to leave
         elif score == "additive":
             hidden = hidden or key
             self.read, self.see = nn.Linear(query, hidden), nn.Linear(key, hidden, bias=False)

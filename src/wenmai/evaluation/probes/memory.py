@@ -1,8 +1,8 @@
 """memory: how far back each rung remembers, and why: how much of the last loss still reaches the first step.
 
 Three exercises that nothing but a memory solves (copy, running-sum, adding) at growing length. Every rung gets the same updates,
-rows and learning rate at each length, begins with the weights of the length before, and stops at the first length where it fails.
-Then, before and after training, the gradient of the last loss is followed back to the first step (fading.py).
+rows and learning rate at each length, begins anew with first weights, and stops at the first length where it fails. Then,
+before and after training, the gradient of the last loss is followed back to the first step (fading.py).
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from wenmai.evaluation.probes.finding import Finding, Grid
 from wenmai.evaluation.probes.memory_picture import picture, rnn_is_first
 from wenmai.options import sort_out
 
-RUNGS = ("rnn", "rnn-residual", "rnn-coupled", "rnn-gated", "lstm", "gru", "attention", "transformer")
+RECURRENT = ("rnn", "rnn-residual", "rnn-coupled", "rnn-gated", "lstm", "gru")
+RUNGS = (*RECURRENT, "attention", "transformer")
 LONGEST = 2000
 
 
@@ -38,23 +39,28 @@ def refuse(name: str, source: str, columns: dict[str, str] | None) -> None:
 
 def measured(
     seed: int, *, copy: str = "2,4,6,8,10,20,40", running_sum: str = "10,20,40", adding: str = "10,20,40,80",
-    rungs: str = ",".join(RUNGS), updates: int = 400, rows: int = 32, learning_rate: float = 5e-3, clip: float = 1.0,
-    hidden: int = 128, width: int = 64, cell: str = "none", fading: int = 20, seeds: int = 1, device: str = "auto",
+    rungs: str = ",".join(RUNGS), updates: int = 400, rows: int = 32, learning_rate: float = 1e-2, attention_rate: float = 3e-3,
+    clip: float = 1.0, hidden: int = 128, width: int = 64, cell: str = "none", fading: int = 20, seeds: int = 1,
+    device: str = "auto",
 ) -> Iterator:  # fmt: skip
-    """`copy`, `running_sum` and `adding` are their growing lengths T, or none; `updates` of `rows` rows at each; `hidden` is the
-    size of the recurrent rungs and attention, `width` the transformer's, `cell` the cell of attention; `fading` the length T of
-    copy at which gradients are followed; `seeds` how often all of it is done."""
+    """`copy`, `running_sum` and `adding` are their growing lengths T, or none; at each, `updates` of `rows` rows. `learning_rate`
+    is that of the recurrent rungs, `attention_rate` that of attention and transformer; `hidden` the size of the former and of
+    attention, `width` the transformer's, `cell` attention's cell; `fading` the length T of copy at which gradients are followed;
+    `seeds` how often all of it is done."""
     from wenmai.estimator import device_named
     from wenmai.evaluation.probes.climbing import Recipe, built, climb
     from wenmai.evaluation.probes.exercises import EXERCISES
     from wenmai.evaluation.probes.fading import a_step
     from wenmai.evaluation.probes.fading import fading as followed
 
+    def chained(rung: str, share: list[float]) -> float | None:
+        return a_step(share) if rung in RECURRENT else None  # the others have no chain of steps
+
     began = time.perf_counter()
     names = chosen_rungs(rungs)
     wanted = {"copy": lengths_of("copy", copy), "running-sum": lengths_of("running_sum", running_sum),
               "adding": lengths_of("adding", adding)}  # fmt: skip
-    recipe = Recipe(updates, rows, learning_rate, clip, hidden, width, cell, device_named(device))
+    recipe = Recipe(updates, rows, learning_rate, attention_rate, clip, hidden, width, cell, device_named(device))
     exercises, faded = [], []
     for name, lengths in wanted.items():
         exercise = EXERCISES[name]
@@ -63,18 +69,19 @@ def measured(
         for rung in names if lengths else ():
             climbs = []
             for number in range(seed, seed + seeds):
-                found, network, task, kind = yield from climb(rung, exercise, lengths, recipe, number)
+                found, (task, kind, network) = yield from climb(rung, exercise, lengths, recipe, number)
                 climbs.append({"seed": number, "lengths": found, "longest": longest(found)})
                 if name == "copy" and number == seed:
-                    first = built(rung, exercise, recipe, lengths[0], number)
+                    first = built(rung, exercise, recipe, longest(found) or lengths[0], number)
                     after = followed(network, task, kind, exercise, fading, recipe.device, number)
                     before = followed(first[2], *first[:2], exercise, fading, recipe.device, number)
-                    faded.append({"rung": rung, "before": before, "after": after, "a_step_before": a_step(before),
-                                  "a_step_after": a_step(after)})  # fmt: skip
+                    faded.append({"rung": rung, "before": before, "after": after, "a_step_before": chained(rung, before),
+                                  "a_step_after": chained(rung, after)})  # fmt: skip
             row["rungs"].append({"rung": rung, "parameters": network.parameters_count(), "climbs": climbs})
         exercises += [row] if lengths else []
-    return {"probe": "memory", "updates": updates, "rows": rows, "learning_rate": learning_rate, "clip": clip, "hidden": hidden,
-            "width": width, "cell": cell, "device": recipe.device, "seed": seed, "seeds": seeds, "exercises": exercises,
+    return {"probe": "memory", "updates": updates, "rows": rows, "learning_rate": learning_rate,
+            "attention_rate": attention_rate, "clip": clip, "hidden": hidden, "width": width, "cell": cell,
+            "device": recipe.device, "seed": seed, "seeds": seeds, "exercises": exercises,
             "fading": {"exercise": "copy", "length": fading, "rungs": faded},
             "seconds": round(time.perf_counter() - began, 1)}  # fmt: skip
 
@@ -110,11 +117,11 @@ def longest(found: list[dict]) -> int:
 
 def noted(known: dict) -> list[str]:
     exercises = {row["exercise"] for row in known["exercises"]}
-    notes = [f"at each length {known['updates']:,} updates of {known['rows']} rows at the most, the same for every rung, with a "
-             f"learning rate of {known['learning_rate']:g} that rises and falls, and gradients cut to a norm of "
-             f"{known['clip']:g}; rows are drawn anew, up to 2,000,000 steps of them",
-             "a rung begins with the weights of the length before; where it fails with these it is tried once more with first "
-             "weights, and where it fails again it stops",
+    notes = [f"at each length {known['updates']:,} updates of {known['rows']} rows at the most, the same for every rung; rows "
+             "are drawn anew, up to 2,000,000 steps of them",
+             f"a learning rate of {known['learning_rate']:g} for the recurrent rungs and {known['attention_rate']:g} for "
+             f"attention and transformer, which rises and falls; gradients are cut to a norm of {known['clip']:g}",
+             "a rung begins anew, with first weights, at each length, and stops at the first length where it fails",
              f"one layer of {known['hidden']} for the recurrent rungs; attention compares states of {known['hidden']} "
              f"(cell={known['cell']}); the transformer has two layers of width {known['width']}; nothing is dropped",
              "training at a length stops when 512 held-out rows are surely right; the score is that of 1,000 others"]  # fmt: skip
@@ -142,7 +149,7 @@ def told(known: dict) -> list[str]:
         look.append(f"{'Why rnn stops first' if rnn_is_first(known) else 'What rnn forgets'}: every step back multiplies its "
                     f"gradient by {rnn['a_step_after']:.2f} ({rnn['a_step_before']:.2f} before training), so after {steps} steps "
                     f"{rnn['after'][0]:.0e} of it is left to learn from.")  # fmt: skip
-        others = [f"{rung} {factors[rung]['a_step_after']:.2f}" for rung in RUNGS[1:6] if rung in factors]
+        others = [f"{rung} {factors[rung]['a_step_after']:.2f}" for rung in RECURRENT[1:] if rung in factors]
         if others:
             look.append(f"A step's factor of the others, after training: {', '.join(others)}; the nearer to 1, the better the "
                         "first step is still heard.")  # fmt: skip
@@ -170,7 +177,8 @@ def tables(known: dict, lang: str) -> list[Grid]:
     for name in names:
         found = [next((rung for rung in row["rungs"] if rung["rung"] == name), None) for row in exercises]
         cells = [name, *("–" if rung is None else reached(rung) for rung in found)]
-        cells += [f"{factors[name][key]:.3f}" if name in factors else "–" for key in ("a_step_before", "a_step_after")]
+        cells += [f"{factors[name][key]:.3f}" if name in factors and name in RECURRENT else "–"
+                  for key in ("a_step_before", "a_step_after")]  # fmt: skip
         rows.append(cells)
     grids = [Grid("记得的最长 T" if zh else "The longest T that was remembered", head, rows)]
     for row in exercises:
