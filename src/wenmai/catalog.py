@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from wenmai.errors import Mistake, unknown
-from wenmai.models import cnn, gpt, linear, mlp, perceptron, rnn, transformer
+from wenmai.models import attention, cnn, gpt, linear, mlp, perceptron, rnn, transformer
 from wenmai.models.ngram import model as ngram
 from wenmai.models.prefix_decoder import gpt_composer
 from wenmai.models.recurrent_decoder import recurrent_composer
@@ -90,6 +90,9 @@ RUNGS = {
         Rung("gru", rnn.gru, (*WRITES, "compose"),
              "The LSTM's idea with two gates and one state.",
              "LSTM 的思想，两个门，一个状态。", builders=writing("gru")),
+        Rung("attention", attention.attention, ALL,
+             "A recurrent network that looks back at all its states at every step.",
+             "每一步都能回看全部状态的循环网络。"),
         Rung("transformer", transformer.transformer, (*ALL, "compose"),
              "Every token looks at every other at once; no step waits for the one before.",
              "每个词同时看所有的词，无须逐步等待。", builders={"compose": transformer_composer}),

@@ -118,6 +118,98 @@ SENTENCES = {
     "in {stand_ins} of the {cells} cells fixed discounts stand in for estimates, since too few n-grams were seen once or twice, "
     "or the counts run the wrong way":
         "{cells} 个格子中有 {stand_ins} 个用固定的折扣代替估计值，因为出现一两次的 n 元太少，或计数的走势不对",
+    "{rung} with hidden={hidden} and embed={embed}; both ways means as much again, from the end":
+        "{rung}，hidden={hidden}，embed={embed}；双向即从末尾再读一遍",
+    "embed={embed}, one layer, one way; as large as lstm means the hidden that comes nearest to its weights":
+        "embed={embed}，一层，单向；“与 lstm 一样大”指权重个数与它最接近的 hidden",
+    "width {width} and {layers} layers for all: the weights are equally many, only their use differs":
+        "宽度都是 {width}，都有 {layers} 层：权重个数相同，只是用法不同",
+    "entropy (0: one place, 1: all places alike) and overlap (1: two heads of a layer look at the same) are means over "
+    "layers, heads "
+    "and the real places of {rows} test rows":
+        "熵（0：只看一处，1：处处一样）和重叠（1：同层的两个头看得一样）都是对各层、各头以及 {rows} 行测试数据的真实位置取的平均",
+    "heads={heads}: expected growing numbers that divide width={width}, such as 1,2,4.":
+        "heads={heads}：应为由小到大、能整除 width={width} 的数，例如 1,2,4。",
+    "the probe {name} makes its own data and reads none; leave {source} out.":
+        "实验 {name} 自己生成数据，不读别的；请去掉 {source}。",
+    "the probe {name} makes its own data and has no columns to name; leave --columns out.":
+        "实验 {name} 自己生成数据，没有列可指定；请去掉 --columns。",
+    "{option}={text}: expected growing lengths from 2 to {most}, such as 5,10,20, or none.":
+        "{option}={text}：应为 2 到 {most} 之间由小到大的长度，例如 5,10,20；或写 none。",
+    "at each length {updates} updates of {rows} rows at the most, the same for every rung; rows are drawn anew, up to 2,000,000 "
+    "steps of them":
+        "每个长度最多更新 {updates} 次，每次 {rows} 行，各级相同；各行都是新抽的，至多 2,000,000 步",
+    "a learning rate of {rate1} for the recurrent rungs and {rate2} for attention and transformer, which rises and falls; "
+    "gradients are cut to a norm of {clip}":
+        "学习率先升后降：循环的各级最高 {rate1}，attention 和 transformer 最高 {rate2}；梯度截到范数 {clip}",
+    "a rung begins anew, with first weights, at each length, and stops at the first length where it fails":
+        "每个长度都从初始权重学起，在第一个学不会的长度停下",
+    "one layer of {hidden1} for the recurrent rungs; attention compares states of {hidden2} (cell={cell}); the "
+    "transformer has two "
+    "layers of width {width}; nothing is dropped":
+        "循环的各级都是一层，大小 {hidden1}；attention 比较大小 {hidden2} 的状态（cell={cell}）；transformer 两层，宽度 "
+        "{width}；不用 dropout",
+    "training at a length stops when 512 held-out rows are surely right; the score is that of 1,000 others":
+        "留出的 512 行确实对了，这个长度的训练就停；得分用另外 1,000 行来算",
+    "copy counts as remembered where 99% of the held-out rows are right at every step":
+        "copy：留出的行有 99% 每一步都对，才算记得",
+    "a sum counts as remembered where the squared error of the last answer is at most 1% of its variance":
+        "求和：最后一个答案的平方误差不超过其方差的 1%，才算记得",
+    "the gradient is that of the last symbol's loss in copy with T = {length}, with respect to what enters at each step, "
+    "as a share of "
+    "the last step's; the mean over 64 rows":
+        "梯度：copy（T = {length}）里最后一个符号的损失对每一步输入的梯度，以末步为 1；取 64 行的平均",
+    "seeds: {seeds}, from {seed} on; on {device}, in 32 bits": "种子 {seeds} 个，从 {seed} 起；在 {device} 上，32 位",
+    "The longest T that was remembered in {exercise}: {listed}.": "{exercise} 里记得的最长 T：{listed}。",
+    "{said}: every step back multiplies its gradient by {after} ({before} before training), so after {steps} steps {left} "
+    "of it is "
+    "left to learn from.":
+        "{said}：每退一步，它的梯度就乘以 {after}（训练前是 {before}），退 {steps} 步后只剩 {left} 可学。",
+    "A step's factor of the others, after training: {listed}; the nearer to 1, the better the first step is still heard.":
+        "其他级训练后每步的因子：{listed}；越接近 1，第一步的声音传得越清楚。",
+    "one layer of width {width} each, self-attention with {heads} heads; a batch of {batch} rows, in 32 bits, on "
+    "{device}, {threads} "
+    "threads":
+        "各一层，宽度 {width}，自注意力 {heads} 个头；每批 {batch} 行，32 位，在 {device} 上，{threads} 个线程",
+    "forward and backward, the median of {repeats} that took turns, after one that does not count":
+        "前向加反向，轮流各做 {repeats} 次取中位数，此前一次不算",
+    "the exponent p of time ≈ c·Tᵖ is fitted to the {count} longest": "时间 ≈ c·Tᵖ 的指数 p 由最长的 {count} 个长度拟合",
+    "lengths={lengths}: expected two or more growing lengths up to {most}, such as 64,256,1024.":
+        "lengths={lengths}：应为两个以上由小到大的长度，最大 {most}，例如 64,256,1024。",
+    "Time grows at the long end as T to the power of: {listed}.": "长的一端，时间按 T 的多少次方增长：{listed}。",
+    "The lstm takes {ratio1} times as long as self-attention at T = {length1} and {ratio2} times at T = {length2}.":
+        "与自注意力相比，lstm 在 T = {length1} 时用 {ratio1} 倍的时间，在 T = {length2} 时用 {ratio2} 倍。",
+    "{source} is running text, and this probe wants rows with an answer; give it a table with text and label.":
+        "{source} 是连续文本，而这个实验要的是带答案的行；请给它一张有 text 和 label 的表。",
+    "{source}: found {rows} rows to learn from, expected at least {least}; give more of them.":
+        "{source}：可供学习的只有 {rows} 行，至少要 {least} 行；请多给一些。",
+    "seed {seed}": "种子 {seed}",
+    "{data}: {train} rows to learn from, {test} of the test part to judge by, the same for all; {epochs} epochs each, the "
+    "state that "
+    "was best on {valid} others is kept":
+        "{data}：用 {train} 行学习，用测试部分的 {test} 行评判，各方案相同；各学 {epochs} 遍，保留在另外 {valid} 行上最好的状态",
+    "± is the standard deviation over {seeds} seeds, from {seed} on; seconds are the median of whole trainings, which "
+    "took turns, on "
+    "{device}":
+        "± 是 {seeds} 个种子（从 {seed} 起）的标准差；秒数是整次训练的中位数，各方案轮流进行，在 {device} 上",
+    "Equal hidden: {metric} of gru {gru}, of lstm {lstm}; the difference is {apart}. Of the lstm's weights gru has {share1}, rnn "
+    "{share2}.":
+        "hidden 相同：{metric} gru 为 {gru}，lstm 为 {lstm}，差别{apart}。gru 的权重是 lstm 的 {share1}，rnn 是 {share2}。",
+    "Equal weights: {metric} of gru {gru}; the difference to lstm is {apart}.":
+        "权重个数相同：{metric} gru 为 {gru}，与 lstm 的差别{apart}。",
+    "Without gates: rnn {rnn1}, and as large as the lstm {rnn2}; the best gated one is better by {gain}.":
+        "没有门：rnn 为 {rnn1}，与 lstm 一样大时为 {rnn2}；最好的有门者高出 {gain}。",
+    "The best {metric} is {best}, with heads={heads1}; with heads={heads2} it is {one}.":
+        "最好的 {metric} 是 {best}（heads={heads1}）；heads={heads2} 时是 {one}。",
+    "The difference is {apart}.": "差别{apart}。",
+    "With heads={heads} two heads share {share} of what they look at, on average: the rest is what a single head could "
+    "not see at the "
+    "same time.":
+        "heads={heads} 时，两个头所看之处平均有 {share} 相同：其余是单独一个头无法同时看到的。",
+    "{layers} layers instead of one, one way: {metric} {one} → {deep}, {apart}; {times} times the seconds.":
+        "{layers} 层代替一层，单向：{metric} {one} → {deep}，{apart}；用时 {times} 倍。",
+    "Both ways instead of one, one layer: {metric} {one} → {both}, {apart}; {times} times the seconds.":
+        "双向代替单向，一层：{metric} {one} → {both}，{apart}；用时 {times} 倍。",
     "Never seen in all of the training text: {words} of the 1-grams held out, and {longest} of the {order}-grams.":
         "留出的文本里，{words} 的 1 元、{longest} 的 {order} 元在全部训练文本里从未出现。",
     "Without smoothing one of them is enough: from order {order} on the held-out text has probability 0 and its perplexity is "
@@ -146,6 +238,8 @@ SENTENCES = {
         "{where}：目标值是 {value}，应在 0 与 L = {L} 之间，逻辑曲线不会超出这个范围；请给更大的 L（--set L=…），或改用 linear。",
     "solver=closed: found {found} features, expected at most {most}; use solver=gradient.":
         "solver=closed：有 {found} 个特征，最多只能有 {most} 个；请用 solver=gradient。",
+    "bidirectional=True goes with a cell that reads step by step; cell=none reads no way at all.":
+        "bidirectional=True 要配逐步读入的 cell；cell=none 没有方向可言。",
     "width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.":
         "width={width} 不能由 heads={heads} 平分：应是它的倍数；可以试试 width={fitting}。",
     "characters={characters} goes with tokens that are tagged; a text is read by --set tokenizer=characters.":
@@ -371,8 +465,8 @@ SENTENCES = {
         "{name} 既不是词向量文件，也不是带有词向量的已安装的包。",
     "{file} has no list of words beside it; expected a .txt with a word a line, or a .parquet.":
         "{file} 旁边没有词表；应有一个每行一词的 .txt，或一个 .parquet。",
-    "running-sum:{option} asks for rows of {value} numbers; expected a whole number from 1 to {most}, as in running-sum:40.":
-        "running-sum:{option} 要求每行 {value} 个数；应为 1 到 {most} 的整数，例如 running-sum:40。",
+    "{name}:{option} asks for rows of length {value}; expected a whole number from {least} to {most}, as in {name}:40.":
+        "{name}:{option} 要求每行长 {value}；应为 {least} 到 {most} 的整数，例如 {name}:40。",
     "{data} is read from {file}, which is not there; run pip install 'wenmai[datasets]' again.":
         "{data} 要从 {file} 读取，而它不存在；请重新运行 pip install 'wenmai[datasets]'。",
     "{data} needs the package {package}; run pip install 'wenmai[datasets]'.":
@@ -785,6 +879,10 @@ NOTES = {
 
 # What may stand in the place of that name.
 PHRASES = {
+    "apart": {"more than chance": "超出偶然", "no more than chance": "不出偶然",
+              "one seed says nothing of chance": "只有一个种子，无从判断"},
+    "metric": {"accuracy": "准确率", "span_f1": "片段 F1", "token_accuracy": "逐词准确率", "r2": "R²"},
+    "said": {"Why rnn stops first": "rnn 为什么最先停下", "What rnn forgets": "rnn 忘了什么"},
     "file": {"the system": "系统"},
     "where": {"{file}, line {line}": "{file} 第 {line} 行", "row {row}": "第 {row} 行",
               "the window from token {token} on": "从第 {token} 个词元起的窗口"},

@@ -99,10 +99,29 @@ def test_running_sum(loaded):
     assert BUILTIN["running-sum"].load(running_sum="1").columns["targets"][0][0] < 100
 
 
+def test_copy(loaded):
+    tokens, tags = loaded["copy"].columns["tokens"], loaded["copy"].columns["tags"]
+    assert len(tokens) == 20_000 and tokens[0][20:] == ["|", *"_" * 20] and tags[0][:21] == ["_"] * 21
+    assert all(read[:20] == written[21:] and len(read) == len(written) == 41 for read, written in zip(tokens, tags))
+    assert {symbol for row in tokens for symbol in row[:20]} == set("abcdefgh") and len(set(map(tuple, tokens))) == 20_000
+    assert {len(row) for row in BUILTIN["copy"].load(copy="100").columns["tags"]} == {201}
+
+
+def test_adding(loaded):
+    inputs, target = np.array(loaded["adding"].columns["inputs"]), loaded["adding"].columns["target"]
+    value, mark = inputs[..., 0], inputs[..., 1]
+    assert inputs.shape == (20_000, 50, 2) and value.min() >= 0 and value.max() <= 1 and set(np.unique(mark)) == {0, 1}
+    assert (mark[:, :25].sum(1) == 1).all() and (mark[:, 25:].sum(1) == 1).all()
+    np.testing.assert_allclose((value * mark).sum(1), target)
+    assert abs(target.var() - 1 / 6) < 0.01  # of the sum of two numbers from 0 to 1
+    assert np.array(BUILTIN["adding"].load(adding="2").columns["inputs"][0])[:, 1].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("name", ["running-sum", "copy", "adding"])
 @pytest.mark.parametrize("option", ["0", "-3", "501", "2.5", "all", "1e2", " "])
-def test_running_sum_of_a_strange_length(option):
-    with pytest.raises(Mistake, match="a whole number from 1 to 500"):
-        BUILTIN["running-sum"].load(running_sum=option)
+def test_rows_of_a_strange_length(name, option):
+    with pytest.raises(Mistake, match=r"a whole number from \d to 500, as in"):
+        BUILTIN[name].load(**{name.replace("-", "_"): option})
 
 
 def test_reviews(loaded):

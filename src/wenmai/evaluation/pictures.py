@@ -12,11 +12,11 @@ from itertools import pairwise
 FAMILIES = {  # Okabe and Ito's colour-blind-safe set, tuned to be seen on white and on black; one colour a family
     "#858585": ("ngram",),
     "#c98500": ("softmax", "logistic", "perceptron", "linear"),
-    "#3f9fdc": ("mlp", "attention", "seq2seq"),  # no task has both an mlp and a decoder
+    "#3f9fdc": ("mlp", "seq2seq"),  # no task has both
     "#009e73": ("cnn",),
     "#4c6fd1": ("rnn", "rnn-residual", "rnn-coupled", "rnn-gated"),
     "#c75b9b": ("gru", "lstm"),
-    "#d55e00": ("transformer", "bert", "gpt"),
+    "#d55e00": ("transformer", "bert", "gpt", "attention"),
 }
 SHAPES = [("-", "o"), ((0, (5, 1.5)), "s"), ((0, (1, 1.2)), "^"), ((0, (6, 1.5, 1, 1.5)), "D")]  # within a family
 FONTS = ["Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei"]

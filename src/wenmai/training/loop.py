@@ -243,7 +243,7 @@ def bf16_pays(network: Network, device: str) -> bool:
     if device.startswith("cuda"):
         return True
     can = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-    return can and not isinstance(network.body, Recurrent)
+    return can and not any(isinstance(part, Recurrent) for part in network.body.modules())
 
 
 def affordable(minutes: float, descent: Descent, batches, judge, evaluations: int) -> tuple[int, int]:

@@ -7,8 +7,9 @@ from wenmai.data.builtin.chinese import ner_zh, news_zh, reviews_zh
 from wenmai.data.builtin.entities import entities
 from wenmai.data.builtin.manual import manual
 from wenmai.data.builtin.measured import digits, iris
+from wenmai.data.builtin.memory import adding, copy, running_sum
 from wenmai.data.builtin.names import languages
-from wenmai.data.builtin.numbers import line, running_sum
+from wenmai.data.builtin.numbers import line
 from wenmai.data.readers import Chunk
 
 __all__ = ["BUILTIN", "Builtin"]
@@ -79,6 +80,18 @@ BUILTIN = {
             "{3, 5} → {3, 8}: the sum so far, at every step of 20 numbers below 100; running-sum:40 gives rows of 40 numbers.",
             "{3, 5} → {3, 8}：每一步给出到此为止的和，每行 20 个小于 100 的数；running-sum:40 则每行 40 个数。",
             running_sum,
+        ),
+        Builtin(
+            "adding", "regress",
+            "The sum of the two marked values among 50, which lie in different halves; adding:100 gives rows of 100 values.",
+            "50 个数里有两个做了记号，前后两半各一个，求这两个数的和；adding:100 则每行 100 个数。",
+            adding,
+        ),
+        Builtin(
+            "copy", "tag",
+            "Read 20 symbols out of 8 and a delimiter, then write them again; copy:100 gives rows of 100 symbols.",
+            "读入 20 个符号（共 8 种）和一个分隔符，再原样写出；copy:100 则每行 100 个符号。",
+            copy,
         ),
         Builtin(
             "ner-zh", "tag",

@@ -1,0 +1,95 @@
+"""Growing lengths: a rung is trained at each, from first weights, until it fails at one.
+
+Going on from the weights of the length before was tried and left: gru needed more updates so, and attention, which had learned to
+look so many steps back, did not come off it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from wenmai.catalog import RUNGS
+from wenmai.data.inputs import Frames
+from wenmai.evaluation.probes.exercises import Exercise
+from wenmai.models.network import Network
+from wenmai.options import accepted
+from wenmai.training import loop
+
+VALID, TEST, JUDGED = 512, 1000, 25  # rows to stop by, rows to judge by, and how often training looks at the first
+POOL = 2_000_000  # steps of the rows that are drawn for one length; what a longer training needs beyond it is read again
+FIRST = 1000  # rows by which numbers are brought to mean 0 and deviation 1
+
+
+@dataclass(frozen=True)
+class Recipe:
+    updates: int
+    rows: int
+    learning_rate: float  # of the recurrent rungs
+    attention_rate: float  # of those that look at all steps at once, which a higher one makes stare at a wrong place
+    clip: float
+    hidden: int
+    width: int
+    cell: str
+    device: str
+
+
+def options_of(rung: str, recipe: Recipe) -> dict:
+    """Of the rung's builder; nothing is dropped, since no row is read often enough to be learned by heart."""
+    given = {"hidden": recipe.hidden, "width": recipe.width, "cell": recipe.cell, "dropout": 0.0}
+    return {name: value for name, value in given.items() if name in accepted(RUNGS[rung].build)}
+
+
+def built(rung: str, exercise: Exercise, recipe: Recipe, steps: int, seed: int):
+    """(task, kind of input, network) with first weights, for rows of this length."""
+    inputs, targets = exercise.draw(np.random.default_rng((seed, steps, 0)), FIRST, steps)
+    task = exercise.task()
+    task.learn(targets)
+    kind = Frames.learn(inputs)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network = RUNGS[rung].build(kind, task.head(), **options_of(rung, recipe)).to(recipe.device)
+    return task, kind, network
+
+
+def climb(rung: str, exercise: Exercise, lengths: list[int], recipe: Recipe, seed: int) -> Iterator:
+    """Yields (rung, stage, Progress); returns the rows of the table, and what was trained at the last length that it remembered,
+    or at the first: task, kind of input, network."""
+    found, kept = [], None
+    for steps in lengths:
+        began = time.perf_counter()
+        task, kind, network = built(rung, exercise, recipe, steps, seed)
+        updates, score = yield from trained(rung, network, task, kind, exercise, steps, recipe, seed)
+        found.append({"length": steps, "score": score, "passed": exercise.passes(score), "updates": updates,
+                      "seconds": round(time.perf_counter() - began, 2)})  # fmt: skip
+        kept = (task, kind, network) if found[-1]["passed"] or kept is None else kept
+        if not found[-1]["passed"]:
+            break
+    return found, kept
+
+
+def trained(rung: str, network: Network, task, kind: Frames, exercise: Exercise, steps: int, recipe: Recipe,
+            seed: int) -> Iterator:  # fmt: skip
+    """One length, until it is surely remembered or the updates are spent; returns (updates made, score on other rows)."""
+    generator = np.random.default_rng((seed, steps, 2))
+    valid, test = (exercise.examples(kind, task, generator, rows, steps) for rows in (VALID, TEST))
+    long = int(valid.inputs.lengths[0])
+    rows = max(recipe.rows, min(recipe.updates * recipe.rows, POOL // long))
+    train = exercise.examples(kind, task, generator, rows, steps)
+    rate = recipe.attention_rate if rung in ("attention", "transformer") else recipe.learning_rate
+    reached, updates = None, 0
+    for progress in loop.train(network, train, lambda: exercise.score(network, valid, recipe.device), exercise.higher_is_better,
+                               1 << 20, recipe.device, seed, steps=recipe.updates, batch_tokens=recipe.rows * long,
+                               learning_rate=rate, clip=recipe.clip, weight_decay=0.0, optimizer="adamw",
+                               evaluations=min(JUDGED, recipe.updates), patience=recipe.updates,
+                               precision="float32"):  # fmt: skip
+        updates, reached = progress.step, progress.score
+        yield rung, f"{exercise.name}, T={steps}", replace(progress, snapshot=None)
+        if reached is not None and exercise.surely(reached):
+            break
+    network.eval()
+    return updates, exercise.score(network, test, recipe.device)

@@ -1,0 +1,139 @@
+"""heads: one head looks at one thing at a time; several, each on its slice of the width, look at several. Does it help?
+
+entropy  −Σ_s a_ts log a_ts / log S    of a head: 0 where it looks at one place, 1 where it looks at all alike
+overlap  Σ_s min(a_ts, a'_ts)          of two heads of a layer: 1 where they look at the same, 0 where at nothing in common
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import combinations
+from statistics import mean
+
+from wenmai.errors import Mistake
+from wenmai.evaluation.pictures import metric_name
+from wenmai.evaluation.probes.finding import Finding, Grid
+from wenmai.evaluation.probes.variants_picture import Panel
+from wenmai.evaluation.probes.variants_picture import picture as drawn
+from wenmai.options import sort_out
+
+TRACED = 64  # rows of the test part whose attention is looked at
+
+
+def run(source: str, columns: dict[str, str] | None = None, settings: dict | None = None, seed: int = 0) -> Iterator:
+    from wenmai.evaluation.probes.variants import rows_note, spread_note
+
+    known = yield from measured(source, columns, seed, **sort_out(settings or {}, {"probe": measured})["probe"])
+    notes = [rows_note(known), spread_note(known),
+             f"width {known['width']} and {known['layers']} layers for all: the weights are equally many, only their use differs",
+             f"entropy (0: one place, 1: all places alike) and overlap (1: two heads of a layer look at the same) are means over "
+             f"layers, heads and the real places of {TRACED} test rows"]  # fmt: skip
+    title = {"en": f"{source}: one head against many", "zh": f"{source}：一个头与多个头"}
+    grids = {lang: [table(known, lang)] for lang in ("en", "zh")}
+    return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), told(known), notes)
+
+
+def measured(source: str, columns, seed: int, *, heads: str = "1,2,4,8", width: int = 64, layers: int = 2, rows: int = 6000,
+             epochs: int = 8, learning_rate: float = 2e-3, seeds: int = 3, device: str = "auto") -> Iterator:  # fmt: skip
+    """`heads` are compared at equal `width`; `rows` to learn from, at the most; `seeds` how often each is trained."""
+    from wenmai.estimator import device_named
+    from wenmai.evaluation.probes.variants import Variant, compared, opened, sizes
+
+    began, device = time.perf_counter(), device_named(device)
+    numbers = heads_of(heads, width)
+    data = opened(source, columns, ["transformer"], rows, seed)
+    variants = [Variant(str(number), "transformer", {"heads": number, "width": width, "layers": layers}) for number in numbers]
+    training = {"epochs": epochs, "learning_rate": learning_rate, "device": device}
+    metric, found = yield from compared(data, variants, training, seeds, seed, lambda estimator: looked(estimator, data.test))
+    return {"probe": "heads", "data": source, "task": data.task.name, "metric": metric, "rows": sizes(data), "epochs": epochs,
+            "width": width, "layers": layers, "learning_rate": learning_rate, "seed": seed, "seeds": seeds, "device": device,
+            "variants": found, "seconds": round(time.perf_counter() - began, 1)}  # fmt: skip
+
+
+def heads_of(text: str, width: int) -> list[int]:
+    try:
+        found = [int(part) for part in text.split(",")]
+    except ValueError:
+        found = []
+    if not found or found != sorted(set(found)) or any(number < 1 or width % number for number in found):
+        raise Mistake(f"heads={text}: expected growing numbers that divide width={width}, such as 1,2,4.")
+    return found
+
+
+def looked(estimator, part) -> dict[str, float | None]:
+    """Entropy and overlap of the heads on some rows."""
+    import numpy as np
+    import torch
+
+    from wenmai.data.batches import make_batch
+    from wenmai.layers.trace import Trace
+
+    some = part.take(np.arange(min(TRACED, len(part))))
+    examples, trace = estimator._examples(some.inputs), Trace()
+    batch = make_batch(examples, np.arange(len(examples)), estimator.inputs_.longest).to(estimator.device_)
+    with torch.no_grad():
+        estimator.model_(batch, trace)
+    entropies, overlaps = [], []
+    for name, weights in trace.kept.items():
+        if name.endswith(".attention"):
+            entropies.append(entropy(weights, batch.mask))
+            overlaps += overlap(weights, batch.mask)
+    return {"entropy": mean(entropies), "overlap": mean(overlaps) if overlaps else None}
+
+
+def entropy(weights, mask) -> float:
+    """(B, A, T, S), (B, T) → the mean over heads and real places of rows that have two or more."""
+    sizes = mask.sum(1)  # (B,)
+    asked = mask & (sizes > 1).unsqueeze(1)  # (B, T)
+    found = -(weights * weights.clamp(min=1e-30).log()).sum(-1) / sizes.clamp(min=2).log()[:, None, None]  # (B, A, T)
+    return float(found.transpose(1, 2)[asked].mean()) if asked.any() else 0.0
+
+
+def overlap(weights, mask) -> list[float]:
+    """Of every pair of heads."""
+    a = weights.transpose(0, 1)  # (A, B, T, S)
+    return [float(a[one].minimum(a[two]).sum(-1)[mask].mean()) for one, two in combinations(range(len(a)), 2)]
+
+
+def told(known: dict) -> list[str]:
+    from wenmai.evaluation.probes.variants import apart, with_spread
+
+    rows, metric = known["variants"], known["metric"]
+    best, one = max(rows, key=lambda row: row["mean"]), rows[0]
+    look = [f"The best {metric} is {with_spread(best)}, with heads={best['variant']}; with heads={one['variant']} it is "
+            f"{with_spread(one)}."]  # fmt: skip
+    if best is not one:
+        look.append(f"The difference is {apart(best, one)}.")
+    several = [row for row in rows if None not in row["overlap"]]
+    if several:
+        many = several[-1]
+        look.append(f"With heads={many['variant']} two heads share {mean(many['overlap']):.0%} of what they look at, on average: "
+                    "the rest is what a single head could not see at the same time.")  # fmt: skip
+    return look
+
+
+def table(known: dict, lang: str) -> Grid:
+    from wenmai.evaluation.probes.variants import with_spread
+
+    zh = lang == "zh"
+    head = ["头数" if zh else "heads", metric_name(known["metric"], lang), "熵" if zh else "entropy", "重叠" if zh else "overlap",
+            "权重个数" if zh else "weights", "训练秒数" if zh else "seconds to train"]  # fmt: skip
+    rows = [[row["variant"], with_spread(row), f"{mean(row['entropy']):.3f}",
+             "–" if None in row["overlap"] else f"{mean(row['overlap']):.3f}", f"{row['parameters']:,}",
+             f"{row['median_seconds']:.1f}"]
+            for row in known["variants"]]  # fmt: skip
+    return Grid("同样宽度，不同头数" if zh else "Heads at equal width", head, rows)
+
+
+def picture(known: dict, lang: str):
+    zh, rows = lang == "zh", known["variants"]
+    metric = metric_name(known["metric"], lang)
+    overlaps = [[value for value in row["overlap"] if value is not None] for row in rows]
+    panels = [Panel(f"{metric}（测试）" if zh else f"{metric}, test part", [row["scores"] for row in rows], False),
+              Panel("注意力的熵（1：处处一样）" if zh else "entropy (1: everywhere alike)",
+                    [row["entropy"] for row in rows])]  # fmt: skip
+    if any(overlaps):
+        panels.append(Panel("两头的重叠（1：看得一样）" if zh else "overlap of two heads (1: the same)", overlaps))
+    labels = [f"{row['variant']} 个头" if zh else f"heads={row['variant']}" for row in rows]
+    return drawn(labels, [0] * len(rows), panels)

@@ -1,0 +1,193 @@
+"""memory: how far back each rung remembers, and why: how much of the last loss still reaches the first step.
+
+Three exercises that nothing but a memory solves (copy, running-sum, adding) at growing length. Every rung gets the same updates,
+rows and learning rate at each length, begins anew with first weights, and stops at the first length where it fails. Then,
+before and after training, the gradient of the last loss is followed back to the first step (fading.py).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from wenmai.errors import Mistake, unknown
+from wenmai.evaluation.probes.finding import Finding, Grid
+from wenmai.evaluation.probes.memory_picture import picture, rnn_is_first
+from wenmai.options import sort_out
+
+RECURRENT = ("rnn", "rnn-residual", "rnn-coupled", "rnn-gated", "lstm", "gru")
+RUNGS = (*RECURRENT, "attention", "transformer")
+LONGEST = 2000
+
+
+def run(source: str, columns: dict[str, str] | None = None, settings: dict | None = None, seed: int = 0) -> Iterator:
+    refuse("memory", source, columns)
+    known = yield from measured(seed, **sort_out(settings or {}, {"probe": measured})["probe"])
+    notes = noted(known)
+    grids = {lang: tables(known, lang) for lang in ("en", "zh")}
+    title = {"en": "How far a rung remembers", "zh": "每一级记得多远"}
+    return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), told(known), notes)
+
+
+def refuse(name: str, source: str, columns: dict[str, str] | None) -> None:
+    """Of a probe that makes its own data."""
+    if source:
+        raise Mistake(f"the probe {name} makes its own data and reads none; leave {source} out.")
+    if columns:
+        raise Mistake(f"the probe {name} makes its own data and has no columns to name; leave --columns out.")
+
+
+def measured(
+    seed: int, *, copy: str = "2,4,6,8,10,20,40", running_sum: str = "10,20,40", adding: str = "10,20,40,80",
+    rungs: str = ",".join(RUNGS), updates: int = 400, rows: int = 32, learning_rate: float = 1e-2, attention_rate: float = 3e-3,
+    clip: float = 1.0, hidden: int = 128, width: int = 64, cell: str = "none", fading: int = 20, seeds: int = 1,
+    device: str = "auto",
+) -> Iterator:  # fmt: skip
+    """`copy`, `running_sum` and `adding` are their growing lengths T, or none; at each, `updates` of `rows` rows. `learning_rate`
+    is that of the recurrent rungs, `attention_rate` that of attention and transformer; `hidden` the size of the former and of
+    attention, `width` the transformer's, `cell` attention's cell; `fading` the length T of copy at which gradients are followed;
+    `seeds` how often all of it is done."""
+    from wenmai.estimator import device_named
+    from wenmai.evaluation.probes.climbing import Recipe, built, climb
+    from wenmai.evaluation.probes.exercises import EXERCISES
+    from wenmai.evaluation.probes.fading import a_step
+    from wenmai.evaluation.probes.fading import fading as followed
+
+    def chained(rung: str, share: list[float]) -> float | None:
+        return a_step(share) if rung in RECURRENT else None  # the others have no chain of steps
+
+    began = time.perf_counter()
+    names = chosen_rungs(rungs)
+    wanted = {"copy": lengths_of("copy", copy), "running-sum": lengths_of("running_sum", running_sum),
+              "adding": lengths_of("adding", adding)}  # fmt: skip
+    recipe = Recipe(updates, rows, learning_rate, attention_rate, clip, hidden, width, cell, device_named(device))
+    exercises, faded = [], []
+    for name, lengths in wanted.items():
+        exercise = EXERCISES[name]
+        row = {"exercise": name, "bar": exercise.bar, "higher_is_better": exercise.higher_is_better, "lengths": lengths,
+               "rungs": []}  # fmt: skip
+        for rung in names if lengths else ():
+            climbs = []
+            for number in range(seed, seed + seeds):
+                found, (task, kind, network) = yield from climb(rung, exercise, lengths, recipe, number)
+                climbs.append({"seed": number, "lengths": found, "longest": longest(found)})
+                if name == "copy" and number == seed:
+                    first = built(rung, exercise, recipe, longest(found) or lengths[0], number)
+                    after = followed(network, task, kind, exercise, fading, recipe.device, number)
+                    before = followed(first[2], *first[:2], exercise, fading, recipe.device, number)
+                    faded.append({"rung": rung, "before": before, "after": after, "a_step_before": chained(rung, before),
+                                  "a_step_after": chained(rung, after)})  # fmt: skip
+            row["rungs"].append({"rung": rung, "parameters": network.parameters_count(), "climbs": climbs})
+        exercises += [row] if lengths else []
+    return {"probe": "memory", "updates": updates, "rows": rows, "learning_rate": learning_rate,
+            "attention_rate": attention_rate, "clip": clip, "hidden": hidden, "width": width, "cell": cell,
+            "device": recipe.device, "seed": seed, "seeds": seeds, "exercises": exercises,
+            "fading": {"exercise": "copy", "length": fading, "rungs": faded},
+            "seconds": round(time.perf_counter() - began, 1)}  # fmt: skip
+
+
+def chosen_rungs(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in RUNGS:
+            raise unknown("rung", name, RUNGS)
+    return list(dict.fromkeys(names))
+
+
+def lengths_of(option: str, text: str) -> list[int]:
+    """'2,4,8' → [2, 4, 8]; none → []"""
+    if text.strip() == "none":
+        return []
+    try:
+        found = [int(part) for part in text.split(",")]
+    except ValueError:
+        found = []
+    if not found or found != sorted(set(found)) or not 2 <= found[0] <= found[-1] <= LONGEST:
+        raise Mistake(f"{option}={text}: expected growing lengths from 2 to {LONGEST}, such as 5,10,20, or none.")
+    return found
+
+
+def longest(found: list[dict]) -> int:
+    """0 where even the first was too long."""
+    return max((row["length"] for row in found if row["passed"]), default=0)
+
+
+# What is told of it
+
+
+def noted(known: dict) -> list[str]:
+    exercises = {row["exercise"] for row in known["exercises"]}
+    notes = [f"at each length {known['updates']:,} updates of {known['rows']} rows at the most, the same for every rung; rows "
+             "are drawn anew, up to 2,000,000 steps of them",
+             f"a learning rate of {known['learning_rate']:g} for the recurrent rungs and {known['attention_rate']:g} for "
+             f"attention and transformer, which rises and falls; gradients are cut to a norm of {known['clip']:g}",
+             "a rung begins anew, with first weights, at each length, and stops at the first length where it fails",
+             f"one layer of {known['hidden']} for the recurrent rungs; attention compares states of {known['hidden']} "
+             f"(cell={known['cell']}); the transformer has two layers of width {known['width']}; nothing is dropped",
+             "training at a length stops when 512 held-out rows are surely right; the score is that of 1,000 others"]  # fmt: skip
+    if "copy" in exercises:
+        notes.append("copy counts as remembered where 99% of the held-out rows are right at every step")
+    if exercises & {"running-sum", "adding"}:
+        notes.append("a sum counts as remembered where the squared error of the last answer is at most 1% of its variance")
+    if known["fading"]["rungs"]:
+        notes.append(f"the gradient is that of the last symbol's loss in copy with T = {known['fading']['length']}, with respect "
+                     "to what enters at each step, as a share of the last step's; the mean over 64 rows")  # fmt: skip
+    notes.append(f"seeds: {known['seeds']}, from {known['seed']} on; on {known['device']}, in 32 bits")
+    return notes
+
+
+def told(known: dict) -> list[str]:
+    """What to look at, and why rnn stops first."""
+    look = []
+    for row in known["exercises"]:
+        far = {rung["rung"]: worst(rung) for rung in row["rungs"]}
+        listed = ", ".join(f"{rung} {length}" for rung, length in sorted(far.items(), key=lambda pair: pair[1]))
+        look.append(f"The longest T that was remembered in {row['exercise']}: {listed}.")
+    factors = {row["rung"]: row for row in known["fading"]["rungs"]}
+    if "rnn" in factors:
+        rnn, steps = factors["rnn"], 2 * known["fading"]["length"]
+        look.append(f"{'Why rnn stops first' if rnn_is_first(known) else 'What rnn forgets'}: every step back multiplies its "
+                    f"gradient by {rnn['a_step_after']:.2f} ({rnn['a_step_before']:.2f} before training), so after {steps} steps "
+                    f"{rnn['after'][0]:.0e} of it is left to learn from.")  # fmt: skip
+        others = [f"{rung} {factors[rung]['a_step_after']:.2f}" for rung in RECURRENT[1:] if rung in factors]
+        if others:
+            look.append(f"A step's factor of the others, after training: {', '.join(others)}; the nearer to 1, the better the "
+                        "first step is still heard.")  # fmt: skip
+    return look
+
+
+def worst(rung: dict) -> int:
+    return min(climb["longest"] for climb in rung["climbs"])
+
+
+def reached(rung: dict) -> str:
+    """'8', or '8–10' where seeds differ; '< 2' is told by the table"""
+    found = sorted(climb["longest"] for climb in rung["climbs"])
+    return str(found[0]) if found[0] == found[-1] else f"{found[0]}–{found[-1]}"
+
+
+def tables(known: dict, lang: str) -> list[Grid]:
+    zh = lang == "zh"
+    exercises = known["exercises"]
+    names = list(dict.fromkeys(rung["rung"] for row in exercises for rung in row["rungs"]))
+    factors = {row["rung"]: row for row in known["fading"]["rungs"]}
+    head = ["级" if zh else "rung", *(row["exercise"] for row in exercises)]
+    head += ["每步梯度因子，训练前", "训练后"] if zh else ["gradient a step, before", "after training"]
+    rows = []
+    for name in names:
+        found = [next((rung for rung in row["rungs"] if rung["rung"] == name), None) for row in exercises]
+        cells = [name, *("–" if rung is None else reached(rung) for rung in found)]
+        cells += [f"{factors[name][key]:.3f}" if name in factors and name in RECURRENT else "–"
+                  for key in ("a_step_before", "a_step_after")]  # fmt: skip
+        rows.append(cells)
+    grids = [Grid("记得的最长 T" if zh else "The longest T that was remembered", head, rows)]
+    for row in exercises:
+        score = ("整行全对的比例" if zh else "rows right at every step") if row["higher_is_better"] else (
+            "误差占方差的比例" if zh else "error as a share of the variance")  # fmt: skip
+        head = ["级" if zh else "rung", "种子" if zh else "seed", "T", score, "更新次数" if zh else "updates",
+                "秒" if zh else "seconds"]  # fmt: skip
+        lines = [[rung["rung"], str(climb["seed"]), str(cell["length"]), f"{cell['score']:.4f}", f"{cell['updates']:,}",
+                  f"{cell['seconds']:.1f}"]
+                 for rung in row["rungs"] for climb in rung["climbs"] for cell in climb["lengths"]]  # fmt: skip
+        grids.append(Grid(row["exercise"], head, lines))
+    return grids

@@ -1,0 +1,169 @@
+"""parallel: a recurrent layer takes one step after another, self-attention all at once; one grows with T, the other with T².
+
+One layer of each, forward and backward, at growing length T and a fixed batch. At the long end time ≈ c·Tᵖ; the exponent p is
+fitted there: near 1 for a chain of steps, near 2 for all pairs of places.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from math import inf, log
+from statistics import median
+
+from wenmai.errors import Mistake
+from wenmai.evaluation.probes.finding import Finding, Grid
+from wenmai.evaluation.probes.memory import refuse
+from wenmai.options import sort_out
+from wenmai.training.progress import Progress
+
+LAYERS = ("rnn", "lstm", "gru", "self-attention")
+LOOKS = {"rnn": ("#4c6fd1", "-", "o"), "lstm": ("#c75b9b", "-", "s"), "gru": ("#c98500", (0, (4, 1.5)), "^"),
+         "self-attention": ("#009e73", "-", "D")}  # fmt: skip
+LONG = 4  # of the longest lengths, by which the exponent is told
+MOST = 65_536
+
+
+def run(source: str, columns: dict[str, str] | None = None, settings: dict | None = None, seed: int = 0) -> Iterator:
+    refuse("parallel", source, columns)
+    known = yield from measured(seed, **sort_out(settings or {}, {"probe": measured})["probe"])
+    notes = [f"one layer of width {known['width']} each, self-attention with {known['heads']} heads; a batch of "
+             f"{known['batch']} rows, in 32 bits, on {known['device']}, {known['threads']} threads",
+             f"forward and backward, the median of {known['repeats']} that took turns, after one that does not count",
+             f"the exponent p of time ≈ c·Tᵖ is fitted to the {min(LONG, len(known['lengths']))} longest"]  # fmt: skip
+    title = {"en": "Serial against parallel, linear against quadratic", "zh": "串行与并行，线性与平方"}
+    grids = {lang: [table(known, lang)] for lang in ("en", "zh")}
+    return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), told(known), notes)
+
+
+def measured(seed: int, *, lengths: str = "64,128,256,512,1024,2048,4096", batch: int = 4, width: int = 128, heads: int = 4,
+             repeats: int = 5, device: str = "auto") -> Iterator:  # fmt: skip
+    """`lengths` T; `batch` rows of `width` numbers a step; `repeats` passes each, of which the median counts."""
+    import torch
+
+    from wenmai.estimator import device_named
+
+    began, device = time.perf_counter(), device_named(device)
+    growing = lengths_of(lengths)
+    if width % heads:
+        fitting = max(1, width // heads) * heads
+        raise Mistake(f"width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        passes = {name: one_pass(name, width, heads, device) for name in LAYERS}
+    taken = {name: [[] for _ in growing] for name in LAYERS}
+    for at, steps in enumerate(growing):
+        x = torch.randn(batch, steps, width, generator=torch.Generator().manual_seed(seed)).to(device)
+        for turn in range(repeats + 1):
+            for name in LAYERS:
+                seconds = timed(passes[name], x, device)
+                taken[name][at] += [seconds] if turn else []  # the first fills caches
+        progress = Progress(at + 1, len(growing), 0.0, inf, 0.0, time.perf_counter() - began)
+        yield "parallel", f"T={steps}", progress
+    layers = []
+    for name in LAYERS:
+        middle = [median(values) for values in taken[name]]
+        layers.append({"layer": name, "seconds": middle, "fastest": [min(values) for values in taken[name]],
+                       "slowest": [max(values) for values in taken[name]],
+                       "exponent": exponent(growing[-LONG:], middle[-LONG:])})  # fmt: skip
+    return {"probe": "parallel", "lengths": growing, "batch": batch, "width": width, "heads": heads, "repeats": repeats,
+            "device": device, "threads": torch.get_num_threads(), "seed": seed, "layers": layers,
+            "seconds": round(time.perf_counter() - began, 1)}  # fmt: skip
+
+
+def lengths_of(text: str) -> list[int]:
+    try:
+        found = [int(part) for part in text.split(",")]
+    except ValueError:
+        found = []
+    if len(found) < 2 or found != sorted(set(found)) or not 1 <= found[0] <= found[-1] <= MOST:
+        raise Mistake(f"lengths={text}: expected two or more growing lengths up to {MOST:,}, such as 64,256,1024.")
+    return found
+
+
+def one_pass(name: str, width: int, heads: int, device: str):
+    """x (B, T, E) → a loss to go back from."""
+    import torch
+
+    from wenmai.layers.attention import MultiHeadAttention
+    from wenmai.layers.recurrent import Recurrent
+
+    if name == "self-attention":
+        layer = MultiHeadAttention(width, heads).to(device)
+        return lambda x: layer(x, None).sum()
+    layer = Recurrent(width, width, name).to(device)
+    return lambda x: layer(x, torch.ones(x.shape[:2], dtype=torch.bool, device=x.device))[0].sum()
+
+
+def timed(forward, x, device: str) -> float:
+    import torch
+
+    def waited() -> float:
+        if device.startswith("cuda"):
+            torch.cuda.synchronize(device)
+        return time.perf_counter()
+
+    x = x.detach().requires_grad_()
+    began = waited()
+    forward(x).backward()
+    return waited() - began
+
+
+def exponent(lengths: list[int], seconds: list[float]) -> float:
+    """The slope of log time over log T, by least squares."""
+    across, up = [log(value) for value in lengths], [log(value) for value in seconds]
+    x, y = sum(across) / len(across), sum(up) / len(up)
+    return sum((a - x) * (b - y) for a, b in zip(across, up)) / sum((a - x) ** 2 for a in across)
+
+
+def told(known: dict) -> list[str]:
+    lengths, rows = known["lengths"], {row["layer"]: row for row in known["layers"]}
+    attention, lstm = rows["self-attention"], rows["lstm"]
+    listed = ", ".join(f"{name} {row['exponent']:.2f}" for name, row in rows.items())
+    look = [f"Time grows at the long end as T to the power of: {listed}."]
+    ratios = [slow / fast for slow, fast in zip(lstm["seconds"], attention["seconds"])]
+    look.append(f"The lstm takes {ratios[0]:.1f} times as long as self-attention at T = {lengths[0]} and {ratios[-1]:.1f} times "
+                f"at T = {lengths[-1]}.")  # fmt: skip
+    return look
+
+
+def table(known: dict, lang: str) -> Grid:
+    zh = lang == "zh"
+    head = ["T", *known_names(lang)]
+    rows = [[f"{steps:,}", *(f"{row['seconds'][at] * 1000:,.2f}" for row in known["layers"])]
+            for at, steps in enumerate(known["lengths"])]  # fmt: skip
+    rows.append(["指数 p" if zh else "exponent p", *(f"{row['exponent']:.2f}" for row in known["layers"])])
+    return Grid("一次前向与反向的毫秒数" if zh else "Milliseconds of one forward and backward pass", head, rows)
+
+
+def known_names(lang: str) -> list[str]:
+    return ["自注意力" if lang == "zh" and name == "self-attention" else name for name in LAYERS]
+
+
+def picture(known: dict, lang: str):
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+
+    zh, lengths = lang == "zh", known["lengths"]
+    figure = Figure(figsize=(8.6, 4.9), dpi=72)
+    axes = figure.add_axes((0.1, 0.13, 0.62, 0.78))
+    for row, name in zip(known["layers"], known_names(lang)):
+        colour, dash, marker = LOOKS[row["layer"]]
+        milliseconds = [1000 * seconds for seconds in row["seconds"]]
+        axes.plot(lengths, milliseconds, color=colour, ls=dash, marker=marker, ms=6, lw=2,
+                  label=f"{name}, p = {row['exponent']:.2f}")  # fmt: skip
+        axes.fill_between(lengths, [1000 * value for value in row["fastest"]], [1000 * value for value in row["slowest"]],
+                          color=colour, alpha=0.12, lw=0)  # fmt: skip
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.xaxis.set_major_locator(FixedLocator(lengths))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f}"))
+    axes.yaxis.set_major_locator(LogLocator())
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.tick_params(length=0, pad=5, labelsize=10.5)
+    axes.set_xlabel("长度 T" if zh else "length T", fontsize=11)
+    axes.set_ylabel("一次前向与反向，毫秒" if zh else "one forward and backward pass, ms", fontsize=11)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=10.5)
+    return figure

@@ -1,0 +1,129 @@
+"""Variants of a rung on the same rows of real data, each trained a few times: what gates, heads and depth have in common.
+
+The rows are split once; only the seed of the training differs. Variants take turns, seed after seed, so that a machine that slows
+down slows all of them. The score is that of the test part, which no training has seen.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from statistics import mean, median, stdev
+
+import numpy as np
+import torch
+
+from wenmai.catalog import RUNGS, TASKS, rung_named
+from wenmai.data.dataset import Dataset, open_dataset
+from wenmai.errors import Mistake
+from wenmai.estimator import Estimator
+from wenmai.estimators import ESTIMATORS
+
+LEAST = 100  # rows that tell anything
+
+
+@dataclass
+class Variant:
+    name: str
+    rung: str
+    options: dict = field(default_factory=dict)
+
+
+def opened(source: str, columns: dict[str, str] | None, rungs: list[str], rows: int, seed: int) -> Dataset:
+    """At most `rows` rows to learn from, and a test part of a quarter as many at the most."""
+    data = open_dataset(source, TASKS, None, columns, valid="0.1", test="0.2", seed=seed)
+    if data.task.name == "generate":
+        raise Mistake(f"{source} is running text, and this probe wants rows with an answer; give it a table with text and label.")
+    for rung in rungs:
+        rung_named(rung, data.task.name)
+    if len(data.train) < LEAST:
+        raise Mistake(f"{source}: found {len(data.train)} rows to learn from, expected at least {LEAST}; give more of them.")
+    chance = np.random.default_rng(seed)
+    for name, most in (("train", rows), ("valid", rows // 4), ("test", rows // 4)):
+        part = getattr(data, name)
+        if len(part) > most:
+            setattr(data, name, part.take(np.sort(chance.permutation(len(part))[:most])))
+    data.check()
+    return data
+
+
+def counter(data: Dataset) -> Callable[[str, dict], int]:
+    """(rung, options) → how many weights it has on this data."""
+    estimator = ESTIMATORS[data.task.name]("gru", steps=1, device="cpu", hidden=1, embed=1)
+    next(iter(estimator.training(*data.train.pair, data.valid.pair)))
+
+    def count(rung: str, options: dict) -> int:
+        with torch.device("meta"):  # counted without being made
+            return RUNGS[rung].build(estimator.inputs_, estimator.task_.head(), **options).parameters_count()
+
+    return count
+
+
+def as_large(count: Callable[[str, dict], int], rung: str, options: dict, weights: int) -> int:
+    """The `hidden` that brings this rung nearest to so many weights."""
+    low, high = 1, 2
+    while count(rung, options | {"hidden": high}) < weights:
+        high *= 2
+    while low < high:
+        middle = (low + high) // 2
+        if count(rung, options | {"hidden": middle}) < weights:
+            low = middle + 1
+        else:
+            high = middle
+    below = max(1, low - 1)
+    return min((below, low), key=lambda size: abs(count(rung, options | {"hidden": size}) - weights))
+
+
+def compared(data: Dataset, variants: list[Variant], training: dict, seeds: int, seed: int,
+             look: Callable[[Estimator], dict] = lambda estimator: {}) -> Iterator:  # fmt: skip
+    """Yields (variant, stage, Progress); returns a dict a variant. `look` sees every trained estimator and adds to its row."""
+    found = {variant.name: {"variant": variant.name, "rung": variant.rung, "options": variant.options, "scores": [],
+                            "seconds": []} for variant in variants}  # fmt: skip
+    warm = ESTIMATORS[data.task.name](variants[0].rung, **training | {"epochs": 1, "steps": 2}, **variants[0].options)
+    warm.fit(*data.train.take(np.arange(LEAST)).pair, data.valid.pair)  # what is done once only is not counted
+    for number in range(seed, seed + seeds):
+        for variant in variants:
+            estimator = ESTIMATORS[data.task.name](variant.rung, seed=number, **training, **variant.options)
+            began = time.perf_counter()
+            for progress in estimator.training(*data.train.pair, data.valid.pair):
+                yield variant.name, f"seed {number}", replace(progress, snapshot=None)
+            row = found[variant.name]
+            row["seconds"].append(round(time.perf_counter() - began, 3))
+            row["scores"].append(estimator.evaluate(*data.test.pair)[estimator.task_.metric])
+            row["parameters"] = estimator.model_.parameters_count()
+            for name, value in look(estimator).items():
+                row.setdefault(name, []).append(value)
+    metric = estimator.task_.metric
+    for row in found.values():
+        row |= {"mean": mean(row["scores"]), "spread": stdev(row["scores"]) if seeds > 1 else None,
+                "median_seconds": median(row["seconds"])}  # fmt: skip
+    return metric, list(found.values())
+
+
+def with_spread(row: dict) -> str:
+    """0.644 ± 0.003"""
+    return f"{row['mean']:.4f}" if row["spread"] is None else f"{row['mean']:.4f} ± {row['spread']:.4f}"
+
+
+def apart(better: dict, other: dict) -> str:
+    """Whether the means differ by more than chance has them differ: by more than twice the standard error of the difference."""
+    if better["spread"] is None:
+        return "one seed says nothing of chance"
+    error = ((better["spread"] ** 2 + other["spread"] ** 2) / len(better["scores"])) ** 0.5
+    return "more than chance" if abs(better["mean"] - other["mean"]) > 2 * error else "no more than chance"
+
+
+def rows_note(known: dict) -> str:
+    return (f"{known['data']}: {known['rows']['train']:,} rows to learn from, {known['rows']['test']:,} of the test part to "
+            f"judge by, the same for all; {known['epochs']} epochs each, the state that was best on {known['rows']['valid']:,} "
+            "others is kept")  # fmt: skip
+
+
+def spread_note(known: dict) -> str:
+    return (f"± is the standard deviation over {known['seeds']} seeds, from {known['seed']} on; seconds are the median of whole "
+            f"trainings, which took turns, on {known['device']}")  # fmt: skip
+
+
+def sizes(data: Dataset) -> dict[str, int]:
+    return {name: len(getattr(data, name)) for name in ("train", "valid", "test")}
