@@ -10,9 +10,11 @@ process of its own; float32 and bf16, of which the faster counts. On a GPU with 
 
 from __future__ import annotations
 
+import sys
 import tempfile
 import time
 from functools import partial
+from importlib.util import find_spec
 
 import turns
 from turns import Measure
@@ -334,6 +336,10 @@ def main() -> None:
     found = {}
     for what in options.what or CONTESTANTS:
         names = [name for name in CONTESTANTS[what] if not options.only or options.only in name]
+        for module in ("litgpt", "ctranslate2"):
+            if find_spec(module) is None and any(name.startswith(module) for name in names):
+                print(f"{module} is left out: it is not installed.", file=sys.stderr)
+                names = [name for name in names if not name.startswith(module)]
         more = ["--steps", str(options.steps), "--device", options.device, "--threads", str(options.threads)]
         more += ["--large"] if options.large else []
         results, _ = turns.race(__file__, [f"{what}, {name}" for name in names], more, options.turns, options.threads)
