@@ -5,9 +5,10 @@ import pytest
 import torch
 
 from wenmai.errors import Mistake, Notice
-from wenmai.estimators import Classifier, Regressor, Tagger
+from wenmai.estimators import Classifier, LanguageModel, Regressor, Tagger
 from wenmai.models.network import Network
 from wenmai.training import loop, memory, run_folder
+from wenmai.training.descent import Descent
 from wenmai.training.progress import Diverged, Snapshot
 
 TEXTS = [f"{'good' if n % 2 else 'bad'} film number {n}" for n in range(60)]
@@ -265,3 +266,56 @@ def test_what_is_taken_once_is_not_counted_for_every_row():
             patch.setattr(memory, "pieces_of", lambda row, *_, precision=precision: found.setdefault(precision, row) and 1)
             model.fit(texts, labels)
     assert found["bf16"] < 2 * found["float32"]
+
+
+def words(**options) -> LanguageModel:
+    usual = {"hidden": 8, "steps": 12, "evaluations": 6, "validation": 0.0, "device": "cpu", "precision": "float32"}
+    return LanguageModel("lstm", **usual | options)
+
+
+@pytest.mark.parametrize("options", [{"optimizer": "asgd", "learning_rate": 1.0}, {"average": True}], ids=str)
+def test_what_is_averaged_is_the_mean_of_the_weights_since_half_way(monkeypatch, options):
+    seen, step = [], Descent.__call__
+
+    def watched(self, *given):
+        found = step(self, *given)
+        seen.append({name: value.clone() for name, value in self.learning.state_dict().items()})
+        return found
+
+    monkeypatch.setattr(Descent, "__call__", watched)
+    model = words(**options).fit(["the cat sat on the mat", "a dog saw the cat"] * 9)
+    assert len(seen) == 12 and len({progress.rate for progress in model.progress_[1:]}) == 1
+    for name, value in model.model_.state_dict().items():
+        torch.testing.assert_close(value, torch.stack([weights[name] for weights in seen[5:]]).mean(0), msg=name)
+
+
+def test_averaging_begins_when_scores_stop_getting_better_and_the_mean_is_what_is_judged(monkeypatch):
+    scores, judged = iter([9.0, 8.0, *[8.5] * 5, 7.0, *[7.5] * 40]), []
+
+    def glance(self, tokens):
+        judged.append({name: value.clone() for name, value in self.state_dict().items()})
+        return next(scores)
+
+    monkeypatch.setattr("wenmai.models.writer.Writer.glance", glance)
+    model = words(average=True, steps=200, evaluations=200, validation=0.2, patience=6)
+    model.fit(["the cat sat on the mat", "a dog saw the cat"] * 9)
+    assert len(judged) == 8 + 6  # the eighth, of the mean, was the best; six more brought nothing
+    for name, value in model.model_.state_dict().items():
+        assert torch.equal(value, judged[7][name]), name
+
+
+@pytest.mark.parametrize("place", [3, 8, 10])
+def test_a_training_that_averages_goes_on_where_it_was_stopped(monkeypatch, place):
+    monkeypatch.setattr(loop, "TOLD", -1.0)
+    text = ["the cat sat on the mat", "a dog saw the cat"] * 9
+    whole = words(average=True).fit(text)
+    first = words(average=True)
+    for progress in first.training(text):
+        if progress.step == place:
+            snapshot = progress.snapshot()
+            break
+    again = words(average=True)
+    for _ in again.training(text, resume=Snapshot(snapshot.arrays, snapshot.facts, first.inputs_.to_json())):
+        pass
+    for name, value in whole.model_.state_dict().items():
+        assert torch.equal(value, again.model_.state_dict()[name]), name
