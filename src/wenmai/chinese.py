@@ -1012,6 +1012,7 @@ HELP = {
     "Where to write.": "写到哪里。",
     "Print one JSON object as the last line.": "最后一行输出一个 JSON 对象。",
     "A rung, to see its options.": "一级的名称，看它的选项。",
+    "For this task; for its first one without it.": "用于这种任务的选项；不给时，用于它的第一种任务。",
     "A rung of the ladder (see `wenmai rungs`).": "梯子上的一级（见 `wenmai rungs`）。",
     "Train for about so long; without it, for a number of epochs.": "训练大约这么多分钟；不给，就按遍数。",
     "The run folder; runs/DATA-RUNG without it.": "运行文件夹；不给，就是 runs/数据-模型。",

@@ -15,7 +15,7 @@ import typer
 import typer.main
 
 from wenmai.chinese import in_chinese, language, told
-from wenmai.errors import Mistake, Notice, Stopped
+from wenmai.errors import Mistake, Notice, Stopped, unknown
 
 app = typer.Typer(
     name="wenmai",
@@ -70,7 +70,11 @@ def data(source: Annotated[str, typer.Argument()] = "", columns: Columns = "", t
 
 
 @app.command()
-def rungs(name: Annotated[str, typer.Argument(help="A rung, to see its options.")] = "", as_json: AsJson = False) -> None:
+def rungs(
+    name: Annotated[str, typer.Argument(help="A rung, to see its options.")] = "",
+    task: Annotated[str, typer.Option(help="For this task; for its first one without it.")] = "",
+    as_json: AsJson = False,
+) -> None:
     """List the rungs of the ladder, or the options of one."""
     from wenmai.catalog import RUNGS, rung_named
     from wenmai.estimators import ESTIMATORS
@@ -78,7 +82,10 @@ def rungs(name: Annotated[str, typer.Argument(help="A rung, to see its options."
 
     if not name:
         return finish(overview.ladder(RUNGS.values(), language()), as_json)
-    task = rung_named(name, RUNGS[name].tasks[0] if name in RUNGS else "").tasks[0]
+    if task and task not in ESTIMATORS:
+        raise unknown("task", task, ESTIMATORS)
+    task = task or (RUNGS[name].tasks[0] if name in RUNGS else "")
+    rung_named(name, task)
     finish(overview.options_of(ESTIMATORS[task](name), language()), as_json)
 
 

@@ -116,7 +116,7 @@ def options_of(estimator, lang: str) -> Overview:
         if table.row_count:
             table.title, table.title_justify = owner, "left"
             tables.append(table)
-    return Overview({"rung": estimator.rung, "options": known}, tables)
+    return Overview({"rung": estimator.rung, "task": estimator.task_name, "options": known}, tables)
 
 
 def builtin_sets(sets, lang: str) -> Overview:
