@@ -313,7 +313,7 @@ def test_pictures_from_files(wenmai_cli, tmp_path):
     ran = wenmai_cli("predict", run, tmp_path / "large.png")
     assert ran.status == 2 and "found an image of 9×9 points, expected 6×8 as in training" in ran.err
     ran = wenmai_cli("compose", run, tmp_path / "none.png")
-    assert ran.status == 2 and "no such file" in ran.err
+    assert ran.status == 2 and "this run reads images" in ran.err and "is no file" in ran.err
 
 
 def test_mistakes_on_the_command_line(wenmai_cli, tmp_path):

@@ -444,6 +444,8 @@ SENTENCES = {
     "there are no rows; expected at least one input with its target.": "一行也没有；至少应有一个输入和它的目标值。",
     "this run reads pairs: found {texts} texts, expected two for every answer.":
         "这个模型读的是文本对：有 {texts} 段文本，每个答案应有两段。",
+    "this run reads images: {path} is no file; give the path of a PNG or JPG, or many with --file.":
+        "这个模型读的是图像：{path} 不是文件；请给出 PNG 或 JPG 的路径，多幅图像可用 --file。",
     "{file}: found an image of {size} points, expected {wanted_size} as in training; scale it.":
         "{file}：图像大小是 {size}，应与训练时一样为 {wanted_size}；请先缩放。",
     "this run forecasts a series: give the rows so far with --file.": "这个模型预测时间序列：请用 --file 给出迄今的各行。",

@@ -3,7 +3,7 @@
 import sys
 
 import numpy as np
-from test_contract import NETWORKS, made
+from test_contract import NETWORKS, encoded, made
 
 from wenmai.data.sequences import Sequences
 from wenmai.estimators import ESTIMATORS
@@ -18,7 +18,7 @@ for rung, task, kind in NETWORKS:
         data = made(kind, rows=37, task=task)
         model = ESTIMATORS[task](rung, parallel=parallel, optimizer=optimizer, **options).fit(*data)
         if team().rank == 0:
-            outputs = model.outputs(model._examples(data[0]))
+            outputs = model.outputs(encoded(model, data[0]))
             name = f"{rung} {task} {kind} {parallel}"
             found[f"{name} outputs"] = outputs.flat if isinstance(outputs, Sequences) else outputs
             found[f"{name} losses"] = np.array([progress.loss for progress in model.progress_])

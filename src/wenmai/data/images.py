@@ -45,6 +45,8 @@ def read_images(paths: list[str], shape: tuple[int, ...]) -> np.ndarray:
     """(N, H, W) or (N, H, W, 3), as the shape of one says; an image of another size is refused."""
     found = np.empty((len(paths), *shape), np.uint8)
     for row, path in enumerate(paths):
+        if not Path(path).expanduser().is_file():
+            raise Mistake(f"this run reads images: {path!r} is no file; give the path of a PNG or JPG, or many with --file.")
         image = _opened(Path(), path, f"input {row + 1}")
         if (image.height, image.width) != shape[:2]:
             size, wanted = f"{image.height}×{image.width}", f"{shape[0]}×{shape[1]}"

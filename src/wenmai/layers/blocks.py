@@ -35,7 +35,7 @@ class Block(nn.Module):
     def forward(self, x: Tensor, allowed: Tensor | None, trace: Trace | None = None, name: str = "",
                 past: Tensor | None = None, start: int = 0, memory: Tensor | None = None,
                 real: Tensor | None = None) -> Tensor:  # fmt: skip
-        """`memory`: keys and values to look across at, `real` where they are some; the rest as attention takes it."""
+        """`memory`: what to look across at, `real` where there is some; the rest as attention takes it."""
         if self.prenorm:
             x = x + self.dropout(self.attention(self.before_attention(x), allowed, trace, name, past, start))
             if self.across is not None:

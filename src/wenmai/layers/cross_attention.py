@@ -27,10 +27,11 @@ class CrossAttention(nn.Module):
         """(B, S, M) → keys and values (B, 2, A, S, D)"""
         return self.key_value(memory).unflatten(-1, (2, self.heads, -1)).permute(0, 2, 3, 1, 4)
 
-    def forward(self, x: Tensor, looked: Tensor, allowed: Tensor, trace: Trace | None = None, name: str = "") -> Tensor:
-        """x (B, T, E); allowed (B, 1, 1, S), True where there is something to look at."""
+    def forward(self, x: Tensor, memory: Tensor, allowed: Tensor, trace: Trace | None = None, name: str = "") -> Tensor:
+        """x (B, T, E); memory (B, S, M), or what `look` made of it; allowed (B, 1, 1, S), True where there is something to look
+        at."""
         q = self.query(x).unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (B, A, T, D)
-        k, v = looked.unbind(1)  # (B, A, S, D)
+        k, v = (self.look(memory) if memory.dim() == 3 else memory).unbind(1)  # (B, A, S, D)
         if trace is None and (q.is_cuda or q.dtype == torch.float32):  # as in self-attention
             context = functional.scaled_dot_product_attention(q, k, v, allowed, scale=self.factor)
         else:

@@ -71,13 +71,10 @@ class Decoder(nn.Module):
 
     def forward(self, tokens: Tensor, memory: Tensor, mask: Tensor, state: Seen | None = None, trace=None):
         """tokens (B, T), memory (B, S, E) → y (B, T, E)"""
-        if state is None:
-            start, after, looked = 0, None, self.look(memory)
-        else:
-            start, after, looked = state.text.length, state.text.grown(tokens.shape[1]), state.memory
+        start, after = (0, None) if state is None else (state.text.length, state.text.grown(tokens.shape[1]))
         x = self.words.placed(functional.embedding(tokens, self.words.table) * self.words.scale, start)
         allowed = see_real(mask)
         for level, block in enumerate(self.blocks):
-            x = block(x, None, trace, f"writer.{level}", None if after is None else after.layers[level], start,
-                      looked[:, level], allowed)  # fmt: skip
-        return self.norm(x), None if after is None else Seen(after, looked)
+            past, across = (None, memory) if after is None else (after.layers[level], state.memory[:, level])
+            x = block(x, None, trace, f"writer.{level}", past, start, across, allowed)
+        return self.norm(x), None if after is None else Seen(after, state.memory)
