@@ -1,6 +1,6 @@
 """Every picture of the chapters, drawn from formulas or from small trainings on the built-in data.
 
-    python docs/pictures.py            all of them, in a few minutes, into docs/pictures/
+    python docs/pictures.py            all of them, in half an hour, into docs/pictures/
     python docs/pictures.py rate gates only these
 
 A picture is a function of the language; the function's name is the file's. Text stays text, so that Chinese renders.
@@ -30,8 +30,7 @@ from wenmai.data.sequences import Sequences
 from wenmai.data.vocabulary import END, UNK
 from wenmai.evaluation.compare import worse_by
 from wenmai.evaluation.measures import drawn, interval
-from wenmai.evaluation.probes.sparsity import run as probe
-from wenmai.evaluation.probes.sparsity_picture import picture as picture_of
+from wenmai.evaluation.probes import PROBES
 from wenmai.layers.crf import NEVER
 from wenmai.layers.positions import sinusoid
 from wenmai.layers.trace import Trace
@@ -503,20 +502,24 @@ def stopped(zh):
 
 
 @functools.cache
-def probed():
-    """What `wenmai probe sparsity` finds in the built-in manual."""
-    steps = probe("manual")
+def probed(name: str):
+    """What `wenmai probe NAME` finds."""
+    steps = PROBES[name].run(PROBES[name].data)
     while True:
         try:
             next(steps)
         except StopIteration as end:
-            return end.value.known
+            return end.value
+
+
+def picture_of(name: str, zh: bool):
+    figure = probed(name).draw("zh" if zh else "en")
+    figure.set_layout_engine("none")  # it places its panels itself
+    return figure
 
 
 def sparsity(zh):
-    figure = picture_of(probed(), "zh" if zh else "en")
-    figure.set_layout_engine("none")  # it places its panels itself
-    return figure
+    return picture_of("sparsity", zh)
 
 
 def walk(zh):
@@ -667,8 +670,32 @@ def write(figure: Figure, path: Path) -> None:
     path.write_text(text.replace("sans-serif", READERS), encoding="utf-8")
 
 
+# Chapter 15: probes
+
+
+def probe_memory(zh):
+    return picture_of("memory", zh)
+
+
+def probe_parallel(zh):
+    return picture_of("parallel", zh)
+
+
+def probe_gates(zh):
+    return picture_of("gates", zh)
+
+
+def probe_heads(zh):
+    return picture_of("heads", zh)
+
+
+def probe_depth(zh):
+    return picture_of("depth", zh)
+
+
 PICTURES = (features, perceptron, logistic, weights, rings, filters, gates, fading, attention, positions, rate, bootstrap,
-            tags, transitions, curve, sums, forecast, stopped, sparsity, walk, temperatures, surprise, composing)  # fmt: skip
+            tags, transitions, curve, sums, forecast, stopped, sparsity, walk, temperatures, surprise, composing,
+            probe_memory, probe_parallel, probe_gates, probe_heads, probe_depth)  # fmt: skip
 
 
 def main(wanted: list[str]) -> None:

@@ -136,9 +136,9 @@ SENTENCES = {
         "实验 {name} 自己生成数据，没有列可指定；请去掉 --columns。",
     "{option}={text}: expected growing lengths from 2 to {most}, such as 5,10,20, or none.":
         "{option}={text}：应为 2 到 {most} 之间由小到大的长度，例如 5,10,20；或写 none。",
-    "at each length {updates} updates of {rows} rows at the most, the same for every rung; rows are drawn anew, up to 2,000,000 "
+    "at each length {updates} updates of {rows} rows at the most, the same for every rung; rows are drawn anew, up to 6,000,000 "
     "steps of them":
-        "每个长度最多更新 {updates} 次，每次 {rows} 行，各级相同；各行都是新抽的，至多 2,000,000 步",
+        "每个长度最多更新 {updates} 次，每次 {rows} 行，各级相同；各行都是新抽的，至多 6,000,000 步",
     "a learning rate of {rate1} for the recurrent rungs and {rate2} for attention and transformer, which rises and falls; "
     "gradients are cut to a norm of {clip}":
         "学习率先升后降：循环的各级最高 {rate1}，attention 和 transformer 最高 {rate2}；梯度截到范数 {clip}",

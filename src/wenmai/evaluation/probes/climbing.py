@@ -21,7 +21,7 @@ from wenmai.options import accepted
 from wenmai.training import loop
 
 VALID, TEST, JUDGED = 512, 1000, 25  # rows to stop by, rows to judge by, and how often training looks at the first
-POOL = 2_000_000  # steps of the rows that are drawn for one length; what a longer training needs beyond it is read again
+POOL = 6_000_000  # steps of the rows that are drawn for one length; what a longer training needs beyond it is read again
 FIRST = 1000  # rows by which numbers are brought to mean 0 and deviation 1
 
 

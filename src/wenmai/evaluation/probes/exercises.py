@@ -20,7 +20,7 @@ from wenmai.data.batches import make_batch
 from wenmai.data.builtin import memory
 from wenmai.data.examples import Examples
 from wenmai.data.inputs import Frames
-from wenmai.data.sequences import Sequences, offsets_of
+from wenmai.data.sequences import Sequences, joined, offsets_of
 from wenmai.models.network import Network
 from wenmai.tasks.regress import Regress
 from wenmai.tasks.tag import Tag
@@ -29,6 +29,7 @@ EXACT, ERROR = 0.99, 0.01  # the share of rows that copy has to write exactly; t
 CLASSES = sorted([*memory.SYMBOLS, memory.BLANK])
 MARKS = [*memory.SYMBOLS, memory.DELIMITER, memory.BLANK]
 PIECE = 1 << 13  # steps that are judged at once
+DRAWN = 4096  # rows that are drawn at once
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,13 @@ class Exercise:
         return score >= (2 + self.bar) / 3 if self.higher_is_better else score <= 0.7 * self.bar
 
     def examples(self, kind: Frames, task, generator, rows: int, steps: int) -> Examples:
-        inputs, targets = self.draw(generator, rows, steps)
-        return Examples(kind.encode(inputs), task.encode(targets))
+        """Drawn some at a time: as numbers of 64 bits and lists of tags they are many times as large."""
+        inputs, targets = [], []
+        for start in range(0, rows, DRAWN):
+            read, wanted = self.draw(generator, min(DRAWN, rows - start), steps)
+            inputs.append(kind.encode(read))
+            targets.append(task.encode(wanted))
+        return Examples(joined(inputs), joined(targets))
 
     def score(self, network: Network, examples: Examples, device: str) -> float:
         """Of rows that are all equally long."""

@@ -38,8 +38,8 @@ def refuse(name: str, source: str, columns: dict[str, str] | None) -> None:
 
 
 def measured(
-    seed: int, *, copy: str = "2,4,6,8,10,20,40", running_sum: str = "10,20,40", adding: str = "10,20,40,80",
-    rungs: str = ",".join(RUNGS), updates: int = 400, rows: int = 32, learning_rate: float = 1e-2, attention_rate: float = 3e-3,
+    seed: int, *, copy: str = "2,4,6,8,10,20,40", running_sum: str = "10,20,40", adding: str = "10,30,60",
+    rungs: str = ",".join(RUNGS), updates: int = 600, rows: int = 32, learning_rate: float = 1e-2, attention_rate: float = 3e-3,
     clip: float = 1.0, hidden: int = 128, width: int = 64, cell: str = "none", fading: int = 20, seeds: int = 1,
     device: str = "auto",
 ) -> Iterator:  # fmt: skip
@@ -118,7 +118,7 @@ def longest(found: list[dict]) -> int:
 def noted(known: dict) -> list[str]:
     exercises = {row["exercise"] for row in known["exercises"]}
     notes = [f"at each length {known['updates']:,} updates of {known['rows']} rows at the most, the same for every rung; rows "
-             "are drawn anew, up to 2,000,000 steps of them",
+             "are drawn anew, up to 6,000,000 steps of them",
              f"a learning rate of {known['learning_rate']:g} for the recurrent rungs and {known['attention_rate']:g} for "
              f"attention and transformer, which rises and falls; gradients are cut to a norm of {known['clip']:g}",
              "a rung begins anew, with first weights, at each length, and stops at the first length where it fails",

@@ -1,9 +1,9 @@
-"""The picture of variants: a row a variant, a panel a quantity; a dot a seed, a line at their mean."""
+"""The picture of variants: a row a variant, a panel a quantity; a dot a seed; a line at their mean, a bar to their median."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import mean
+from statistics import mean, median
 
 from wenmai.evaluation.pictures import INK, PAPER, compact
 
@@ -44,7 +44,7 @@ def drawn(axes, panel: Panel, groups: list[int]) -> None:
         if not values:
             continue
         if panel.from_zero:
-            axes.barh(-place, mean(values), 0.6, color=colour, alpha=0.8)
+            axes.barh(-place, median(values), 0.6, color=colour, alpha=0.8)
         else:
             axes.plot([mean(values)] * 2, [-place - 0.3, -place + 0.3], color=colour, lw=2.6, zorder=2)
         if len(values) > 1:
