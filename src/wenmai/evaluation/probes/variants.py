@@ -81,8 +81,7 @@ def compared(data: Dataset, variants: list[Variant], training: dict, seeds: int,
     found = {variant.name: {"variant": variant.name, "rung": variant.rung, "options": variant.options, "scores": [],
                             "seconds": []} for variant in variants}  # fmt: skip
     warm = ESTIMATORS[data.task.name](variants[0].rung, **training | {"epochs": 1, "steps": 2}, **variants[0].options)
-    some = np.linspace(0, len(data.train) - 1, LEAST).astype(np.int64)  # of all classes, where rows lie class by class
-    warm.fit(*data.train.take(some).pair, data.valid.pair)  # what is done once only is not counted
+    warm.fit(*data.train.pair, data.valid.pair)  # what is done once only is not counted
     for number in range(seed, seed + seeds):
         for variant in variants:
             estimator = ESTIMATORS[data.task.name](variant.rung, seed=number, **training, **variant.options)
