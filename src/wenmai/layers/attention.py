@@ -40,7 +40,7 @@ class MultiHeadAttention(nn.Module):
             q, k = rotate(q, start), rotate(k, start)
         steps, causal = x.shape[1], self.causal
         if isinstance(start, Tensor):
-            past[:, :, :, start] = (torch.stack([k, v]) if self.rotary else found[1:])[:, :, :, 0]
+            past.index_copy_(3, start.view(1), torch.stack([k, v]) if self.rotary else found[1:])
             (k, v), causal = past, False
         elif past is not None:
             end = start + steps
@@ -54,10 +54,11 @@ class MultiHeadAttention(nn.Module):
         elif trace is None and (q.is_cuda or q.dtype == torch.float32):
             context = functional.scaled_dot_product_attention(q, k, v, allowed, is_causal=causal, scale=self.factor)
         else:
-            scores = q @ k.mT * self.factor  # (B, A, T, S)
+            scores = (q * self.factor) @ k.mT  # (B, A, T, S)
             allowed = see_past(steps, x.device) if causal else allowed
-            scores = scores if allowed is None else scores.masked_fill(~allowed, float("-inf"))
-            weights = scores.softmax(-1).to(v.dtype)
+            scores = scores if allowed is None else scores.masked_fill_(~allowed, float("-inf"))
+            with torch.autocast(x.device.type, enabled=False):  # 16 bits in, 16 out; summed in 32
+                weights = scores.softmax(-1)
             if trace is not None:
                 trace.note(f"{name}.attention", weights)
             context = weights @ v  # (B, A, T, D)

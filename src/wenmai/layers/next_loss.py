@@ -22,7 +22,7 @@ class NextLoss(torch.autograd.Function):
         kind = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else y.dtype
         low, table, shift = y.to(kind), weight.to(kind), bias.to(kind)
         ds, dy = low.new_empty(len(y), len(weight)), torch.empty_like(low)  # (N, V), (N, E)
-        total = y.new_zeros((), dtype=torch.float32)
+        total, db = y.new_zeros((), dtype=torch.float32), bias.new_zeros(len(bias), dtype=torch.float32)
         for start in range(0, len(y), ROWS):
             rows = slice(start, start + ROWS)
             scores, at = functional.linear(low[rows], table, shift).float(), target[rows, None]  # (ROWS, V)
@@ -30,10 +30,11 @@ class NextLoss(torch.autograd.Function):
             total += (whole - scores.gather(1, at)).sum()
             scores.sub_(whole).exp_()
             ds[rows] = scores.scatter_add_(1, at, scores.new_full(at.shape, -1.0))
+            db += scores.sum(0)
             torch.mm(ds[rows], table, out=dy[rows])
-        ctx.save_for_backward(dy, ds.mT @ low, ds.sum(0, dtype=torch.float32) if ctx.needs_input_grad[2] else None)
+        ctx.save_for_backward(dy, ds.mT @ low, db if ctx.needs_input_grad[2] else None)
         return total
 
     @staticmethod
     def backward(ctx, grad: Tensor):
-        return *(None if part is None else part.float() * grad for part in ctx.saved_tensors), None
+        return *(None if part is None else part.float().mul_(grad) for part in ctx.saved_tensors), None
