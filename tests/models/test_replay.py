@@ -53,4 +53,5 @@ def test_a_replayed_text_is_the_text_on_a_gpu(rung):
             token = log_probs.argmax(-1)
             log_probs, state = writer.step(state, token)
             found, fast = step(fast, token)
-            torch.testing.assert_close(found, log_probs, rtol=1e-4, atol=1e-4)
+            near = 5e-2 if rung == "gpt" else 1e-4  # with a cache it reads in 16 bits
+            torch.testing.assert_close(found, log_probs, rtol=near, atol=near)

@@ -158,6 +158,12 @@ class Lines:
             return " ".join(map(self.words.word, numbers))
         return self.tokenizer.decode([n + BEFORE - FIRST if n >= FIRST else tokenizers.UNK for n in numbers])
 
+    def added(self, seen: list[int], more: list[int]) -> str:
+        """What these add to a line."""
+        if self.tokenizer is None:
+            return " " * bool(seen) + self.line(more)
+        return self.line([*seen, *more])[len(self.line(seen)) :]
+
     def pieces(self, before: list[int], numbers: Iterable[int], lines: int | None, spaced: bool) -> Iterator[str]:
         """The text of these numbers, each as soon as it can be written, up to so many lines that end; `before` were written
         already, and a space after them if `spaced`. What a token looks like depends on a few before it at the most."""
@@ -176,7 +182,7 @@ class Lines:
                 yield "\n"
                 continue
             waiting.append(number)
-            piece = self.line([*seen, *waiting])[len(self.line(seen)) :]
+            piece = self.added(seen, waiting)
             if not piece.endswith("\ufffd"):  # a character that is not whole yet
                 yield piece.removeprefix(" ") if spaced else piece
                 seen, waiting, spaced = [*seen, *waiting][-FEW:], [], False

@@ -32,7 +32,7 @@ class MultiHeadAttention(nn.Module):
                 past: Tensor | None = None, start: int | Tensor = 0) -> Tensor:  # fmt: skip
         """x (B, T, E); allowed (B or 1, 1, T or 1, S), True where a query may look, None for everywhere. `past` (2, B, A, C, D):
         keys and values of `start` tokens before x, to which those of x are added; only where attention is causal. Where `start`
-        is a tensor, x is one token and `allowed` says where it may look."""
+        is a tensor, x is one token and `allowed` (S,) is added to the scores of all its heads."""
         q, k, v = found = (
             linear(self.query_key_value, x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
         )  # (B, A, T, D)
@@ -41,8 +41,10 @@ class MultiHeadAttention(nn.Module):
         steps, causal = x.shape[1], self.causal
         if isinstance(start, Tensor):
             past.index_copy_(3, start.view(1), torch.stack([k, v]) if self.rotary else found[1:])
-            (k, v), causal = past, False
-        elif past is not None:
+            k, v = past.flatten(1, 2)  # (B·A, S, D)
+            weights = torch.baddbmm(allowed, q.flatten(0, 1), k.mT, alpha=self.factor).softmax(-1)  # (B·A, 1, S)
+            return linear(self.output, (weights @ v).view(len(x), 1, -1))  # (B, 1, E)
+        if past is not None:
             end = start + steps
             past[0, :, :, start:end], past[1, :, :, start:end] = k, v
             k, v = past[:, :, :, :end]  # (B, A, S, D)

@@ -16,15 +16,15 @@ from torch import Tensor
 
 class Cache:
     def __init__(self, tokens: Tensor, kept: Tensor, length: int = 0):
-        """Room for tokens (B, C) and their keys and values (B, L, 2, A, C, D), of which the first `length` of C are filled."""
+        """Room for tokens (B, C) and their keys and values (L, 2, B, A, C, D), of which the first `length` of C are filled."""
         self.tokens, self.kept, self.length, self.allowed = tokens, kept, length, None
-        self.layers: Sequence[Tensor] = kept.permute(1, 2, 0, 3, 4, 5).unbind()  # L of (2, B, A, C, D)
+        self.layers: Sequence[Tensor] = kept.unbind()  # L of (2, B, A, C, D)
         self.taken = [length]  # places of this room that some state has filled; all that share the room share the list
 
     @classmethod
     def empty(cls, batch: int, layers: int, heads: int, longest: int, size: int, like: Tensor) -> Cache:
         tokens = torch.empty(batch, longest, dtype=torch.int64, device=like.device)
-        return cls(tokens, like.new_empty(batch, layers, 2, heads, longest, size))
+        return cls(tokens, like.new_empty(layers, 2, batch, heads, longest, size))
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -52,9 +52,10 @@ class Cache:
     def moved(self, rows: Tensor | None) -> Cache:
         tokens, kept = self.tokens[:, : self.length], self.kept[..., : self.length, :]
         if rows is not None:
-            tokens, kept = tokens.index_select(0, rows), kept.index_select(0, rows)
-        found = Cache(self.tokens.new_empty(len(tokens), *self.tokens.shape[1:]),
-                      self.kept.new_empty(len(kept), *self.kept.shape[1:]), self.length)  # fmt: skip
+            tokens, kept = tokens.index_select(0, rows), kept.index_select(2, rows)
+        layers, two, _, *sizes = self.kept.shape
+        found = Cache(self.tokens.new_empty(len(tokens), self.tokens.shape[1]),
+                      self.kept.new_empty(layers, two, len(tokens), *sizes), self.length)  # fmt: skip
         found.tokens[:, : self.length] = tokens
         found.kept[..., : self.length, :] = kept
         return found
@@ -65,7 +66,8 @@ class Placed:
 
     def __init__(self, layers: Sequence[Tensor], length: Tensor):
         self.layers, self.length = layers, length
-        self.allowed = (torch.arange(layers[0].shape[3], device=length.device) <= length)[None, None, None]  # (1, 1, 1, S)
+        later = torch.arange(layers[0].shape[3], device=length.device) > length
+        self.allowed = layers[0].new_zeros(len(later)).masked_fill_(later, float("-inf"))  # (S,), added to the scores
 
     def grown(self, more: int) -> Placed:
         return self

@@ -6,6 +6,8 @@ others, the step of cells.py is repeated over time on the same weights.
 
 from __future__ import annotations
 
+import warnings
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -15,6 +17,7 @@ from wenmai.layers.dropout import Dropout
 from wenmai.layers.trace import Trace
 from wenmai.layers.unrolled import Unrolled
 
+warnings.filterwarnings("ignore", "RNN module weights are not part of single contiguous chunk")  # of weights that were changed
 EVEN = 8  # a GPU multiplies matrices up to three times as fast where their sizes are multiples of this
 
 

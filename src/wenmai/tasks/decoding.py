@@ -76,14 +76,18 @@ def in_order(probs: Tensor, share: float) -> tuple[Tensor, Tensor]:
 def continued(step: Callable, log_probs: Tensor, state, tokens: int, choice: Choice, seed: int) -> Iterator[Tensor]:
     """Up to `tokens` of them (B,), each as soon as it is chosen; a GPU has begun with the next by then. A row has the seed after
     that of the row before it."""
-    ahead = log_probs.is_cuda
     for left, drawn in zip(range(tokens, 0, -1), draws(range(seed, seed + len(log_probs)), log_probs.device)):
         chosen = choice.at(log_probs, drawn)
-        if ahead and left > 1:
+        if not log_probs.is_cuda:
+            yield chosen
+        else:
+            here, chosen_is = chosen.to("cpu", non_blocking=True), torch.cuda.Event()
+            chosen_is.record()
+        if left > 1:
             log_probs, state = step(state, chosen)
-        yield chosen
-        if not ahead and left > 1:
-            log_probs, state = step(state, chosen)
+        if log_probs.is_cuda:
+            chosen_is.synchronize()
+            yield here
 
 
 def together(step: Callable, log_probs: Tensor, state, tokens: int, choice: Choice, seeds: Sequence[int], end: int,
@@ -92,7 +96,7 @@ def together(step: Callable, log_probs: Tensor, state, tokens: int, choice: Choi
     others."""
     found, rows, ended = [], torch.arange(len(seeds)), torch.zeros(len(seeds), dtype=torch.int64)
     for drawn in islice(draws(seeds, log_probs.device), tokens if seeds else 0):
-        chosen = choice.at(log_probs, drawn[rows.to(drawn.device)])
+        chosen = choice.at(log_probs, drawn if len(rows) == len(seeds) else drawn[rows.to(drawn.device)])
         found.append((rows, chosen, log_probs.gather(1, chosen[:, None])[:, 0]))
         if lines is not None:
             ended[rows] += chosen.cpu() == end
@@ -103,8 +107,9 @@ def together(step: Callable, log_probs: Tensor, state, tokens: int, choice: Choi
             break
         log_probs, state = step(state, chosen)
     written, sums = [[] for _ in seeds], [0.0 for _ in seeds]
-    for rows, chosen, likely in found:
-        for row, token, log_prob in zip(rows.tolist(), chosen.tolist(), likely.double().tolist()):
+    if found:
+        rows, tokens, likely = (torch.cat(part).tolist() for part in zip(*found))
+        for row, token, log_prob in zip(rows, tokens, likely):
             written[row].append(token)
             sums[row] += log_prob
     return written, sums
