@@ -13,23 +13,20 @@ import numpy as np
 import torch
 
 from wenmai.data import inputs as kinds_of_input
-from wenmai.data.batches import Batch, by_length, lengths_of, make_batch
 from wenmai.data.examples import Examples
-from wenmai.data.sequences import Sequences
-from wenmai.data.values import check_lengths, listed
+from wenmai.data.values import listed
 from wenmai.data.vocabulary import END, UNK
 from wenmai.errors import Mistake
-from wenmai.estimator import Estimator
 from wenmai.layers.cache import take
 from wenmai.tasks.decoding import Choice, continued, together
 from wenmai.tasks.generate import unknown_tokens
-from wenmai.training import memory
+from wenmai.writing_estimator import WritingEstimator
 
 TOGETHER = 256  # texts that are written at once
 GREEDY = Choice(temperature=0.0)
 
 
-class Composer(Estimator):
+class Composer(WritingEstimator):
     """`Composer("gru").fit(labels, texts).compose("French", count=5)`; inputs are labels, rows of numbers or images."""
 
     task_name = "compose"
@@ -39,16 +36,6 @@ class Composer(Estimator):
 
     def _read(self, inputs, targets, options: dict):
         return self.reads(inputs, targets, self.task_.texts, **options)
-
-    def _learned_from(self, inputs, targets, given: dict) -> Examples:
-        examples = Examples(self.inputs_.encode(inputs), written=self.inputs_.target.encode(targets))
-        self.notes_ += self._cut(examples)
-        return examples
-
-    def _cut(self, examples: Examples) -> list[str]:
-        over, most = self.inputs_.target.cut(examples.written), self.inputs_.target.most
-        note = f"{over:,} of the texts are longer than max_length={most:,} tokens: what goes beyond is not read"
-        return [note] if over else []
 
     def judge_of(self, examples: Examples) -> Callable[[], float]:
         return lambda: exp(min(700.0, -float(self._sums(examples).sum()) / int(examples.written.lengths.sum())))
@@ -65,43 +52,6 @@ class Composer(Estimator):
         return source.shape if self.inputs_.kind == "image" else (source.width,)
 
     # Scoring
-
-    def outputs(self, examples: Examples) -> Sequences:
-        """log p of every token that could stand in every place of the texts of these examples, after what stands before it: rows
-        of (T, V)."""
-        found = np.empty((len(examples.written.flat), self.inputs_.target.vocabulary), np.float32)
-        for rows, log_probs in self._said(examples, lambda said, batch: said[batch.target_mask]):
-            found[examples.written.places(rows)] = log_probs
-        return Sequences(found, examples.written.offsets)
-
-    def _sums(self, examples: Examples) -> np.ndarray:
-        """Σ log p of every text (N,)."""
-
-        def summed(said: torch.Tensor, batch: Batch) -> torch.Tensor:
-            each = said.gather(2, batch.target.clamp(min=0).unsqueeze(-1)).squeeze(-1)  # (B, T)
-            return (each.double() * batch.target_mask).sum(1)
-
-        found = np.empty(len(examples))
-        for rows, sums in self._said(examples, summed):
-            found[rows] = sums
-        return found
-
-    def _said(self, examples: Examples, made: Callable) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """(rows, what is `made` of the log p (B, T, V) of their texts), a batch at a time."""
-        longest = self.inputs_.longest
-
-        def outputs(rows: np.ndarray) -> np.ndarray:
-            batch = make_batch(examples, rows, longest).to(self.device_)
-            return made(self.model_(batch), batch).cpu().numpy()
-
-        with torch.inference_mode():
-            tokens = 4096 if self.device_ == "cpu" else 16_384
-            yield from memory.in_pieces(by_length(lengths_of(examples, longest), tokens), outputs, self.device_)
-
-    def log_prob(self, inputs, texts) -> np.ndarray:
-        """Σ log p of each text for its input (N,), its end among its tokens."""
-        self._fitted()
-        return self._sums(self._pairs(inputs, texts))
 
     def evaluate(self, inputs, targets, where=lambda row: f"row {row + 1}") -> dict[str, float]:
         """Perplexity (of a token, ends of texts among them), bits per byte, and how often the text of the most probable tokens is
@@ -120,29 +70,7 @@ class Composer(Estimator):
         examples = self._pairs(inputs, targets)
         return float(self._sums(examples).sum()) / int(examples.written.lengths.sum())
 
-    def _pairs(self, inputs, texts, where=lambda row: f"row {row + 1}") -> Examples:
-        inputs, texts = listed(inputs), listed(texts)
-        check_lengths(inputs, texts)
-        return self._examples(inputs, texts, where)
-
     # Writing
-
-    def _begun(self, encoded: np.ndarray) -> tuple[torch.Tensor, object]:
-        """(log p of what comes first (B, V), the state) for these encoded inputs. No text is empty, so none ends there."""
-        rows = np.arange(len(encoded))
-        batch = make_batch(Examples(encoded), rows).to(self.device_)
-        log_probs, state = self.model_.begin(batch, self.inputs_.target.longest)
-        log_probs[:, [UNK, END]] = float("-inf")
-        return log_probs, state
-
-    def _step(self, state, tokens: torch.Tensor) -> tuple[torch.Tensor, object]:
-        """A step that never leads to an unknown token."""
-        log_probs, state = self.model_.step(state, tokens)
-        log_probs[:, UNK] = float("-inf")
-        return log_probs, state
-
-    def _text(self, tokens: list[int]) -> str:
-        return self.inputs_.target.text(tokens[:-1] if tokens[-1:] == [END] else tokens)
 
     def _greedy(self, encoded: np.ndarray) -> list[tuple[str, float]]:
         """(the text of the most probable token at every step, its log p) for every row; equal labels are answered once."""
@@ -150,7 +78,7 @@ class Composer(Estimator):
         found = []
         for start in range(0, len(distinct), TOGETHER):
             part = distinct[start : start + TOGETHER]
-            begun, most = self._begun(part), self.inputs_.target.longest
+            begun, most = self._begun(part, self.inputs_.target.longest), self.inputs_.target.longest
             rows, sums = together(self._step, *begun, most, GREEDY, [0] * len(part), END, lines=1)
             found += zip(map(self._text, rows), sums)
         return [found[at] for at in which.tolist()]
@@ -176,7 +104,7 @@ class Composer(Estimator):
         if count < 1:
             raise Mistake(f"count={count}: expected 1 or more, how many texts are written.")
         choice, encoded, found = Choice(temperature, top_k, top_p), self._one(input), []
-        begun = self._begun(encoded)
+        begun = self._begun(encoded, self.inputs_.target.longest)
         for start in range(0, count, TOGETHER):
             size = min(TOGETHER, count - start)
             log_probs, state = (take(part, torch.zeros(size, dtype=torch.int64)) for part in begun)
@@ -188,7 +116,7 @@ class Composer(Estimator):
     def stream(self, input, *, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0, seed: int = 0) -> Iterator[str]:
         """A text for one input, piece by piece, each as soon as it is drawn."""
         self._fitted()
-        choice, begun = Choice(temperature, top_k, top_p), self._begun(self._one(input))
+        choice, begun = Choice(temperature, top_k, top_p), self._begun(self._one(input), self.inputs_.target.longest)
         chosen = continued(self._step, *begun, self.inputs_.target.longest, choice, seed)
         yield from self.inputs_.target.pieces(map(int, chosen))
 

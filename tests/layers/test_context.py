@@ -39,7 +39,7 @@ def test_it_is_the_formula(score, traced):
     torch.manual_seed(1)
     layer, (q, k, v, allowed) = Context(D, K, score, hidden=7), parts()
     trace = Trace() if traced else None
-    found = layer(q, k, v, allowed, trace, "context")
+    found = layer(q, layer.look(k), v, allowed, trace, "context")
     for row in range(B):
         real = int(allowed[row].sum())
         for t in range(T):
@@ -56,7 +56,8 @@ def test_it_is_the_formula(score, traced):
 def test_queries_and_keys_may_differ_in_width(score):
     layer = Context(9, K, score)
     q = torch.randn(B, T, 9, generator=torch.Generator().manual_seed(3))
-    assert layer(q, *parts()[1:]).shape == (B, T, H)
+    k, v, allowed = parts()[1:]
+    assert layer(q, layer.look(k), v, allowed).shape == (B, T, H)
 
 
 def test_it_is_torchs_attention():
@@ -76,7 +77,7 @@ def test_additive_scores_in_pieces_are_the_same(monkeypatch):
     found = []
     for most in (1 << 22, 1):
         monkeypatch.setattr(module, "TABLE", most)
-        context = layer(q, k, v, allowed)
+        context = layer(q, layer.look(k), v, allowed)
         found.append([context, *torch.autograd.grad(context.square().sum(), list(layer.parameters()))])
     for whole, pieces in zip(*found):
         torch.testing.assert_close(whole, pieces, **CLOSE)

@@ -17,7 +17,7 @@ from wenmai.data.corpus import Corpus
 from wenmai.data.labels import Labels
 from wenmai.data.lines import Lines
 from wenmai.data.sequences import Sequences, join_pairs
-from wenmai.data.sides import Sides
+from wenmai.data.sides import Pairs, Sides
 from wenmai.data.stored import StoredSequences, StoredTexts
 from wenmai.data.tokens import Tokens
 from wenmai.data.writing import Writing
@@ -65,6 +65,8 @@ def from_json(saved: dict):
     """What `to_json` of one of the kinds gave, or of two sides; Unfit if it did not."""
     if take.value(saved, "kind") == "sides":
         return Sides(from_json(take.value(saved, "source")), Writing.from_json(take.value(saved, "target")))
+    if take.value(saved, "kind") == "pairs":
+        return Pairs.from_json(saved)
     return KINDS[take.one_of(saved, "kind", tuple(KINDS))].from_json(saved)
 
 

@@ -42,12 +42,16 @@ class Context(nn.Module):
             self.read, self.see = nn.Linear(query, hidden), nn.Linear(key, hidden, bias=False)
             self.weigh = nn.Linear(hidden, 1, bias=False)
 
-    def scores(self, q: Tensor, k: Tensor) -> Tensor:
-        """(B, T, D), (B, S, K) → (B, T, S)"""
+    def look(self, k: Tensor) -> Tensor:
+        """What a query is compared with, (B, S, K) → (B, S, K or H): made once, however many queries there are."""
+        return k if self.see is None else self.see(k)
+
+    def scores(self, q: Tensor, seen: Tensor) -> Tensor:
+        """(B, T, D), what `look` made → (B, T, S)"""
         if self.weigh is None:
             q = q if self.bring is None else self.bring(q)
-            return q @ k.mT * self.factor
-        read, seen = self.read(q), self.see(k)  # (B, T, H), (B, S, H)
+            return q @ seen.mT * self.factor
+        read = self.read(q)  # (B, T, H)
         steps = max(1, TABLE // max(1, seen.numel()))
         if steps >= read.shape[1]:
             return self.added(read, seen)
@@ -58,12 +62,13 @@ class Context(nn.Module):
         table = (read.unsqueeze(2) + seen.unsqueeze(1)).tanh()  # (B, T, S, H)
         return self.weigh(table).squeeze(-1)  # (B, T, S)
 
-    def forward(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor, trace: Trace | None = None, name: str = "") -> Tensor:
-        """q (B, T, D), k (B, S, K), v (B, S, H); allowed (B, T or 1, S), True where a query may look → (B, T, H)"""
+    def forward(self, q: Tensor, seen: Tensor, v: Tensor, allowed: Tensor, trace: Trace | None = None, name: str = "") -> Tensor:
+        """q (B, T, D), what `look` made of the keys, v (B, S, H); allowed (B, T or 1, S), True where a query may look →
+        (B, T, H)"""
         if trace is None and self.weigh is None and (q.is_cuda or q.dtype == torch.float32):
             q = q if self.bring is None else self.bring(q)
-            return functional.scaled_dot_product_attention(q, k, v, allowed, scale=self.factor)
-        weights = self.scores(q, k).masked_fill(~allowed, float("-inf")).softmax(-1).to(v.dtype)  # (B, T, S)
+            return functional.scaled_dot_product_attention(q, seen, v, allowed, scale=self.factor)
+        weights = self.scores(q, seen).masked_fill(~allowed, float("-inf")).softmax(-1).to(v.dtype)  # (B, T, S)
         if trace is not None:
             trace.note(f"{name}.attention", weights.unsqueeze(1))  # (B, 1, T, S): one head
         return weights @ v

@@ -40,14 +40,16 @@ def pool(y: Tensor, mask: Tensor, how: str) -> Tensor:
 
 @dataclass
 class Next:
-    """The next token of a running text, of a vocabulary of `tokens`."""
+    """The next token of a running text, of a vocabulary of `tokens`. `smoothing` of what is expected is shared out among all of
+    them (Szegedy et al. 2016)."""
 
     tokens: int = 0
+    smoothing: float = 0.0
     per_step = has_probabilities = True
 
     def __call__(self, width: int, dropout: float = 0.0, table: nn.Parameter | None = None, quiet: float = 0.0,
                  slow: float = 0.0, bias: bool = True) -> NextHead:  # fmt: skip
-        return NextHead(width, self.tokens, dropout, table, quiet, slow, bias)
+        return NextHead(width, self.tokens, dropout, table, quiet, slow, bias, self.smoothing)
 
 
 @dataclass
@@ -135,9 +137,9 @@ class NextHead(nn.Module):
     per_step = has_probabilities = True
 
     def __init__(self, width: int, tokens: int, dropout: float, table: nn.Parameter | None, quiet: float, slow: float,
-                 bias: bool):  # fmt: skip
+                 bias: bool, smoothing: float):  # fmt: skip
         super().__init__()
-        self.dropout, self.quiet, self.slow, self.width = Locked(dropout), quiet, slow, tokens
+        self.dropout, self.quiet, self.slow, self.width, self.smoothing = Locked(dropout), quiet, slow, tokens, smoothing
         narrow = table is not None and table.shape[1] != width
         self.bring = nn.Linear(width, table.shape[1], bias=False) if narrow else nn.Identity()
         self.output = nn.Linear(width if table is None else table.shape[1], tokens, bias)
@@ -163,20 +165,27 @@ class NextHead(nn.Module):
         return self.scores(y).log_softmax(-1)  # (B, T, V)
 
     def loss(self, y: Tensor, mask: Tensor, batch: Batch) -> tuple[Tensor, Tensor | int]:
-        dropped = self.dropout(y)
+        dropped, smoothing = self.dropout(y), self.smoothing if self.training else 0.0
         if y.is_cuda:
-            scores = self.scores(dropped, 64)  # up to three times as fast there
-            total = functional.cross_entropy(scores.flatten(0, 1), batch.target.flatten(), reduction="sum")
+            scores = self.scores(dropped, 64).flatten(0, 1)  # up to three times as fast there
+            total = functional.cross_entropy(scores, batch.target.flatten(), reduction="sum")
+            if smoothing:
+                total = (1 - smoothing) * total + smoothing * self.even(scores, batch.target.flatten())
         else:
             target, rows = batch.target.flatten(), self.bring(dropped).flatten(0, 1)
             if not bool((real := target >= 0).all()):
                 target, rows = target[real], rows[real]
-            total = NextLoss.apply(rows, self.output.weight, self.bias(), target)
+            total = NextLoss.apply(rows, self.output.weight, self.bias(), target, smoothing)
         if self.training and self.quiet:
             total = total + self.quiet * dropped.float().square().mean() * batch.target.numel()
         if self.training and self.slow and y.shape[1] > 1:
             total = total + self.slow * (y[:, 1:] - y[:, :-1]).float().square().mean() * batch.target.numel()
         return total, batch.target.numel() if batch.target_mask is None else batch.target_mask.sum()
+
+    def even(self, scores: Tensor, target: Tensor) -> Tensor:
+        """Σ over places of −log p, the mean of all tokens that can stand there."""
+        whole, some = scores.logsumexp(1), scores[:, : self.width].masked_fill(self.never.isinf(), 0.0).sum(1)
+        return ((whole - some / (self.width - 1)) * (target >= 0)).sum()
 
 
 class TagHead(nn.Module):

@@ -1,6 +1,9 @@
 """The loss of the next token, without its table: the scores of some rows at a time become their own gradient at once.
 
-    s = W y + b,   loss = Σ_n (log Σ_v exp s_nv − s_n,target),   d loss / d s = softmax(s) − onehot(target)
+    s = W y + b,   loss = Σ_n (log Σ_v exp s_nv − Σ_v q_nv s_nv),   d loss / d s = softmax(s) − q
+
+q is 1 at the target and 0 elsewhere; smoothed by ε (Szegedy et al. 2016), 1 − ε there, and ε is shared out among all that can be
+said.
 
 With V words a row has V scores, of which the usual way writes seven tables on its way there and back; here they stay in the
 processor's cache, and one table is left, of the gradient.
@@ -17,19 +20,24 @@ ROWS = 256
 
 class NextLoss(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, y: Tensor, weight: Tensor, bias: Tensor, target: Tensor) -> Tensor:
-        """y (N, E), weight (V, E), bias (V,), target (N,) → the sum of the losses"""
+    def forward(ctx, y: Tensor, weight: Tensor, bias: Tensor, target: Tensor, smoothing: float = 0.0) -> Tensor:
+        """y (N, E), weight (V, E), bias (V,), −∞ for what is never said, target (N,) → the sum of the losses"""
         kind = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else y.dtype
         low, table, shift = y.to(kind), weight.to(kind), bias.to(kind)
         ds, dy = low.new_empty(len(y), len(weight)), torch.empty_like(low)  # (N, V), (N, E)
         total, db = y.new_zeros((), dtype=torch.float32), bias.new_zeros(len(bias), dtype=torch.float32)
+        said = bias.isfinite()
+        even = said * (smoothing / said.sum())  # (V,)
         for start in range(0, len(y), ROWS):
             rows = slice(start, start + ROWS)
             scores, at = functional.linear(low[rows], table, shift).float(), target[rows, None]  # (ROWS, V)
             whole = scores.logsumexp(1, keepdim=True)
-            total += (whole - scores.gather(1, at)).sum()
+            total += (whole - (1 - smoothing) * scores.gather(1, at)).sum()
+            if smoothing:
+                total -= torch.mv(scores.masked_fill(~said, 0.0), even).sum()
             scores.sub_(whole).exp_()
-            ds[rows] = scores.scatter_add_(1, at, scores.new_full(at.shape, -1.0))
+            scores = scores.sub_(even) if smoothing else scores
+            ds[rows] = scores.scatter_add_(1, at, scores.new_full(at.shape, smoothing - 1.0))
             db += scores.sum(0)
             torch.mm(ds[rows], table, out=dy[rows])
         ctx.save_for_backward(dy, ds.mT @ low, db if ctx.needs_input_grad[2] else None)
@@ -37,4 +45,4 @@ class NextLoss(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad: Tensor):
-        return *(None if part is None else part.float().mul_(grad) for part in ctx.saved_tensors), None
+        return *(None if part is None else part.float().mul_(grad) for part in ctx.saved_tensors), None, None

@@ -54,7 +54,7 @@ class Attending(nn.Module):
     def forward(self, x: Tensor, mask: Tensor, state: Tensor | None = None, trace=None):
         h, mask, state = self.encoder(x, mask, state, trace)  # (B, T, H)
         compared = self.position(h * self.share)
-        context = self.context(compared, compared, h, see_real(mask)[:, 0], trace, "context")  # (B, T, H)
+        context = self.context(compared, self.context.look(compared), h, see_real(mask)[:, 0], trace, "context")  # (B, T, H)
         return torch.cat([h, context], -1) * mask.unsqueeze(-1), mask, state  # (B, T, 2H)
 
 

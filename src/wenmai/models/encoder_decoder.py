@@ -3,7 +3,9 @@
     m_1 … m_S = encoder(x_1 … x_S),  y_t = decoder(w_0 … w_{t−1}, m),  log p(w_t) = log softmax(W y_t + b),  w_0 = <s>
 
 1→N is one whose encoder sees a single frame. In training the decoder reads the text that it is to write, one place behind
-(teacher forcing): all places at once. To write, it reads what it has chosen itself, a token a step.
+(teacher forcing): all places at once. To write, it reads what it has chosen itself, a token a step. Scheduled sampling (Bengio et
+al. 2015) gets it used to that: a share of what it reads is what it would have said there, found by a first pass over all places
+(Mihaylova & Martins 2019).
 
 A decoder is `decoder(tokens, memory, mask, state=None, trace=None) → (y, state)`. Without a state, the tokens open a text;
 `opened` gives the state of one that is to be written step by step.
@@ -15,10 +17,12 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from wenmai.data.batches import Batch
 from wenmai.data.vocabulary import BEGIN
 from wenmai.layers.cache import take
+from wenmai.layers.dropout import Dropout
 from wenmai.layers.trace import Trace
 
 
@@ -37,16 +41,23 @@ class Writing:
 class EncoderDecoder(nn.Module):
     per_step = has_probabilities = True
 
-    def __init__(self, input: nn.Module, encoder: nn.Module, decoder: nn.Module, head: nn.Module, suits: dict | None = None):
-        """`suits`: options of training that suit it."""
+    def __init__(self, input: nn.Module, encoder: nn.Module, decoder: nn.Module, head: nn.Module, suits: dict | None = None,
+                 sampling: float = 0.0):  # fmt: skip
+        """`suits`: options of training that suit it; `sampling`: the share of its own words that it reads in training."""
         super().__init__()
         self.input, self.encoder, self.decoder, self.head, self.suits = input, encoder, decoder, head, suits or {}
+        self.sampling = sampling
 
     def read(self, x: Tensor, mask: Tensor, batch: Batch, trace: Trace | None = None) -> Tensor:
         """y (B, T, H), from which every token of batch.target is said"""
         memory, mask, _ = self.encoder(x, mask, trace=trace)
         begin = batch.target.new_full((len(batch.target), 1), BEGIN)
         tokens = torch.cat([begin, batch.target[:, :-1].clamp(min=0)], 1)  # behind the end of a text anything may stand
+        if self.training and self.sampling and tokens.shape[1] > 1:
+            with torch.no_grad():
+                said = self.head.scores(self.decoder(tokens, memory, mask)[0]).argmax(-1)[:, :-1]  # (B, T − 1)
+            own = torch.rand(said.shape, device=said.device) < self.sampling
+            tokens = torch.cat([begin, torch.where(own, said, tokens[:, 1:])], 1)
         return self.decoder(tokens, memory, mask, trace=trace)[0]
 
     def forward(self, batch: Batch, trace: Trace | None = None) -> Tensor:
@@ -81,6 +92,18 @@ class EncoderDecoder(nn.Module):
 
     def parameters_count(self) -> int:
         return sum(p.numel() for p in self.parameters())
+
+
+class Looked(nn.Module):
+    """The input layer of texts that are numbered as those that are written: x_t = scale · E[w_t]."""
+
+    def __init__(self, table: nn.Parameter, scale: float, dropout: float):
+        super().__init__()
+        self.table, self.scale, self.width, self.dropout = table, scale, table.shape[1], Dropout(dropout)
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        x = functional.embedding(batch.inputs, self.table)  # (B, S, E)
+        return self.dropout(x if self.scale == 1.0 else x * self.scale), batch.mask
 
 
 class Single(nn.Module):
