@@ -95,7 +95,7 @@ def train(
     rung: Annotated[str, typer.Argument(help="A rung of the ladder (see `wenmai rungs`).")] = "",
     source: Annotated[str, typer.Argument(help=DATA)] = "",
     target: Target = "",
-    valid: Annotated[str, typer.Option(help="Validation rows: a file, two aligned ones (a.en,a.de), or a share; 0.1 unless said.")] = "",
+    valid: Annotated[str, typer.Option(help="Validation rows: a file, two (a.en,a.de), or a share; 0.1 unless said.")] = "",
     test: Test = "",
     columns: Columns = "",
     task: Task = "",

@@ -135,7 +135,7 @@ def open_dataset(
     settings: dict | None = None,
     target: str | None = None,
 ) -> Dataset:
-    """`valid` and `test` are each a file (or two, a.en,a.de) like the first, or a share of its rows, such as 0.1; None gives none.
+    """`valid` and `test` are each a file (or two: a.en,a.de) like the first, or a share of its rows, such as 0.1, or None.
     `unseen` drops the rows of those files whose input stands in the training rows too; `settings` may hold options of the
     task; `target` is the second of two aligned files."""
     table = open_table(source, columns, target, task)
