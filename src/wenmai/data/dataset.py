@@ -202,8 +202,8 @@ def in_order(source: str, kind, whole: Part, shares: list[float], given: dict[st
 
 
 def name_of(source: str) -> str:
-    source, *_ = pairs.two_files(source) or (source,)
-    return Path(source).name.split(".")[0] or "data" if Path(source).exists() else source
+    first = Path((pairs.two_files(source) or (source,))[0])
+    return first.name.split(".")[0] or "data" if first.exists() else source
 
 
 def as_share(value: str | None) -> float | None:
