@@ -160,6 +160,13 @@ MISTAKES = [
     ("train softmax two-encodings.csv", ["two-encodings.csv is in two encodings: line 2 is UTF-8 and line 10 is not", "UTF-8"]),
     ("data en.txt --target de.txt", ["en.txt has 2 lines and de.txt has 3", "add or remove lines"]),
     ("data en.txt --target nothing.txt", ["nothing.txt is not there"]),
+    ("data en.txt,de.txt", ["en.txt has 2 lines and de.txt has 3: from line 3 on, de.txt stands alone"]),
+    ("data en.txt,nothing.txt", ["nothing.txt is not there"]),
+    ("data dates --target de.txt", ["--target de.txt", "dates is a built-in set", "leave --target out"]),
+    ("data dates:xx", ['unknown language "xx"']),
+    ("data dates:nv", ["dates:nv", "no names of months", "dates:en,zh"]),
+    ("data numbers:xx", ['unknown way to write numbers "xx"', "digits"]),
+    ("data numbers:en-en", ["numbers:en-en is the same on both sides", "numbers:zh-digits"]),
     # tags
     ("train softmax short-tags.jsonl", ["short-tags.jsonl, line 2", "found 1 tags for 2 tokens, expected one for each"]),
     ("train softmax text-tags.jsonl", ["text-tags.jsonl, line 1", "'O B-A' in column tags", 'such as ["O", "B-PER"]']),

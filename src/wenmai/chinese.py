@@ -312,8 +312,29 @@ SENTENCES = {
     "{file} cannot be read as Parquet ({error}); write it again.": "{file} 不能作为 Parquet 读取（{error}）；请重新写出。",
     "{file} is a folder; expected two text files with as many lines; give a file.":
         "{file} 是文件夹；应为两个行数相同的文本文件；请给一个文件。",
-    "{file} has {lines} lines and {other} has {others}; expected as many, each line beside its translation; add or remove lines.":
-        "{file} 有 {lines} 行，{other} 有 {others} 行；两者应一样多，每行对着它的译文；请增删几行。",
+    "{file} has {lines} lines and {other} has {others}: from line {line} on, {longer} stands alone; expected as many, each line "
+    "beside its translation; add or remove lines.":
+        "{file} 有 {lines} 行，{other} 有 {others} 行：从第 {line} 行起只有 {longer} 还有内容；两者应一样多，每行对着它的译文；"
+        "请增删几行。",
+    "{file} is one text, and to translate takes two sides; give the file whose lines belong to it too, as in {name},OTHER, or a "
+    "file with the columns source and target.":
+        "{file} 只有一段文本，而翻译需要两边；请把与它逐行对应的文件也给出来，写成 {name},OTHER，"
+        "或给一个有 source 和 target 两列的文件。",
+    "{file} has the columns {names}, expected source and target; name them with --columns source=NAME,target=NAME.":
+        "{file} 的列是 {names}，应有 source 和 target；请用 --columns source=列名,target=列名 指出是哪两列。",
+    "{file}, line {line}: the {side} is empty; give both sides a text, or {side_do}.":
+        "{file} 第 {line} 行：{side}是空的；请给两边都写上文本，或{side_do}。",
+    '{file}, line {line}: found the control character "{letter}" in the {side}, expected nothing but text; take it out, or drop '
+    "the row.":
+        "{file} 第 {line} 行：{side}里有控制字符“{letter}”，应只有文本；请去掉这个字符，或去掉这一行。",
+    "--target {target} is the second of two files, and {name} is a built-in set; leave --target out.":
+        "--target {target} 是两个文件中的第二个，而 {name} 是内置数据；请去掉 --target。",
+    "dates:{option}: CLDR has no names of months in this language; choose another, as in dates:en,zh.":
+        "dates:{option}：CLDR 里没有这种语言的月份名；请换一种，例如 dates:en,zh。",
+    "numbers:{option} is the same on both sides; expected two ways of writing, as in numbers:zh-digits.":
+        "numbers:{option} 两边是同一种写法；应是两种写法，例如 numbers:zh-digits。",
+    "docstrings is read from the sources of the standard library, which are not in {folder}; use an interpreter that has them.":
+        "docstrings 取自标准库的源代码，而 {folder} 里没有；请换一个带有源代码的解释器。",
     "{folder} is a folder that cannot be opened ({why}); check its permissions.":
         "{folder} 是文件夹，但打不开（{why}）；请检查权限。",
     "{folder} holds several sets of images; give one of {names}.": "{folder} 里有好几组图像；请给出其中一个：{names}。",
@@ -860,6 +881,9 @@ NOTES = {
     "The delimiter is {mark}.": "分隔符是{mark}。",
     "The first line is a header: {names}.": "第一行是表头：{names}。",
     "There is no header; the columns are {names}.": "没有表头；各列是 {names}。",
+    "{file}: {count} lines lack columns that the first row has, the first of them line {line}; those asked for are there, so "
+    "they are kept: look whether a tab is missing":
+        "{file}：有 {count} 行比第一行少几列，最先是第 {line} 行；要用的列都在，所以保留；请看看是否缺了制表符",
     "Plain text: one row a line.": "纯文本：每行一条。",
     "CoNLL: one token a line, no tags.": "CoNLL：每行一个词元，没有标签。",
     "CoNLL: one token a line, {width} columns.": "CoNLL：每行一个词元，共 {width} 列。",
@@ -895,7 +919,9 @@ PHRASES = {
     "since": {"from step {step} on": "从第 {step} 步起", "from the beginning": "从一开始"},
     "tag": {"{where}: the tag {name} of token {token}": "{where}：第 {token} 个词元的标签 {name} "},
     "kind": {"rung": "模型", "task": "任务", "option": "选项", "data set": "数据", "language": "语言", "tokenizer": "切词方式",
-             "probe": "实验", "kind of names": "名称写法"},
+             "probe": "实验", "kind of names": "名称写法", "way to write numbers": "数的写法"},
+    "side": {"source": "源文", "target": "目标文"},
+    "side_do": {"drop line {line} of both files": "把两个文件的第 {line} 行都去掉", "drop the row": "去掉这一行"},
     "wanted": {
         "a whole number": "为整数", "a number": "为数", "true or false": "为 true 或 false", "a text": "为文本",
         "at least {least}": "不小于 {least}", "at least {least} and below 1": "不小于 {least}，且小于 1",
@@ -997,12 +1023,15 @@ HELP = {
     "Answer for inputs given here, or for a file of any size.": "回答这里给出的输入，或任意大小的文件。",
     "Train every rung under one budget; one leaderboard, one report, one recommendation.":
         "用同一份预算训练每一级；一张排行榜，一份报告，一个建议。",
-    "A file, a folder, or a built-in set (see `wenmai data`).": "文件、文件夹，或内置数据（见 `wenmai data`）。",
+    "A file, two aligned ones (a.en,a.de), a folder, or a built-in set (see `wenmai data`).":
+        "文件、两个对齐的文件（a.en,a.de）、文件夹，或内置数据（见 `wenmai data`）。",
     "A run folder that `wenmai train` made.": "`wenmai train` 生成的运行文件夹。",
     "Which column is what: text=0,label=1 (names or positions).": "哪一列是什么：text=0,label=1（列名或位置）。",
     "The task, where the data does not say it.": "任务，从数据看不出来时用。",
-    "Validation rows: a file, or a share of the rows such as 0.1.": "验证数据：一个文件，或一个比例，例如 0.1。",
-    "Test rows: a file, or a share of the rows such as 0.1.": "测试数据：一个文件，或一个比例，例如 0.1。",
+    "Validation rows: a file, two aligned ones (a.en,a.de), or a share such as 0.1.":
+        "验证数据：一个文件，两个对齐的文件（a.en,a.de），或一个比例，例如 0.1。",
+    "Test rows: a file, two aligned ones (a.en,a.de), or a share such as 0.1.":
+        "测试数据：一个文件，两个对齐的文件（a.en,a.de），或一个比例，例如 0.1。",
     "The second of two aligned files: a line of it for every line of DATA.":
         "两个对齐的文件中的第二个：每一行对着数据的一行。",
     "Drop valid and test rows whose input stands in the training rows.": "去掉验证和测试数据中训练时见过的输入。",
@@ -1031,7 +1060,8 @@ HELP = {
     "A run to add as a row. May be repeated.": "再加一个训练好的模型。可以给多次。",
     "Train each rung so many times; the spread is shown.": "每个模型训练几次；会显示差异有多大。",
     "The report's folder; reports/DATA without it.": "报告的文件夹；不给，就是 reports/数据。",
-    "Validation rows: a file, or a share of the rows; 0.1 unless said.": "验证数据：一个文件，或一个比例；不说就是 0.1。",
+    "Validation rows: a file, two (a.en,a.de), or a share; 0.1 unless said.":
+        "验证数据：一个文件，两个文件（a.en,a.de），或一个比例；不说就是 0.1。",
     "What counting n-grams may take, such as 2G; the rest goes to disk.": "统计 n 元组最多用多少内存，例如 2G；其余放到磁盘上。",
     "Where n-grams are counted: local, or spark.": "在哪里统计 n 元组：local（本机）或 spark。",
     "Go on with a text; it is written as it comes, token by token.": "接着一段文本写下去，一个词元一个词元地写出来。",

@@ -26,12 +26,13 @@ app = typer.Typer(
     help="Wenmai (文脉): the ladder of language models. Train every rung on your text, compare, predict.",
 )
 
-Data = Annotated[str, typer.Argument(help="A file, a folder, or a built-in set (see `wenmai data`).")]
+DATA = "A file, two aligned ones (a.en,a.de), a folder, or a built-in set (see `wenmai data`)."
+Data = Annotated[str, typer.Argument(help=DATA)]
 Run = Annotated[Path, typer.Argument(help="A run folder that `wenmai train` made.")]
 Columns = Annotated[str, typer.Option(help="Which column is what: text=0,label=1 (names or positions).")]
 Task = Annotated[str, typer.Option(help="The task, where the data does not say it.")]
-Valid = Annotated[str, typer.Option(help="Validation rows: a file, or a share of the rows such as 0.1.")]
-Test = Annotated[str, typer.Option(help="Test rows: a file, or a share of the rows such as 0.1.")]
+Valid = Annotated[str, typer.Option(help="Validation rows: a file, two aligned ones (a.en,a.de), or a share such as 0.1.")]
+Test = Annotated[str, typer.Option(help="Test rows: a file, two aligned ones (a.en,a.de), or a share such as 0.1.")]
 Target = Annotated[str, typer.Option("--target", help="The second of two aligned files: a line of it for every line of DATA.")]
 Unseen = Annotated[bool, typer.Option("--unseen", help="Drop valid and test rows whose input stands in the training rows.")]
 Set = Annotated[list[str], typer.Option("--set", help="An option, key=value; `wenmai rungs RUNG` lists them. May be repeated.")]
@@ -92,8 +93,9 @@ def rungs(
 @app.command()
 def train(
     rung: Annotated[str, typer.Argument(help="A rung of the ladder (see `wenmai rungs`).")] = "",
-    source: Annotated[str, typer.Argument(help="A file, a folder, or a built-in set (see `wenmai data`).")] = "",
-    valid: Annotated[str, typer.Option(help="Validation rows: a file, or a share of the rows; 0.1 unless said.")] = "",
+    source: Annotated[str, typer.Argument(help=DATA)] = "",
+    target: Target = "",
+    valid: Annotated[str, typer.Option(help="Validation rows: a file, two (a.en,a.de), or a share; 0.1 unless said.")] = "",
     test: Test = "",
     columns: Columns = "",
     task: Task = "",
@@ -123,9 +125,9 @@ def train(
         else:
             more = {"deterministic": True} if deterministic else {}
             more |= {name: value for name, value in (("memory", memory), ("engine", engine)) if value}
-            arguments = {"rung": rung, "source": source, "valid": valid or None, "test": test or None, "task": task or None,
-                         "columns": columns_from(columns), "unseen": unseen, "minutes": minutes, "seed": seed, "device": device,
-                         "settings": settings_from(settings) | more}  # fmt: skip
+            arguments = {"rung": rung, "source": source, "target": target or None, "valid": valid or None, "test": test or None,
+                         "task": task or None, "columns": columns_from(columns), "unseen": unseen, "minutes": minutes,
+                         "seed": seed, "device": device, "settings": settings_from(settings) | more}  # fmt: skip
             result = runs.begin(arguments, out, draw, say)
     if not result:  # another process of torchrun's speaks
         return
@@ -143,6 +145,7 @@ def train(
 def evaluate(
     run: Run,
     source: Data,
+    target: Target = "",
     columns: Columns = "",
     ways: Annotated[list[str], typer.Option("--set", help="Judge a text otherwise too: stride=, cache=, dynamic=.")] = [],  # noqa: B006
     tune: Annotated[str, typer.Option(help="A text on which the cache and the rate of dynamic= are fitted.")] = "",
@@ -158,7 +161,7 @@ def evaluate(
     if (asked or tune) and estimator.task_name != "generate":
         raise Mistake(f"{run} does {estimator.task_name}, and --set and --tune say how a running text is judged, by a run that "
                       "does generate; leave them out.")  # fmt: skip
-    part = part_of(open_table(source, columns_from(columns), task=estimator.task_name), estimator.task_)
+    part = part_of(open_table(source, columns_from(columns), target or None, estimator.task_name), estimator.task_)
     asked |= {"tune": part_of(open_table(tune), estimator.task_).inputs} if tune else {}
     began = time.perf_counter()
     scores = {"test": estimator.evaluate(*part.pair, part.where, **asked)}
@@ -338,6 +341,7 @@ def compare(
     minutes: Annotated[float, typer.Option(min=0.01, help="For all rungs together, shared equally.")] = 5.0,
     only: Annotated[str, typer.Option("--rungs", help="Only these: softmax,cnn,gru.")] = "",
     with_: Annotated[list[str], typer.Option("--with", help="A run to add as a row. May be repeated.")] = [],  # noqa: B006
+    target: Target = "",
     valid: Valid = "0.1",
     test: Test = "0.1",
     columns: Columns = "",
@@ -359,7 +363,7 @@ def compare(
     from wenmai.evaluation.terminal import bars, console
 
     given = settings_from(settings)
-    opened = open_dataset(source, TASKS, task or None, columns_from(columns), valid, test, seed, unseen, given)
+    opened = open_dataset(source, TASKS, task or None, columns_from(columns), valid, test, seed, unseen, given, target or None)
     names = [rung_named(name, opened.task.name).name for name in only.split(",")] if only else None
     opened.check()
     folder = Path(out or Path("reports") / opened.name.replace(":", "-"))

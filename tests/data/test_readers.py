@@ -611,10 +611,10 @@ def test_json_numbers_stay_as_they_are(tmp_path):
 def test_aligned_mistakes(tmp_path):
     first = write(tmp_path, "a.en", "one\n\nthree\n")
     second = write(tmp_path, "a.zh.gz", "一\n二\n三\n四\n\n")
-    says(mistake(first, target=second), f"{first} has 3 lines", f"{second} has 5", "expected as many")
+    says(mistake(first, target=second), f"{first} has 3 lines", "has 5: from line 4 on", "expected as many")
     with pytest.raises(Mistake, match="has 3 lines"):
         list(read(first, target=second).chunks(1))
-    says(mistake(second, target=first), f"{second} has 5 lines", f"{first} has 3")
+    says(mistake(second, target=first), f"{second} has 5 lines", f"{first} has 3: from line 4 on, {second} stands alone")
     says(mistake(first, target=str(tmp_path / "a.zn")), "a.zn is not there", "did you mean")
     says(mistake(str(tmp_path), target=first), "is a folder", "two text files")
     assert read(first, {"text": "target"}, target=first).load().columns == {"text": ["one", "", "three"]}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from wenmai.data import readers, stored
+from wenmai.data import pairs, readers, stored
 from wenmai.data.builtin import BUILTIN
 from wenmai.data.columns import listed, position_of, short
 from wenmai.data.corpus import Corpus
@@ -103,12 +103,17 @@ class Dataset:
 
 def open_table(source: str, columns: dict[str, str] | None = None, target: str | None = None, task: str | None = None) -> Table:
     """A file, a folder, or a built-in set by its name; `languages:all` gives a set its one option, else the `task` may. `target`
-    is the second of two aligned files."""
+    is the second of two aligned files; `train.en,train.de` names both."""
     name, _, option = source.partition(":")
     if Path(source).exists() or name not in BUILTIN:
-        if not Path(source).exists() and "/" not in source and "." not in source:
+        two = pairs.two_files(source) if target is None else None
+        there = any(Path(one).exists() for one in two or (source,))
+        if not there and "/" not in source and "." not in source:
             raise Mistake(f"{unknown('data set', source, BUILTIN)} Or give the path of a file.")
-        return readers.read(source, columns, target)
+        table = readers.read(two[0], columns, two[1]) if two else readers.read(source, columns, target)
+        return pairs.named(table) if task == "translate" else table
+    if target is not None:
+        raise Mistake(f"--target {target} is the second of two files, and {name} is a built-in set; leave --target out.")
     option = option or BUILTIN[name].suits.get(task, "")
     chunk = BUILTIN[name].load(**({name.replace("-", "_"): option} if option else {}))
     if columns:
@@ -130,7 +135,7 @@ def open_dataset(
     settings: dict | None = None,
     target: str | None = None,
 ) -> Dataset:
-    """`valid` and `test` are each a file like the first, or a share of its rows, such as 0.1; None gives no such part.
+    """`valid` and `test` are each a file (or two: a.en,a.de) like the first, or a share of its rows, such as 0.1, or None.
     `unseen` drops the rows of those files whose input stands in the training rows too; `settings` may hold options of the
     task; `target` is the second of two aligned files."""
     table = open_table(source, columns, target, task)
@@ -197,7 +202,8 @@ def in_order(source: str, kind, whole: Part, shares: list[float], given: dict[st
 
 
 def name_of(source: str) -> str:
-    return Path(source).name.split(".")[0] or "data" if Path(source).exists() else source
+    first = Path((pairs.two_files(source) or (source,))[0])
+    return first.name.split(".")[0] or "data" if first.exists() else source
 
 
 def as_share(value: str | None) -> float | None:
@@ -243,6 +249,8 @@ def part_of(table: Table, kind) -> Part:
     """All rows of a table. Texts that are too large for memory go to a file as they are read; pairs and tokens stay in it."""
     if kind.name == "generate":
         return Part(kind.corpus_of(table), None, table.source, ())
+    if kind.name == "translate":
+        table = pairs.checked(table)
     texts = "text" in table.names and "tokens" not in table.names and kind.texts == "tokens" and not kind.history
     held, size, chunks = [], 0, table.chunks(1024)
     for chunk in chunks if texts else ():

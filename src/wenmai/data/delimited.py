@@ -5,6 +5,7 @@ middle of a cell, blank lines, a row of another width) goes through the slower c
 """
 
 import csv
+import warnings
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import TextIO
@@ -13,7 +14,7 @@ import numpy as np
 
 from wenmai.data.columns import Format, has_header, listed, tidy, uncollected
 from wenmai.data.files import LONGEST, TextFile
-from wenmai.errors import Mistake
+from wenmai.errors import Mistake, Notice
 
 GAP = "\0"  # stands where a piece in quotes was taken out; text_file lets no such character through at the beginning
 MARKS = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
@@ -28,7 +29,7 @@ def commas(file: TextFile, columns: dict[str, str] | None) -> Format:
 
 
 def tabs(file: TextFile, columns: dict[str, str] | None) -> Format:
-    """TSV; a quote is data, and a row is a line."""
+    """TSV; a quote is data, and a row is a line. A line may lack columns at its end, where nobody asks for them."""
     return _table(file, columns, "\t", quotes=False)
 
 
@@ -98,6 +99,7 @@ def _bare(line: str) -> str:
 def _stream(file: TextFile, mark: str | None, width: int, quotes: bool = False, header: bool = False):
     def stream(size: int, positions: list[int]):
         number, skip = 1, header  # the line that comes next; whether the header is yet to come
+        short: list[int] = []  # lines that lack columns which nobody asks for
         with file.open(newline="" if quotes else "\n") as text:
             held: list[str] = []  # the lines of a row that goes on
             while lines := held + list(islice(text, (1 if skip else size) - len(held))):
@@ -113,11 +115,15 @@ def _stream(file: TextFile, mark: str | None, width: int, quotes: bool = False, 
                     if columns is None and quotes:
                         held, (columns, where, after) = [], _rows(lines, text, mark, width, number, file.source)
                     elif columns is None:
-                        columns, where = _uneven(lines, mark, width, number, file.source)
+                        columns, where = _uneven(lines, mark, width, 1 + max(positions, default=0), number, file.source, short)
                 number = after
                 if len(where) and not skip:
                     yield [columns[position] for position in positions], where
                 skip = skip and not len(where)
+        if short:
+            note = (f"{file.source}: {len(short)} lines lack columns that the first row has, the first of them line {short[0]}; "
+                    "those asked for are there, so they are kept: look whether a tab is missing")  # fmt: skip
+            warnings.warn(Notice(note), stacklevel=2)
 
     return stream
 
@@ -204,11 +210,16 @@ def _beginnings(number: int, heights: Sequence[int]) -> np.ndarray:
     return number + np.cumsum(np.append(0, heights), dtype=np.int64)[:-1]
 
 
-def _uneven(lines: list[str], mark: str | None, width: int, number: int, source: str) -> Block:
-    """Without quotes: blank lines are left out, a line of another width is a Mistake."""
+def _uneven(lines: list[str], mark: str | None, width: int, least: int, number: int, source: str, short: list[int]) -> Block:
+    """Without quotes: blank lines are left out, a line of another width is a Mistake. One that has the `least` columns which are
+    asked for is filled up, and noted in `short`."""
     kept = [(line, cells) for line, cells in enumerate(map(_bare, lines), number) if cells]
     where = np.array([line for line, _ in kept], np.int64)
     rows = [cells.split(mark) if mark else [cells] for _, cells in kept]
+    for line, row in zip(where.tolist(), rows):
+        if least <= len(row) < width:
+            row += [""] * (width - len(row))
+            short.append(line)
     _of_width(rows, where, width, source)
     return _columns(rows, width), where
 

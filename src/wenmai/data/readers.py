@@ -4,14 +4,14 @@
 columns. A format is a function that returns a Format: names, notes and a stream.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, pairwise, zip_longest
+from itertools import chain, pairwise
 from pathlib import Path, PurePath
 
 import numpy as np
 
-from wenmai.data import conll, delimited, idx, images, objects
+from wenmai.data import conll, delimited, idx, images, objects, pairs
 from wenmai.data.columns import Format, parse_columns, pick, short, tidy
 from wenmai.data.files import TextFile, bare_name, extra, find, readable, text_file
 from wenmai.errors import Mistake, harmless
@@ -35,6 +35,7 @@ class Table:
     notes: list[str]
     stream: Callable[[int], Iterator[Chunk]] = field(repr=False)
     plain: TextFile | None = None  # where a row is just a line of a file
+    files: Mapping[str, str] = field(default_factory=dict)  # column → the file that it is from, where there are two
 
     def chunks(self, rows: int = 8192) -> Iterator[Chunk]:
         """Streams the file from its beginning, each time it is called; at most so many rows at once."""
@@ -53,7 +54,7 @@ def read(source: str | Path, columns: dict[str, str] | None = None, target: str 
     if target is None:
         found = _format(path, source, columns)
     else:
-        found = _aligned(path, source, find(target), str(target))
+        found = pairs.aligned(path, source, find(target), str(target))
     picked = pick(columns, tidy(found.names), found.usual, source)
     notes, positions, words = found.notes, list(picked.values()), list(picked)
 
@@ -67,7 +68,8 @@ def read(source: str | Path, columns: dict[str, str] | None = None, target: str 
     def stream(rows: int) -> Iterator[Chunk]:
         return (Chunk(dict(zip(words, block)), lines) for block, lines in values(rows))
 
-    return Table(source, words, list(map(harmless, notes)), stream, found.plain if words == ["text"] else None)
+    files = {} if target is None else {word: (source, str(target))[position] for word, position in picked.items()}
+    return Table(source, words, list(map(harmless, notes)), stream, found.plain if words == ["text"] else None, files)
 
 
 def _format(path: Path, source: str, columns: dict[str, str] | None) -> Format:
@@ -106,30 +108,6 @@ def _joined_lines(parts: list[Sequence[int]]) -> Sequence[int]:
     if follow:
         return range(parts[0].start, parts[-1].stop) if parts else range(0)
     return np.concatenate([np.asarray(part, np.int64) for part in parts])
-
-
-def _aligned(path: Path, source: str, other: Path, target: str) -> Format:
-    """Two files, a row a line. Empty lines are kept, so that the lines stay side by side."""
-    for file, name in ((path, source), (other, target)):
-        if file.is_dir():
-            raise Mistake(f"{name} is a folder; expected two text files with as many lines; give a file.")
-    first, second = text_file(path, source), text_file(other, target)
-
-    def stream(size: int, positions: list[int]):
-        done = [0, 0]
-        for blocks in zip_longest(delimited.lines_of(first, size), delimited.lines_of(second, size), fillvalue=[]):
-            lines = range(done[0] + 1, done[0] + 1 + len(blocks[0]))
-            done = [before + len(block) for before, block in zip(done, blocks)]
-            if len(blocks[0]) == len(blocks[1]):  # at the first difference one of them is at its end; the other is counted
-                yield [blocks[position] for position in positions], lines
-        if done[0] != done[1]:
-            raise Mistake(
-                f"{source} has {done[0]} lines and {target} has {done[1]}; expected as many, each line beside its "
-                "translation; add or remove lines."
-            )
-
-    notes = [*first.notes, *(f"{target}: {note}" for note in second.notes), "Two aligned files: one row a line."]
-    return Format(["source", "target"], notes, stream)
 
 
 def _parquet(path: Path, source: str) -> Format:

@@ -39,7 +39,11 @@ WORDS = {
     "{source}: {rows} rows": "{source}：{rows} 行",
     "task {task}, {rows} rows: {inputs} in, {texts} different texts out":
         "任务 {task}，{rows} 行：输入为{inputs}，输出为 {texts} 种不同的文本",
-    "label": "标签", "labels": "标签",
+    "label": "标签", "labels": "标签", "sources": "源文", "targets": "目标文",
+    "task {task}, {rows} pairs of texts: {sources} different sources, {targets} different targets":
+        "任务 {task}，{rows} 对文本：{sources} 种不同的源，{targets} 种不同的目标",
+    "{side}, length in characters: {lengths}": "{side}，长度（字符）：{lengths}",
+    "{side}, languages: {shares}": "{side}，语言：{shares}",
     "task {task}, running text: {rows} lines, {words} words between spaces, {bytes} bytes":
         "任务 {task}，连续文本：{rows} 行，以空格分开的词 {words} 个，{bytes} 字节",
     "columns: {}": "列：{}", "parts: {}": "划分：{}", "languages: {}": "语言：{}",
@@ -142,6 +146,8 @@ def data_set(data: Dataset, lang: str) -> Overview:
     inputs, targets, task = data.train.inputs, data.train.targets, data.task
     if task.name == "compose":
         return to_write(data, lang)
+    if task.name == "translate":
+        return two_sides(data, lang)
     parts = {name: len(part) for name in ("train", "valid", "test") if (part := getattr(data, name)) is not None}
     columns = list(getattr(data, "columns", None) or ())
     kind, shape, unit, spread = kind_of(inputs)
@@ -212,6 +218,31 @@ def to_write(data: Dataset, lang: str) -> Overview:
     lines += noted(data.notes, lang)
     lines += [f"  {row['input'][:100]!r} → {answer(None, row['target'])}" for row in first]
     return Overview(known, [counted(labels, lang, "label", "rows")] if labels else [], lines)
+
+
+def two_sides(data: Dataset, lang: str) -> Overview:
+    """Of sources and of targets how many there are, how long, and in which languages; and the first pairs."""
+    sides = {"source": data.train.inputs, "target": data.train.targets}
+    parts = {name: len(part) for name in ("train", "valid", "test") if (part := getattr(data, name)) is not None}
+    known = {name: {"texts": len(set(texts)), "characters": spread_of(texts), "languages": languages_of(texts)}
+             for name, texts in sides.items()}  # fmt: skip
+    lines = [say(lang, "task {task}, {rows} pairs of texts: {sources} different sources, {targets} different targets",
+                 task=data.task.name, rows=f"{len(data.train):,}", sources=f"{known['source']['texts']:,}",
+                 targets=f"{known['target']['texts']:,}"),
+             say(lang, "columns: {}", some(data.columns, lang))]  # fmt: skip
+    if len(parts) > 1:
+        lines.append(say(lang, "parts: {}", listed(lang, (f"{say(lang, name)} {rows:,}" for name, rows in parts.items()))))
+    for name, found in known.items():
+        side = say(lang, f"{name}s")
+        lengths = listed(lang, (f"{say(lang, word)} {value:,}" for word, value in found["characters"].items()))
+        shares = [f"{code or say(lang, 'unknown')} {share:.1%}" for code, share in found["languages"].items() if share >= 0.005]
+        lines.append(say(lang, "{side}, length in characters: {lengths}", side=side, lengths=lengths))
+        lines.append(say(lang, "{side}, languages: {shares}", side=side, shares=some(shares, lang, 6)))
+    first = [{name: as_shown(texts[row]) for name, texts in sides.items()} for row in range(min(FIRST, len(data.train)))]
+    lines += [*noted(data.notes, lang), *(f"  {row['source'][:100]!r} → {answer(None, row['target'])}" for row in first)]
+    known = {"source": data.train.source, "task": data.task.name, "columns": data.columns, "rows": len(data.train),
+             "parts": parts, "inputs": "texts", "sides": known, "notes": data.notes, "first": first}  # fmt: skip
+    return Overview(known, [], lines)
 
 
 def table(data: readers.Table, sentence: str, lang: str) -> Overview:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from wenmai.catalog import TASKS, rung_named
 from wenmai.data.dataset import Dataset, open_dataset
+from wenmai.data.pairs import two_files
 from wenmai.errors import Mistake, Stopped
 from wenmai.estimators import ESTIMATORS
 from wenmai.training import folders, run_folder
@@ -89,7 +90,7 @@ def resuming(folder: Path, processes: int) -> str:
 def opened_for(arguments: dict) -> Dataset:
     def opened_with(valid: str | None) -> Dataset:
         return open_dataset(arguments["source"], TASKS, arguments["task"], arguments["columns"], valid, arguments["test"],
-                            arguments["seed"], arguments["unseen"], arguments["settings"])  # fmt: skip
+                            arguments["seed"], arguments["unseen"], arguments["settings"], arguments.get("target"))  # fmt: skip
 
     opened = opened_with(arguments["valid"] or HELD_OUT)
     with opened.train.named():
@@ -102,9 +103,13 @@ def opened_for(arguments: dict) -> Dataset:
 
 def absolute(arguments: dict) -> dict:
     """Paths as they are from anywhere."""
-    paths = {name: str(Path(arguments[name]).resolve()) for name in ("source", "valid", "test")
-             if arguments[name] and Path(arguments[name]).exists()}  # fmt: skip
-    return arguments | paths
+
+    def everywhere(given: str) -> str:
+        files = two_files(given) or (given,)
+        return ",".join(str(Path(file).resolve()) for file in files) if all(Path(file).exists() for file in files) else given
+
+    names = ("source", "target", "valid", "test")
+    return arguments | {name: everywhere(arguments[name]) for name in names if arguments.get(name)}
 
 
 def carry_out(arguments: dict, opened: Dataset, folder: Path, kept: Checkpoints, snapshot: Snapshot | None, together: Team,

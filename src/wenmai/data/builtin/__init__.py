@@ -4,12 +4,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from wenmai.data.builtin.chinese import ner_zh, news_zh, reviews_zh
+from wenmai.data.builtin.dates import dates
+from wenmai.data.builtin.docstrings import docstrings
 from wenmai.data.builtin.entities import entities
 from wenmai.data.builtin.manual import manual
 from wenmai.data.builtin.measured import digits, iris
 from wenmai.data.builtin.memory import adding, copy, running_sum
 from wenmai.data.builtin.names import languages
 from wenmai.data.builtin.numbers import line
+from wenmai.data.builtin.numerals import numbers
 from wenmai.data.readers import Chunk
 
 __all__ = ["BUILTIN", "Builtin"]
@@ -104,6 +107,27 @@ BUILTIN = {
             "Places, languages, currencies and dates inside sentences, half English, half Chinese: 8,000, filled from CLDR.",
             "标出句子里的地名、语言、货币和日期，中英文各半，共 8000 句，由模板填入 CLDR 的名称而成。",
             entities,
+        ),
+        Builtin(
+            "dates", "translate",
+            "A date as people write it in 22 languages → 2026-11-15: 20,000, from CLDR; dates:en,zh keeps two of them, dates:all "
+            "takes every one.",
+            "22 种语言里人们写的日期 → 2026-11-15：20000 条，取自 CLDR；dates:en,zh 只留两种语言，dates:all 用全部语言。",
+            dates,
+        ),
+        Builtin(
+            "numbers", "translate",
+            "1234 → one thousand two hundred thirty-four: 7,000; numbers:zh writes Chinese, numbers:zh-digits reads it, "
+            "numbers:zh-en goes from one to the other (num2words, cn2an).",
+            "1234 → one thousand two hundred thirty-four：7000 条；numbers:zh 写成中文，numbers:zh-digits 读中文，"
+            "numbers:zh-en 由中文到英文（取自 num2words 与 cn2an）。",
+            numbers,
+        ),
+        Builtin(
+            "docstrings", "translate",
+            "The body of a docstring → its first line, from Python's standard library: a summary, some 3,000.",
+            "文档字符串的正文 → 它的第一行，取自 Python 标准库：写摘要，约 3000 条。",
+            docstrings,
         ),
     )
 }  # fmt: skip

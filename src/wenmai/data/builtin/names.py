@@ -13,16 +13,11 @@ BORROWED = ("no", "ht")  # tables that are copies: of Bokmål (nb) and of French
 
 def languages(*, languages: str = CHOSEN) -> Chunk:
     """Names of places, languages, scripts and currencies that belong to exactly one of these languages (codes)."""
-    from babel import Locale, localedata
+    from babel import Locale
 
-    codes = [code for code in languages.replace(",", " ").split() if code != "all"]
-    known = sorted(code for code in localedata.locale_identifiers() if code not in BORROWED and "_" not in code)
-    for code in codes:
-        if code not in known:
-            raise unknown("language", code, known)
     # A name is compared without regard to case: "Dansk" and "dansk" are one, written as it sorts first.
-    written = {code: _names(Locale.parse(code)) for code in codes or known}
-    if not codes:
+    written = {code: _names(Locale.parse(code)) for code in language_codes(languages)}
+    if list(written) == language_codes("all"):
         written = {code: names for code, names in written.items() if len(names) >= FEWEST}
     owners = Counter(folded for names in written.values() for folded in names)
     texts, labels = [], []
@@ -31,6 +26,18 @@ def languages(*, languages: str = CHOSEN) -> Chunk:
         texts += own
         labels += [Locale.parse(code).english_name] * len(own)
     return Chunk({"text": texts, "label": labels}, range(1, len(texts) + 1))
+
+
+def language_codes(chosen: str) -> list[str]:
+    """Those of "en,zh", or for "all" every one that CLDR knows."""
+    from babel import localedata
+
+    codes = [code for code in chosen.replace(",", " ").split() if code != "all"]
+    known = sorted(code for code in localedata.locale_identifiers() if code not in BORROWED and "_" not in code)
+    for code in codes:
+        if code not in known:
+            raise unknown("language", code, known)
+    return codes or known
 
 
 def _names(locale) -> dict[str, str]:

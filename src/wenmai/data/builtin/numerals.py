@@ -1,0 +1,60 @@
+"""numbers: 1234 ↔ one thousand two hundred thirty-four ↔ 一千二百三十四, by num2words, and by cn2an for Chinese, which it lacks.
+
+The text after the colon says from what to what: numbers:en-digits, numbers:zh-en; numbers:zh is from digits to Chinese.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from wenmai.data.builtin.packages import module
+from wenmai.data.readers import Chunk
+from wenmai.errors import Mistake, unknown
+
+BELOW, EACH, LENGTHS, SEED = 1_000, 1_200, range(4, 9), 1998
+DIGITS, CHINESE = "digits", "zh"
+UNABLE = ("am",)  # languages of num2words that break on some of the numbers
+
+
+def numbers(*, numbers: str = "en") -> Chunk:
+    """All numbers below 1,000, and 1,200 of each length from 4 to 8 digits, in one way of writing and in another."""
+    first, _, second = numbers.rpartition("-")
+    read, write = writer(first or DIGITS), writer(second)
+    if (first or DIGITS) == second:
+        raise Mistake(f"numbers:{numbers} is the same on both sides; expected two ways of writing, as in numbers:zh-digits.")
+    rows: dict[str, int | None] = {}
+    for number in drawn():
+        text = read(number)
+        rows[text] = number if rows.get(text, number) == number else None  # None: it means two numbers
+    pairs = [(text, write(number)) for text, number in rows.items() if number is not None]
+    source, target = map(list, zip(*pairs))
+    return Chunk({"source": source, "target": target}, range(1, len(pairs) + 1))
+
+
+def drawn() -> list[int]:
+    """Of the longer ones many have zeros inside or at the end, as the numbers that people say have."""
+    chance = random.Random(SEED)
+    found = dict.fromkeys(range(BELOW))
+    for length in LENGTHS:
+        size = len(found) + EACH
+        while len(found) < size:
+            digits = [chance.choice("123456789"), *(chance.choice("0000123456789") for _ in range(length - 1))]
+            found[int("".join(digits))] = None
+    order = list(found)
+    chance.shuffle(order)
+    return order
+
+
+def writer(name: str) -> Callable[[int], str]:
+    if name == DIGITS:
+        return str
+    if name == CHINESE:
+        return module("cn2an", "numbers").an2cn
+    words = module("num2words", "numbers")
+    known = [language for language in words.CONVERTER_CLASSES if language not in UNABLE]
+    if name not in known:
+        raise unknown("way to write numbers", name, [DIGITS, CHINESE, *known])
+    if name == "en":  # as in America: neither commas nor "and"
+        return lambda number: words.num2words(number).replace(",", "").replace(" and ", " ")
+    return lambda number: words.num2words(number, lang=name)
