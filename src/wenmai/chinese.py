@@ -663,6 +663,12 @@ SENTENCES = {
     "{run} does {task}, and a run is wanted that does compose, as wenmai train gru languages --task compose makes one.":
         "{run} 做的是 {task} 任务；这里需要能按输入写文本的模型，例如 wenmai train gru languages --task compose 训练的。",
     "count={count}: expected 1 or more, how many texts are written.": "count={count}：应为 1 或更多，即写几段文本。",
+    "beam={size}: expected 1 to 1000, how many texts are kept at every step; 1 is the most probable token.":
+        "beam={size}：应为 1 到 1000，即每一步保留几段文本；1 即每步取最可能的词元。",
+    "penalty={penalty}: expected 0 (long texts are not helped) to 10; 0.6 to 1 is usual.":
+        "penalty={penalty}：应为 0（不照顾长文本）到 10；常用 0.6 到 1。",
+    "count={count}: expected 1 to {size}, no more texts than the beam keeps; give a larger beam for more.":
+        "count={count}：应为 1 到 {size}，不多于束中保留的文本；要更多，请加大 beam。",
     "{over} of the texts are longer than max_length={most} tokens: what goes beyond is not read":
         "有 {over} 段文本超过 max_length={most} 个词元：多出的部分不读",
     "a Composer writes texts, of which there is no table; log_prob(inputs, texts) says how probable they are.":

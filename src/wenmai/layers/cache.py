@@ -76,3 +76,9 @@ class Placed:
 def take(state, rows: Tensor):
     """These rows of a state, whose batch is dimension 0: any number of them, in any order, each as often as it is named."""
     return state.index_select(0, rows.to(state.device)) if isinstance(state, Tensor) else state.take(rows)
+
+
+def within(state, rows: Tensor):
+    """The same where every row comes from the source whose place it takes, so that what was read of the source may stay: a state
+    that keeps such a thing says so by a `within` of its own."""
+    return state.within(rows) if hasattr(state, "within") else take(state, rows)

@@ -90,20 +90,26 @@ def continued(step: Callable, log_probs: Tensor, state, tokens: int, choice: Cho
             yield here
 
 
-def together(step: Callable, log_probs: Tensor, state, tokens: int, choice: Choice, seeds: Sequence[int], end: int,
-             lines: int | None) -> tuple[list[list[int]], list[float]]:  # fmt: skip
+def together(step: Callable, log_probs: Tensor, state, tokens: int | Sequence[int], choice: Choice, seeds: Sequence[int],
+             end: int, lines: int | None) -> tuple[list[list[int]], list[float]]:  # fmt: skip
     """(the tokens of every row, each with its own seed, and Σ log p of them); a row that has ended so many lines leaves the
-    others."""
+    others, and so does one that has as many tokens as it may have, if that is said of every row."""
     found, rows, ended = [], torch.arange(len(seeds)), torch.zeros(len(seeds), dtype=torch.int64)
-    for drawn in islice(draws(seeds, log_probs.device), tokens if seeds else 0):
+    most = torch.as_tensor(tokens).expand(len(seeds))
+    longest = int(most.max()) if seeds else 0
+    for drawn in islice(draws(seeds, log_probs.device), longest):
         chosen = choice.at(log_probs, drawn if len(rows) == len(seeds) else drawn[rows.to(drawn.device)])
         found.append((rows, chosen, log_probs.gather(1, chosen[:, None])[:, 0]))
+        if len(found) == longest:
+            break
+        goes_on = most[rows] > len(found)
         if lines is not None:
             ended[rows] += chosen.cpu() == end
-            left = (ended[rows] < lines).nonzero()[:, 0]
-            if len(left) < len(rows):
-                rows, chosen, state = rows[left], chosen[left.to(chosen.device)], take(state, left)
-        if len(found) == tokens or not len(rows):
+            goes_on &= ended[rows] < lines
+        left = goes_on.nonzero()[:, 0]
+        if len(left) < len(rows):
+            rows, chosen, state = rows[left], chosen[left.to(chosen.device)], take(state, left)
+        if not len(rows):
             break
         log_probs, state = step(state, chosen)
     written, sums = [[] for _ in seeds], [0.0 for _ in seeds]

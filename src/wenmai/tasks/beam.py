@@ -1,0 +1,149 @@
+"""Beam search: of all texts that could go on, only the `size` best do (Lowerre 1976; for translation Sutskever et al. 2014).
+
+    score(w_1 … w_n) = Σ_t log p(w_t | w_1 … w_{t−1}) / n^penalty        the end is a token; 0: the sum itself
+
+At every step the best continuations of a source are put in order by Σ log p. Those among the first `size` that end are finished;
+the `size` best that do not end live on. A text that reaches the source's longest length is finished as it stands.
+
+A source is done when `size` of its texts are finished, or when no live one can be better than its `count`-th. Σ log p only falls,
+and the longer a text the more it is divided by: from Σ, no score above Σ / most^penalty can be reached. So where `size` is as
+large as the number of all texts, the best of all are found; where it is 1, the most probable token at every step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from wenmai.errors import Mistake
+from wenmai.layers.cache import take, within
+
+BLOCK = 64  # tokens of which the best is found first
+LOOKED = 8  # steps of a GPU until it is asked which sources are done: an answer has to be waited for
+NEVER = float("-inf")
+
+
+class Candidate(NamedTuple):
+    tokens: list[int]  # the end among them, where there is one
+    score: float
+    log_prob: float
+
+
+def check(size: int, penalty: float, count: int) -> None:
+    if not 1 <= size <= 1000:
+        raise Mistake(f"beam={size}: expected 1 to 1000, how many texts are kept at every step; 1 is the most probable token.")
+    if not 0 <= penalty <= 10:
+        raise Mistake(f"penalty={penalty}: expected 0 (long texts are not helped) to 10; 0.6 to 1 is usual.")
+    if not 1 <= count <= size:
+        raise Mistake(f"count={count}: expected 1 to {size}, no more texts than the beam keeps; give a larger beam for more.")
+
+
+@torch.no_grad()
+def beam(step: Callable, log_probs: Tensor, state, most: Sequence[int] | Tensor, size: int, penalty: float, count: int,
+         end: int) -> list[list[Candidate]]:  # fmt: skip
+    """For every source (B), whose first token has these log p (B, V), the `count` best texts of at most `most` (B,) tokens, the
+    best first; fewer where fewer are possible. `step` may give more columns than there are tokens in the vocabulary."""
+    check(size, penalty, count)
+    device, most = log_probs.device, torch.as_tensor(most)
+    limits, most = set(most.tolist()), most.to(device).double()
+    rows = torch.arange(len(log_probs), device=device)  # R sources that are not done; at first all of them
+    sums = most.new_zeros(len(rows), 1)  # (R, K) of the live texts; K grows to `size`
+    finished = torch.zeros_like(rows)  # (R,) how many texts
+    found = most.new_full((len(rows), count, 5), NEVER)  # the best of them: score, Σ log p, length, slot, token
+    steps, left = [], []
+    blind, some = log_probs.is_cuda, False  # blind: whoever looks at a number waits for it; some: texts that are finished
+    for length in range(1, max(limits, default=0) + 1):
+        slots = sums.shape[1]
+        reached, slot, token = best(log_probs, sums, 2 * size)  # (R, M), the best first
+        closes, key = token == end, slot[:, :size]
+        if length in limits:
+            closes |= (most <= length)[:, None]
+        if blind or bool(closes.any()):
+            some = True
+            new = torch.stack([reached / length**penalty, reached, torch.full_like(reached, length), slot, token], -1)[:, :size]
+            new[..., 0].masked_fill_(~closes[:, :size], NEVER)
+            finished = finished + (new[..., 0] > NEVER).sum(1)
+            found = torch.cat([found, new], 1)
+            found = found.take_along_dim(found[..., :1].topk(count, 1).indices, 1)  # (R, count, 5)
+            dies = closes | ((~closes).cumsum(1) > size)
+            reached, key = reached.masked_fill(dies, NEVER), slot.masked_fill(dies, slots)
+        # In the order of those they go on from: where each goes on once, no row of the state has to be moved.
+        order = key.argsort(dim=1, stable=True)[:, :size]
+        sums, slot, token = (part.gather(1, order) for part in (reached, slot, token))  # (R, K)
+        steps.append((rows, torch.stack([slot, token])))
+        sources = torch.arange(len(rows), device=device)
+        if some:
+            done = (finished >= size) | (sums.amax(1) / most**penalty <= found[:, -1, 0])
+            sums = sums.masked_fill(done[:, None], NEVER)
+            if not blind or length % LOOKED == 0:
+                sources = (~done).nonzero()[:, 0]
+        if len(sources) < len(rows):
+            left.append((rows[done], found[done]))
+            rows, found, sums, slot, token = (part[sources] for part in (rows, found, sums, slot, token))
+            finished, most = finished[sources], most[sources]
+        if not len(rows) or length >= max(limits):
+            break
+        moved = sources[:, None] * slots + slot
+        if len(steps[-1][0]) > len(rows) or sums.shape[1] > slots:
+            state = take(state, moved.flatten())
+        elif blind or not torch.equal(moved.flatten(), torch.arange(moved.numel())):
+            state = within(state, moved.flatten())
+        log_probs, state = step(state, token.flatten())
+    return read(steps, [*left, (rows, found)])
+
+
+def best(log_probs: Tensor, sums: Tensor, many: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Of log p (R · K, V) after texts of Σ log p (R, K): the M best sums of every source, from which text each goes on, and with
+    which token.
+
+    The M best stand in the M blocks whose best are the best of all blocks; only these are looked through. To find the best of
+    every block is thirty times as fast as to put the whole table in order."""
+    (sources, slots), width = sums.shape, log_probs.shape[1]
+    if width * slots <= many * BLOCK:
+        reached = (log_probs.reshape(sources, slots, width) + sums[..., None]).flatten(1)
+        reached, place = reached.topk(min(many, slots * width))
+        return reached, place // width, place % width
+    whole = width - width % BLOCK
+    tops = log_probs[:, :whole].unflatten(1, (-1, BLOCK)).amax(-1)  # (R · K, blocks)
+    if whole < width:
+        tops = torch.cat([tops, log_probs[:, whole:].amax(1, keepdim=True)], 1)
+    blocks = tops.shape[1]
+    at = (tops.view(sources, slots, blocks) + sums[..., None]).flatten(1).topk(many).indices  # (R, M)
+    slot, start = at // blocks, at % blocks * BLOCK
+    places = start[..., None] + torch.arange(BLOCK, device=at.device)  # (R, M, BLOCK)
+    row = torch.arange(sources, device=at.device)[:, None] * slots + slot
+    inside = places.clamp(max=width - 1)  # the last block may be short
+    reached = (log_probs[row[..., None], inside] + sums.gather(1, slot)[..., None]).masked_fill(inside < places, NEVER)
+    reached, order = reached.flatten(1).topk(many)
+    return reached, slot.gather(1, order // BLOCK), inside.flatten(1).gather(1, order)
+
+
+def read(steps: list[tuple[Tensor, Tensor]], found: list[tuple[Tensor, Tensor]]) -> list[list[Candidate]]:
+    """The texts, from their last tokens back to the first: at every step the live ones say from which slot they go on."""
+    rows, found = (torch.cat(part).cpu().numpy() for part in zip(*found))
+    found = found[rows.argsort()]  # (B, count, 5)
+    there = found[..., 0] > NEVER
+    scores, sums = found[..., 0].tolist(), found[..., 1].tolist()
+    lengths, slot, token = np.where(there[..., None], found[..., 2:], 0).astype(np.int64).transpose(2, 0, 1)  # (B, count)
+    written = np.zeros((*lengths.shape, int(lengths.max(initial=0))), np.int64)
+    steps = list(zip(*map(brought, zip(*steps))))  # of numbers of sources (R,), and slots and tokens (2, R, K)
+    place = np.zeros(len(found), np.int64)
+    for length in range(written.shape[2], 0, -1):
+        sources, live = steps[length - 1]
+        place[sources] = np.arange(len(sources))
+        on = length < lengths  # what stands at its own length is its last token
+        before = live[:, place[:, None], np.where(on, slot, 0)]  # (2, B, count)
+        slot, token = np.where(on, before, [slot, token])
+        written[..., length - 1] = token
+    return [[Candidate(written[row, one, : lengths[row, one]].tolist(), scores[row][one], sums[row][one])
+             for one in there[row].nonzero()[0].tolist()] for row in range(len(found))]  # fmt: skip
+
+
+def brought(parts: Sequence[Tensor]) -> list[np.ndarray]:
+    """To the CPU, all at once."""
+    flat = torch.cat([part.flatten() for part in parts]).cpu()
+    return [part.view(like.shape).numpy() for part, like in zip(flat.split([part.numel() for part in parts]), parts)]
