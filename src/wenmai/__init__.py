@@ -7,7 +7,7 @@ import os
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 __version__ = "0.1.0"
-__all__ = ["Classifier", "Composer", "LanguageModel", "Mistake", "Regressor", "Tagger", "load"]
+__all__ = ["Classifier", "Composer", "LanguageModel", "Mistake", "Regressor", "Tagger", "Translator", "load"]
 
 
 def __getattr__(name: str):

@@ -6,18 +6,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from wenmai.errors import Mistake, unknown
-from wenmai.models import attention, cnn, gpt, linear, mlp, perceptron, rnn, transformer
+from wenmai.models import attention, cnn, gpt, linear, mlp, perceptron, rnn, seq2seq, transformer
+from wenmai.models.attention_decoder import attention_translator
 from wenmai.models.ngram import model as ngram
 from wenmai.models.prefix_decoder import gpt_composer
 from wenmai.models.recurrent_decoder import recurrent_composer
 from wenmai.models.recurrent_writer import recurrent_writer
-from wenmai.models.transformer_decoder import transformer_composer
+from wenmai.models.transformer_decoder import transformer_composer, transformer_translator
 from wenmai.models.window_writer import cnn_writer, mlp_writer
 from wenmai.tasks.classify import Classify
 from wenmai.tasks.compose import Compose
 from wenmai.tasks.generate import Generate
 from wenmai.tasks.regress import Regress
 from wenmai.tasks.tag import Tag
+from wenmai.tasks.translate import Translate
 from wenmai.training import loop
 
 KINDS = ("tokens", "given", "labels", "numbers", "image", "frames", "lines")  # of input (data/inputs.py)
@@ -90,19 +92,23 @@ RUNGS = {
         Rung("gru", rnn.gru, (*WRITES, "compose"),
              "The LSTM's idea with two gates and one state.",
              "LSTM 的思想，两个门，一个状态。", builders=writing("gru")),
-        Rung("attention", attention.attention, ALL,
+        Rung("seq2seq", seq2seq.seq2seq, ("translate",),
+             "One cell reads a text into a single state, another writes a text from it.",
+             "一个单元把文本读成一个状态，另一个单元由它写出文本。"),
+        Rung("attention", attention.attention, (*ALL, "translate"),
              "A recurrent network that looks back at all its states at every step.",
-             "每一步都能回看全部状态的循环网络。"),
-        Rung("transformer", transformer.transformer, (*ALL, "compose"),
+             "每一步都能回看全部状态的循环网络。", builders={"translate": attention_translator}),
+        Rung("transformer", transformer.transformer, (*ALL, "translate", "compose"),
              "Every token looks at every other at once; no step waits for the one before.",
-             "每个词同时看所有的词，无须逐步等待。", builders={"compose": transformer_composer}),
+             "每个词同时看所有的词，无须逐步等待。", 
+             builders={"translate": transformer_translator, "compose": transformer_composer}),
         Rung("gpt", gpt.gpt, ("generate", "compose"),
              "A Transformer that looks back only, and learns to say what comes next.",
              "只往回看的 Transformer，学着说出下一个词。", builders={"compose": gpt_composer}),
     )
 }  # fmt: skip
 
-TASKS = {task.name: task for task in (Classify, Tag, Regress, Generate, Compose)}
+TASKS = {task.name: task for task in (Classify, Tag, Regress, Generate, Translate, Compose)}
 
 
 def rung_named(name: str, task: str) -> Rung:

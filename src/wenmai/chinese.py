@@ -82,6 +82,35 @@ PREFIXED = {
 
 SENTENCES = {
     # The command line
+    "{seconds} s; kept in {run}. Next: wenmai {verb} {again}{after} …":
+        "用时 {seconds} 秒；保存在 {run}。下一步：wenmai {verb} {again}{after} …",
+    "give either texts or --file FILE: there is both.": "文本和 --file FILE 只能给一样：现在两样都有。",
+    "give either texts or --file FILE: there is nothing to translate.":
+        "请给出文本，或用 --file FILE 给一个文件：现在没有可翻译的内容。",
+    "--out goes with --file; texts given here are answered here.": "--out 与 --file 一起用；在此给出的文本就在此回答。",
+    "{run} does {task}, and a run is wanted that does translate, as wenmai train attention dates makes one.":
+        "{run} 做的是 {task}，这里需要做 translate 的运行，例如 wenmai train attention dates 得到的。",
+    "joint=True goes with one tokenizer for both sides; found {read} for the texts that are read and {written} for those that are written.":
+        "joint=True 要求两边用同一种分词；现在读入的文本用 {read}，写出的文本用 {written}。",
+    "both sides are cut by one tokenizer, {kind}: {count} tokens known": "两边用同一个分词器（{kind}）切分：认识 {count} 个词元",
+    "what is read is cut into {kind}: {count} tokens known": "读入的文本切成 {kind}：认识 {count} 个词元",
+    "what is written is cut into {kind}: {count} tokens known": "写出的文本切成 {kind}：认识 {count} 个词元",
+    "bidirectional=False goes with an encoder that reads step by step; encoder=plain reads no way at all.":
+        "bidirectional=False 用于逐步读入的编码器；encoder=plain 不分方向。",
+    "hidden={hidden} cannot be shared by two ways of reading: expected an even number, such as {even}.":
+        "hidden={hidden} 无法由两个方向平分：应为偶数，例如 {even}。",
+    "{count} of the texts that are read are longer than max_length={most} tokens: what goes beyond is not read":
+        "读入的文本中有 {count} 条超过 max_length={most} 个词元：超出部分不读",
+    "{count} of the texts are longer than the {most} tokens that this model reads: what goes beyond is not read":
+        "有 {count} 条文本超过此模型能读的 {most} 个词元：超出部分不读",
+    "a Translator writes texts, of which there is no table; log_prob(sources, texts) says how probable they are.":
+        "Translator 写出的是文本，没有概率表；log_prob(sources, texts) 给出它们的概率。",
+    "input {row}: it is longer than the {most} tokens that this model reads; shorten it, or leave strict out and what goes beyond is not read.":
+        "第 {row} 个输入超过此模型能读的 {most} 个词元；请缩短它，或不用 strict，超出部分便不读。",
+    "{rung} looks at nothing while it writes: it has no alignment; attention and transformer have.":
+        "{rung} 写的时候什么也不看，没有对齐；attention 和 transformer 有。",
+    "input {row}: the text is empty; give every row a text to read or drop the row.":
+        "第 {row} 个输入是空文本；请为每一行给出要读的文本，或去掉该行。",
     "train needs a rung and data, as in wenmai train gru reviews.csv; `wenmai rungs` lists the rungs.":
         "train 需要一个模型和一份数据，例如 wenmai train gru reviews.csv；`wenmai rungs` 列出所有模型。",
     "--resume {folder} goes on as it was begun: leave out rung, data and --out.":
@@ -92,8 +121,6 @@ SENTENCES = {
     "--out goes with --file; inputs given here are answered here.":
         "--out 要与 --file 一起用；直接在命令行给出的输入，答案就显示在这里。",
     "--set {pair}: expected key=value, such as --set hidden=64.": "--set {pair}：应写成 key=value，例如 --set hidden=64。",
-    "{seconds} s; kept in {run}. Next: wenmai predict {run} …":
-        "用时 {seconds} 秒；已存入 {run}。接下来可以：wenmai predict {run} …",
     # Probes
     "order {order}": "{order} 阶",
     "{source} has the columns {columns}, expected one named text; name it with --columns text=NAME.":
@@ -559,8 +586,6 @@ SENTENCES = {
     # Running text
     "found {tokens} tokens, expected at least 2: one to read and one to come after it.":
         "只有 {tokens} 个词元，至少应有 2 个：读一个，后面还要有一个。",
-    "{seconds} s; kept in {run}. Next: wenmai generate {run} --prompt …":
-        "用时 {seconds} 秒；已存入 {run}。接下来可以：wenmai generate {run} --prompt …",
     "learned from all of the text; for a perplexity, hold some of it out with --valid 0.1, or give --valid FILE":
         "全部文本都用来学习了；要看困惑度，请用 --valid 0.1 留出一部分，或用 --valid FILE 给一个文件",
     "{file}: found a line of more than {most} bytes, expected shorter ones; break it into several.":
@@ -658,8 +683,6 @@ SENTENCES = {
     "top_p={p}: expected more than 0 and at most 1, the probability that is chosen from.":
         "top_p={p}：应大于 0、不超过 1，即从多大的概率范围中选。",
     # compose
-    "{seconds} s; kept in {run}. Next: wenmai compose {run} …":
-        "用时 {seconds} 秒；已存入 {run}。接下来可以：wenmai compose {run} …",
     "{run} does {task}, and a run is wanted that does compose, as wenmai train gru languages --task compose makes one.":
         "{run} 做的是 {task} 任务；这里需要能按输入写文本的模型，例如 wenmai train gru languages --task compose 训练的。",
     "count={count}: expected 1 or more, how many texts are written.": "count={count}：应为 1 或更多，即写几段文本。",
@@ -1108,6 +1131,16 @@ HELP = {
     "What it reads: a file, or a built-in set; its own without one.": "读什么：文件，或内置数据；不给，就用它自己的。",
     "An option of the probe or its tokenizer, key=value.": "实验或切词方式的一个选项，key=value。",
     "The folder for what was found; reports/probe-NAME without it.": "结果的文件夹；不给，就是 reports/probe-名称。",
+    "Texts to translate, or to make short.": "要翻译或缩短的文本。",
+    "A file of texts, one a line, or with a column source.": "文本文件，一行一条；或含 source 列的文件。",
+    "How many texts are kept at every step; 1 takes the most probable token.": "每一步保留几条文本；1 表示每步取最可能的词元。",
+    "What long texts are helped by: Σ log p is divided by length^penalty.": "对长文本的补偿：Σ log p 除以 长度^penalty。",
+    "Show so many of the best for each, with their scores.": "每条显示最好的几个译文及其得分。",
+    "Draw by chance instead, at this temperature; 0 searches.": "改为以此温度随机抽取；0 表示搜索。",
+    "Show for each token that was written where it looked.": "显示写出的每个词元看向何处。",
+    "Refuse a text that is longer than the model reads.": "拒绝超过模型可读长度的文本。",
+    "Write token by token, each the most probable.": "逐个词元写出，每个都取最可能的。",
+    "Write a text for a text: in another language, or shorter.": "由文本写出文本：译成另一种语言，或更短。",
 }  # fmt: skip
 
 # The words of others.

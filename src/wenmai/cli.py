@@ -132,12 +132,9 @@ def train(
     if not result:  # another process of torchrun's speaks
         return
     say_scores(result["scores"], result.get("unit", ""))
-    if result["task"] == "generate":
-        say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai generate {result['run']} --prompt …")
-    elif result["task"] == "compose":
-        say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai compose {result['run']} …")
-    else:
-        say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai predict {result['run']} …")
+    verb, after = {"generate": ("generate", " --prompt"), "compose": ("compose", ""), "translate": ("translate", "")}.get(
+        result["task"], ("predict", ""))  # fmt: skip
+    say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai {verb} {result['run']}{after} …")
     finish(result, as_json, quiet=True)
 
 
@@ -270,6 +267,66 @@ def compose(
                 print()
             answers.append({"input": given, "text": "".join(pieces)})
     finish({"run": str(run), "answers": answers}, as_json, quiet=True)
+
+
+@app.command()
+def translate(
+    run: Run,
+    texts: Annotated[list[str] | None, typer.Argument(help="Texts to translate, or to make short.")] = None,
+    file: Annotated[str, typer.Option(help="A file of texts, one a line, or with a column source.")] = "",
+    out: Annotated[Path | None, typer.Option(help="Where the answers go: .jsonl, .csv or .tsv.")] = None,
+    columns: Columns = "",
+    beam: Annotated[int, typer.Option(help="How many texts are kept at every step; 1 takes the most probable token.")] = 5,
+    penalty: Annotated[float, typer.Option(help="What long texts are helped by: Σ log p is divided by length^penalty.")] = 1.0,
+    best: Annotated[int, typer.Option(help="Show so many of the best for each, with their scores.")] = 1,
+    temperature: Annotated[float, typer.Option(help="Draw by chance instead, at this temperature; 0 searches.")] = 0.0,
+    top_k: TopK = 0,
+    top_p: TopP = 1.0,
+    seed: Seed = 0,
+    alignment: Annotated[bool, typer.Option("--alignment", help="Show for each token that was written where it looked.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Refuse a text that is longer than the model reads.")] = False,
+    stream: Annotated[bool, typer.Option("--stream", help="Write token by token, each the most probable.")] = False,
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Write a text for a text: in another language, or shorter."""
+    from wenmai.data.dataset import open_table
+    from wenmai.evaluation.answers import aligned, answer_file
+
+    if bool(texts) == bool(file):
+        raise Mistake("give either texts or --file FILE: there is " + ("both." if texts else "nothing to translate."))
+    if out and not file:
+        raise Mistake("--out goes with --file; texts given here are answered here.")
+    model = translator(run, device)
+    search, chance = (
+        {"beam": beam, "penalty": penalty, "strict": strict},
+        {"temperature": temperature, "top_k": top_k, "top_p": top_p},
+    )
+    if file:
+        table = open_table(file, columns_from(columns), task=model.task_name)
+        return finish(answer_file(model, table, out, as_json, **search), as_json, quiet=True)
+    if stream:
+        answers = [{"text": shown_as_written(model.stream(text, **chance, seed=seed), as_json)} for text in texts]
+    elif temperature:
+        answers = [{"text": found} for text in texts for found in model.sample(text, best, **chance, seed=seed)]
+    else:
+        answers = model.answers(texts, **search, best=best, alignment=alignment)
+    for answer in [] if as_json or stream else answers:
+        print("\n".join(f"{one['score']:.4f}\t{one['text']}" for one in answer.get("best", ())) or answer["text"])
+        if alignment:
+            print(aligned(answer))
+    finish({"run": str(run), "answers": answers}, as_json, quiet=True)
+
+
+def shown_as_written(pieces, quiet: bool) -> str:
+    written = []
+    for piece in pieces:
+        written.append(piece)
+        if not quiet:
+            print(piece, end="", flush=True)
+    if not quiet:
+        print()
+    return "".join(written)
 
 
 @app.command("filter")
@@ -433,6 +490,16 @@ def composer(run: Path, device: str):
     if not isinstance(estimator, Composer):
         raise Mistake(f"{run} does {estimator.task_name}, and a run is wanted that does compose, as wenmai train gru languages "
                       "--task compose makes one.")  # fmt: skip
+    return estimator
+
+
+def translator(run: Path, device: str):
+    from wenmai.translator import Translator
+
+    estimator = load_run(run, device)
+    if not isinstance(estimator, Translator):
+        raise Mistake(f"{run} does {estimator.task_name}, and a run is wanted that does translate, as wenmai train attention "
+                      "dates makes one.")  # fmt: skip
     return estimator
 
 

@@ -14,6 +14,7 @@ from wenmai.estimator import Estimator, device_named
 from wenmai.language_model import LanguageModel
 from wenmai.options import sort_out
 from wenmai.training import run_folder
+from wenmai.translator import Translator
 
 
 class Classifier(Estimator):
@@ -34,7 +35,7 @@ class Regressor(Estimator):
     task_name = "regress"
 
 
-ESTIMATORS = {cls.task_name: cls for cls in (Classifier, Tagger, Regressor, LanguageModel, Composer)}
+ESTIMATORS = {cls.task_name: cls for cls in (Classifier, Tagger, Regressor, LanguageModel, Translator, Composer)}
 
 
 def load(run: str | Path, device: str = "auto") -> Estimator:

@@ -71,8 +71,9 @@ class Pairs(Sides):
     def notes(self, values) -> list[str]:
         if self.joint:
             return [f"both sides are cut by one tokenizer, {self.target.tokenizer.kind}: {self.target.vocabulary:,} tokens known"]
-        return [f"what is read: {note}" for note in self.source.lines.notes(None)] + [
-            f"what is written: {note}" for note in self.target.lines.notes(None)]  # fmt: skip
+        read, written = self.source.tokenizer.kind, self.target.tokenizer.kind
+        return [f"what is read is cut into {read}: {self.source.vocabulary:,} tokens known",
+                f"what is written is cut into {written}: {self.target.vocabulary:,} tokens known"]  # fmt: skip
 
     def to_json(self) -> dict:
         return {"kind": "pairs", "source": self.source.to_json(), "joint": self.joint, "growth": self.growth,

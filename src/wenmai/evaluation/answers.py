@@ -16,15 +16,17 @@ from wenmai.errors import Mistake
 from wenmai.estimator import Estimator
 
 
-def answer_file(estimator: Estimator, table: Table, out: Path | None, as_json: bool = False) -> dict:
-    """One line out for every row in, in order: its columns (but images) and the answer. Returns counts, and the answers
-    themselves where they go nowhere else."""
+def answer_file(estimator: Estimator, table: Table, out: Path | None, as_json: bool = False, **how) -> dict:
+    """One line out for every row in, in order: its columns (but images) and the answer, found with the options `how`. Returns
+    counts, and the answers themselves where they go nowhere else."""
     task, rows, kept = estimator.task_, 0, []
     # A forecast follows the last rows, of which it reads as many as its history is long.
     chunks = [last_rows(table.load(), task.history)] if task.history else table.chunks(4096)
     with writer(out, quiet=as_json) as write:
         for chunk in chunks:
-            answers = estimator.answers(task.inputs_of(chunk if task.history else without_target(chunk, task), table.source))
+            answers = estimator.answers(
+                task.inputs_of(chunk if task.history else without_target(chunk, task), table.source), **how
+            )
             shown = {} if task.history else {name: v for name, v in chunk.columns.items() if not isinstance(v, np.ndarray)}
             for row, answer in enumerate(answers):
                 write({name: values[row] for name, values in shown.items() if name != task.target} | answer)
@@ -54,6 +56,15 @@ def in_words(answer: dict) -> str:
         told += [text[at : span["start"]], f"[{span['text']}]({span['label']})"]
         at = span["end"]
     return "".join(told) + text[at:]
+
+
+def aligned(answer: dict) -> str:
+    """For every token that was written, the one that was looked at most, and how much."""
+    lines = []
+    for token, row in zip(answer["target_tokens"], answer["attention"]):
+        at = int(np.argmax(row))
+        lines.append(f"  {token}\t← {answer['source_tokens'][at]}\t{row[at]:.2f}")
+    return "\n".join(lines)
 
 
 @contextmanager
@@ -94,8 +105,8 @@ def read_arguments(estimator: Estimator, given: list[str]):
     """Inputs as the command line has them: texts; texts two by two for pairs; labels; numbers with commas between them; paths of
     images."""
     read = getattr(estimator.inputs_, "source", estimator.inputs_)  # of two sides the one that is read
-    kind = read.kind
-    if kind == "tokens" and read.pairs:
+    kind = estimator.inputs_.kind
+    if kind == "tokens" and getattr(read, "pairs", False):
         if len(given) % 2:
             raise Mistake(f"this run reads pairs: found {len(given)} texts, expected two for every answer.")
         return list(zip(given[::2], given[1::2]))

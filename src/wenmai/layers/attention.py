@@ -19,6 +19,10 @@ from wenmai.layers.positions import rotate
 from wenmai.layers.products import few, linear, look
 from wenmai.layers.trace import Trace
 
+# cuDNN's kernel is the fastest, and makes a plan for every shape it sees, which takes longer than many updates: it is for texts
+# that are read in windows of one shape (training/captured.py), and switched on for these alone.
+torch.backends.cuda.enable_cudnn_sdp(False)
+
 
 class MultiHeadAttention(nn.Module):
     def __init__(self, width: int, heads: int, rotary: bool = False, scaled: bool = True, causal: bool = False):

@@ -1,4 +1,4 @@
-"""Sequence to sequence (Sutskever et al. 2014, Cho et al. 2014): a cell reads a text to its end, another writes from what is left.
+"""Sequence to sequence (Sutskever et al. 2014, Cho et al. 2014): a cell reads a text to its end, another writes from what it has.
 
     h_s = cell(x_s, h_{s−1}),  both ways if asked            the encoder
     c = h_n,  tanh(W h_n + b)  or  tanh(W Σ_s h_s + b)       all that is kept of the text: `context` last, bent, sum

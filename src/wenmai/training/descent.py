@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from wenmai.data.batches import lengths_of, make_batch
+from wenmai.data.batches import is_stream, lengths_of, make_batch
 from wenmai.data.examples import Examples
 from wenmai.errors import Mistake
 from wenmai.models.network import Network
@@ -43,12 +43,21 @@ class Descent:
         self.averaged = 0  # steps
         self.captured = Captured.of(self) if device.startswith("cuda") else None
 
+    @contextmanager
+    def kernels(self):
+        """Inside, attention over windows of one shape may use the kernel that is made for a shape."""
+        torch.backends.cuda.enable_cudnn_sdp(is_stream(self.train))
+        try:
+            yield
+        finally:
+            torch.backends.cuda.enable_cudnn_sdp(False)
+
     def __call__(self, rows: np.ndarray, step: int, rate: float, wish: bool = False) -> tuple[Tensor, bool]:
         """(mean loss of the batch, whether any process had a wish). Not finite where loss or gradient is not."""
         own = self.team.share(rows)
         self.optimizer.set_rate(rate)
         if self.captured:
-            with own_random((self.seed, step, self.team.rank), self.device), repeatable(self.deterministic):
+            with own_random((self.seed, step, self.team.rank), self.device), repeatable(self.deterministic), self.kernels():
                 loss = self.captured(rows)
             if loss is not None:
                 self.average()
@@ -83,7 +92,7 @@ class Descent:
         try:
             for number, piece in enumerate(pieces):
                 share, piece = (weight, piece) if len(piece) else (0.0, rows[:1])
-                with self.team.quietly(self.loss, number + 1 == len(pieces)):
+                with self.team.quietly(self.loss, number + 1 == len(pieces)), self.kernels():
                     total, count, *state = self.judged(piece, None if before is None else before[at[number] : at[number + 1]])
                     (total * share).backward()
                 states += [one.detach() for one in state if one is not None]

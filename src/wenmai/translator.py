@@ -1,0 +1,204 @@
+"""Translator: an estimator that reads a text and writes another: in another language, or shorter.
+
+`Translator("attention").fit(sources, targets).predict(sources)`; then `translate` (beam search, the n best, or drawn by chance),
+`stream`, `answers` (with scores, and where it looked), `log_prob`, `evaluate`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import torch
+
+from wenmai.data.batches import by_length, make_batch
+from wenmai.data.examples import Examples
+from wenmai.data.sequences import Sequences
+from wenmai.data.sides import Pairs
+from wenmai.data.values import listed
+from wenmai.data.vocabulary import END, UNK
+from wenmai.errors import Mistake, Notice
+from wenmai.layers.trace import Trace
+from wenmai.tasks.beam import beam as searched
+from wenmai.tasks.beam import check
+from wenmai.tasks.decoding import Choice, continued, together
+from wenmai.tasks.generate import unknown_tokens
+from wenmai.writing_estimator import WritingEstimator
+
+TOGETHER = 4096  # tokens that are read and written at once, about
+JUDGED = 500  # held-out texts that are translated each time training is judged
+BEAM, PENALTY = 5, 1.0
+GREEDY = Choice(temperature=0.0)
+
+
+class Translator(WritingEstimator):
+    """`Translator("transformer").fit(sources, targets).predict(["A dog runs."])`"""
+
+    task_name = "translate"
+    reads = staticmethod(Pairs.learn)
+
+    # Learning
+
+    def _read(self, inputs, targets, options: dict) -> Pairs:
+        return self.reads(texts_of(inputs), targets, **options)
+
+    def _learned_from(self, inputs, targets, given: dict) -> Examples:
+        examples = super()._learned_from(texts_of(inputs), targets, given)
+        over, most = self.inputs_.source.cut(examples.inputs), self.inputs_.source.most
+        note = f"{over:,} of the texts that are read are longer than max_length={most:,} tokens: what goes beyond is not read"
+        self.notes_ += [note] if over else []
+        return examples
+
+    def judge_of(self, examples: Examples) -> Callable[[], float]:
+        """The likeness of what it writes to what it should, character for character: of single words there is no BLEU."""
+        some = examples.take(np.arange(min(JUDGED, len(examples))))
+        wanted = [self.inputs_.target.text(row.tolist()) for row in some.written]
+        return lambda: self.task_.likeness([text for text, _ in self._greedy(some.inputs)], wanted)
+
+    def _examples(self, inputs, targets=None, where=lambda row: f"row {row + 1}") -> Examples:
+        inputs, targets = texts_of(inputs), None if targets is None else listed(targets)
+        if targets is not None:
+            self.task_.encode(targets, where)
+        return Examples(self.inputs_.encode(inputs), written=None if targets is None else self.inputs_.target.encode(targets))
+
+    def evaluate(
+        self, inputs, targets, where=lambda row: f"row {row + 1}", *, beam: int = BEAM, penalty: float = PENALTY
+    ) -> dict:
+        """Every metric of the task, of what beam search writes."""
+        self._fitted()
+        texts = listed(targets)
+        examples = self._pairs(inputs, texts, where)
+        self.evaluated_ = unknown_tokens(int((examples.written.flat == UNK).sum()), len(examples.written.flat))
+        answers = [best[0].text for best in self._best(examples.inputs, beam, penalty, 1)]
+        return self.task_.scores(answers, texts)
+
+    def score(self, inputs, targets) -> float:
+        return self.evaluate(inputs, targets)[self.task_.metric]
+
+    # Writing
+
+    def predict(self, inputs) -> np.ndarray:
+        """A text for every text."""
+        return np.array(self.translate(inputs), object)
+
+    def translate(self, inputs, *, beam: int = BEAM, penalty: float = PENALTY, strict: bool = False) -> list[str]:
+        """The best that a search through `beam` beginnings at once finds: that of the highest Σ log p / length^penalty. A beam
+        of 1 takes the most probable token at every step. A text that is too long is cut, and this is told, or, if `strict`,
+        refused."""
+        return [best[0].text for best in self._best(self._asked(inputs, strict), beam, penalty, 1)]
+
+    def sample(self, input: str, count: int = 1, *, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0,
+               seed: int = 0) -> list[str]:  # fmt: skip
+        """So many texts for one, drawn by chance."""
+        encoded, choice = self._asked([input] * count), Choice(temperature, top_k, top_p)
+        most = int(self.inputs_.most(encoded.lengths).max())
+        rows, _ = together(self._step, *self._begun(encoded, most), most, choice, list(range(seed, seed + count)), END, 1)
+        return [self._text(row) for row in rows]
+
+    def stream(self, input: str, *, temperature: float = 0.0, top_k: int = 0, top_p: float = 1.0, seed: int = 0) -> Iterator[str]:
+        """A text for one text, piece by piece, each as soon as it is chosen; the most probable token at every step unless a
+        temperature is given."""
+        encoded, choice = self._asked([input]), Choice(temperature, top_k, top_p)
+        most = int(self.inputs_.most(encoded.lengths).max())
+        chosen = continued(self._step, *self._begun(encoded, most), most, choice, seed)
+        yield from self.inputs_.target.pieces(map(int, chosen))
+
+    def answers(self, inputs, *, beam: int = BEAM, penalty: float = PENALTY, best: int = 1, alignment: bool = False,
+                strict: bool = False) -> list[dict]:  # fmt: skip
+        """{"text", "log_prob"} a text; with `best` above 1 also the so many best, {"text", "score", "log_prob"} each; with
+        `alignment` also the tokens of both and how much each that was written looked at each that was read, (T, S)."""
+        encoded = self._asked(inputs, strict)
+        found = self._best(encoded, max(beam, best) if best > 1 else beam, penalty, best)
+        rows = [{"text": some[0].text, "log_prob": round(some[0].log_prob, 6)} for some in found]
+        for row, some in zip(rows, found) if best > 1 else ():
+            row["best"] = [{"text": one.text, "score": round(one.score, 6), "log_prob": round(one.log_prob, 6)} for one in some]
+        for row, looked in zip(rows, self._looked(encoded, [some[0].tokens for some in found])) if alignment else ():
+            row |= looked
+        return rows
+
+    def predict_proba(self, inputs):
+        raise Mistake(
+            "a Translator writes texts, of which there is no table; log_prob(sources, texts) says how probable they are."
+        )
+
+    def _asked(self, inputs, strict: bool = False) -> Sequences:
+        self._fitted()
+        encoded, source = self._examples(inputs).inputs, self.inputs_.source
+        over = source.cut(encoded)
+        if over and strict:
+            row = int(np.flatnonzero(encoded.flat[encoded.offsets[1:] - 1] != END)[0])
+            raise Mistake(f"input {row}: it is longer than the {source.most:,} tokens that this model reads; shorten it, or "
+                          "leave strict out and what goes beyond is not read.")  # fmt: skip
+        if over:
+            warnings.warn(Notice(f"{over:,} of the texts are longer than the {source.most:,} tokens that this model reads: what "
+                                 "goes beyond is not read"), stacklevel=3)  # fmt: skip
+        return encoded
+
+    def _pieces(self, encoded: Sequences, wide: int) -> Iterator[np.ndarray]:
+        """Rows that are written together, of like length."""
+        lengths = encoded.lengths + self.inputs_.most(encoded.lengths)
+        return iter(by_length(lengths * wide, TOGETHER * (4 if self.device_ == "cpu" else 64)))
+
+    def _greedy(self, encoded: Sequences) -> list[tuple[str, float]]:
+        """(the text of the most probable token at every step, its log p) for every row."""
+        found: list = [None] * len(encoded)
+        for rows in self._pieces(encoded, 1):
+            part = encoded.take(rows)
+            most = self.inputs_.most(part.lengths)
+            begun = self._begun(part, int(most.max()))
+            written, sums = together(self._step, *begun, most, GREEDY, [0] * len(rows), END, 1)
+            for row, tokens, total in zip(rows.tolist(), written, sums):
+                found[row] = (self._text(tokens), total)
+        return found
+
+    def _best(self, encoded: Sequences, size: int, penalty: float, count: int) -> list[list[Written]]:
+        check(size, penalty, count)
+        found: list = [None] * len(encoded)
+        for rows in self._pieces(encoded, size):
+            part = encoded.take(rows)
+            most = self.inputs_.most(part.lengths)
+            begun = self._begun(part, int(most.max()))
+            for row, candidates in zip(rows.tolist(), searched(self._step, *begun, most, size, penalty, count, END)):
+                found[row] = [Written(self._text(one.tokens), one.tokens, one.score, one.log_prob) for one in candidates]
+        return found
+
+    def _looked(self, encoded: Sequences, written: list[list[int]]) -> Iterator[dict]:
+        """For every row its tokens, and the attention with which these texts were written; of several heads the mean of the last
+        layer's."""
+        source, target = self.inputs_.source.lines, self.inputs_.target.lines
+        for row, tokens in enumerate(written):
+            examples = Examples(encoded.take(np.array([row])), written=Sequences.of([np.array(tokens, np.int32)]))
+            trace = Trace()
+            with torch.inference_mode():
+                self.model_(make_batch(examples, np.array([0]), self.inputs_.longest).to(self.device_), trace)
+            names = [name for name in trace.kept if name.startswith("writer") and name.endswith(("memory", "attention"))]
+            across = [name for name in names if name.endswith("memory")] or names
+            if not across:
+                raise Mistake(
+                    f"{self.rung} looks at nothing while it writes: it has no alignment; attention and transformer have."
+                )
+            weights = trace.kept[across[-1]][0].float().mean(0)  # (T, S)
+            read = encoded.take(np.array([row])).flat.tolist()
+            yield {"source_tokens": [source.line([n]) if n != END else "</s>" for n in read],
+                   "target_tokens": [target.line([n]) if n != END else "</s>" for n in tokens],
+                   "attention": weights.cpu().numpy().round(4).tolist()}  # fmt: skip
+
+
+class Written:
+    """A text, its tokens, its score (Σ log p / length^penalty) and Σ log p."""
+
+    __slots__ = ("log_prob", "score", "text", "tokens")
+
+    def __init__(self, text: str, tokens: list[int], score: float, log_prob: float):
+        self.text, self.tokens, self.score, self.log_prob = text, tokens, score, log_prob
+
+
+def texts_of(inputs) -> list[str]:
+    texts = listed(inputs)
+    for row, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise Mistake(f"input {row}: expected a text, found {type(text).__name__} {str(text)[:40]!r}.")
+        if not text.strip():
+            raise Mistake(f"input {row}: the text is empty; give every row a text to read or drop the row.")
+    return list(texts)
