@@ -82,8 +82,10 @@ PREFIXED = {
 
 SENTENCES = {
     # The command line
-    "{seconds} s; kept in {run}. Next: wenmai {verb} {again}{after} …":
-        "用时 {seconds} 秒；保存在 {run}。下一步：wenmai {verb} {again}{after} …",
+    "{seconds} s; kept in {run}. Next: wenmai generate {run} --prompt …":
+        "用时 {seconds} 秒；已存入 {run}。接下来可以：wenmai generate {run} --prompt …",
+    "{seconds} s; kept in {run}. Next: wenmai {verb} {run} …":
+        "用时 {seconds} 秒；已存入 {run}。接下来可以：wenmai {verb} {run} …",
     "give either texts or --file FILE: there is both.": "文本和 --file FILE 只能给一样：现在两样都有。",
     "give either texts or --file FILE: there is nothing to translate.":
         "请给出文本，或用 --file FILE 给一个文件：现在没有可翻译的内容。",
@@ -714,6 +716,23 @@ SENTENCES = {
     "found one text only ({only}) in {rows} rows; to compose, at least two are needed.":
         "{rows} 行里只有一种文本（{only}）；compose 至少需要两种。",
     "{where}: expected a text to write, found {type} {value}.": "{where}：应为要写的文本，却是 {type} {value}。",
+    "{file} has no column source (found: {names}), which is what a model reads; name it with --columns source=NAME,target=NAME.":
+        "{file} 没有 source 列（有：{names}），模型要读的就是它；请用 --columns source=列名,target=列名 指出是哪两列。",
+    "{file} has no column target (found: {names}), which is what a model learns to write; name it with --columns "
+    "source=NAME,target=NAME.":
+        "{file} 没有 target 列（有：{names}），模型要学着写的就是它；请用 --columns source=列名,target=列名 指出是哪两列。",
+    "found numbers; to translate, give a text for every text that is to be written.":
+        "给的是数；要翻译，请为每段要写的文本给一段文本。",
+    "found one target only ({only}) in {rows} rows; to translate, at least two are needed.":
+        "{rows} 行里只有一种目标文（{only}）；要翻译，至少需要两种。",
+    "{where}: expected a text, found {value}; to translate, give a text for a text.":
+        "{where}：应为文本，却是 {value}；要翻译，两边都请给文本。",
+    "{where}: the source is empty; give it a text to read or drop the row.":
+        "{where}：源文是空的；请给出要读的文本，或去掉这一行。",
+    "{where}: the target is empty; give it a text to write or drop the row.":
+        "{where}：目标文是空的；请给出要写的文本，或去掉这一行。",
+    "to score what was written takes the package {package}; run pip install {package2}.":
+        "给所写的文本评分需要 {package} 包；请运行 pip install {package2}。",
     "{run} does {task}, and a run is wanted that does generate, as wenmai train ngram corpus.txt makes one.":
         "{run} 做的是 {task} 任务；这里需要能生成文本的模型，例如 wenmai train ngram corpus.txt 训练的。",
     "{grams} n-grams up to order {order}; kept in {run}. Next: wenmai generate {run}":

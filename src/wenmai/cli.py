@@ -132,9 +132,11 @@ def train(
     if not result:  # another process of torchrun's speaks
         return
     say_scores(result["scores"], result.get("unit", ""))
-    verb, after = {"generate": ("generate", " --prompt"), "compose": ("compose", ""), "translate": ("translate", "")}.get(
-        result["task"], ("predict", ""))  # fmt: skip
-    say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai {verb} {result['run']}{after} …")
+    verb = result["task"] if result["task"] in ("compose", "translate") else "predict"
+    if result["task"] == "generate":
+        say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai generate {result['run']} --prompt …")
+    else:
+        say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai {verb} {result['run']} …")
     finish(result, as_json, quiet=True)
 
 

@@ -106,6 +106,17 @@ def test_the_best_of_the_blocks_are_the_best_of_all(seed, width, slots, never):
     assert len({*zip(real.nonzero()[:, 0].tolist(), slot[real].tolist(), token[real].tolist())}) == int(real.sum())
 
 
+@pytest.mark.parametrize("penalty", [0.0, 1.0])
+def test_a_gpu_that_is_seldom_asked_finds_the_same(penalty, monkeypatch):
+    """There, sources that are done stay a few steps longer; what they write then counts for nothing."""
+    said, most = Said(2, 70, 0.1, ends=2.0), [5 + source for source in range(20)]
+    found = beam(said.step, *said.begin(range(20)), most, 4, penalty, 3, END)
+    rows, said.sizes = said.sizes, []
+    monkeypatch.setattr("wenmai.tasks.beam.must_wait", lambda tensor: True)
+    assert beam(said.step, *said.begin(range(20)), most, 4, penalty, 3, END) == found
+    assert said.sizes[:7] == [80] * 7 and sum(rows) < sum(said.sizes)
+
+
 def test_a_wider_beam_finds_what_greedy_misses():
     """Garden path: the best first token leads to nothing good."""
     first = torch.tensor([[NEVER, 0.6, 0.4]]).log().nan_to_num(neginf=NEVER)

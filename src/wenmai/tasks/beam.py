@@ -23,7 +23,7 @@ from wenmai.errors import Mistake
 from wenmai.layers.cache import take, within
 
 BLOCK = 64  # tokens of which the best is found first
-LOOKED = 8  # steps of a GPU until it is asked which sources are done: an answer has to be waited for
+LOOKED = 8  # steps of a GPU until it is asked which sources are done
 NEVER = float("-inf")
 
 
@@ -55,7 +55,7 @@ def beam(step: Callable, log_probs: Tensor, state, most: Sequence[int] | Tensor,
     finished = torch.zeros_like(rows)  # (R,) how many texts
     found = most.new_full((len(rows), count, 5), NEVER)  # the best of them: score, Σ log p, length, slot, token
     steps, left = [], []
-    blind, some = log_probs.is_cuda, False  # blind: whoever looks at a number waits for it; some: texts that are finished
+    blind, some = must_wait(log_probs), False  # some: texts that are finished
     for length in range(1, max(limits, default=0) + 1):
         slots = sums.shape[1]
         reached, slot, token = best(log_probs, sums, 2 * size)  # (R, M), the best first
@@ -94,6 +94,11 @@ def beam(step: Callable, log_probs: Tensor, state, most: Sequence[int] | Tensor,
             state = within(state, moved.flatten())
         log_probs, state = step(state, token.flatten())
     return read(steps, [*left, (rows, found)])
+
+
+def must_wait(tensor: Tensor) -> bool:
+    """Whether to look at its numbers is to wait until a GPU has done all that it was told before."""
+    return tensor.is_cuda
 
 
 def best(log_probs: Tensor, sums: Tensor, many: int) -> tuple[Tensor, Tensor, Tensor]:

@@ -1,0 +1,110 @@
+"""How much of a text stands in another: BLEU, chrF and ROUGE, counted by sacrebleu and rouge-score.
+
+    BLEU = 100 · b · (p_1 p_2 p_3 p_4)^¼      p_n: precision of n words in a row;  b = min(1, e^(1 − r/c))
+    chrF = 100 · 5PR / (4P + R)               of 1 to 6 characters in a row, the mean of six (Popović 2015)
+    ROUGE-1, -2 = 2PR / (P + R)               of one word, of two; ROUGE-L: of the longest common subsequence (Lin 2004)
+
+BLEU and chrF are of all rows at once (Papineni et al. 2002; c, r: how long answers and targets are), ROUGE is the mean over rows.
+What a word is depends on how a language is written:
+
+    english    BLEU 13a    ROUGE: letters a–z and digits, lower case, Porter's stems, as is usual in papers on summaries
+    spaced     BLEU 13a    ROUGE: words of any letters, lower case
+    chinese    BLEU zh     ROUGE: characters
+    unspaced   BLEU char   ROUGE: characters      Japanese, Thai, Lao, Khmer, Burmese, Tibetan
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import numpy as np
+
+from wenmai.data.languages import languages_in
+from wenmai.errors import Mistake
+
+Script = Literal["english", "spaced", "chinese", "unspaced"]
+SCRIPTS = get_args(Script)
+UNSPACED = ("ja", "th", "lo", "km", "my", "bo")
+FOREIGN = 0.005  # of the letters lie outside a–z: more than in English, less than in any language that has such letters
+WORD = re.compile(r"\w+")
+
+
+def script_of(texts: Sequence[str]) -> Script:
+    shares = languages_in(texts)
+    chinese, unspaced = shares.get("zh", 0) + shares.get("zh-Hant", 0), sum(shares.get(code, 0) for code in UNSPACED)
+    if chinese + unspaced > 0.5:
+        return "chinese" if chinese >= unspaced else "unspaced"
+    letters = [letter for text in texts[:2000] for letter in text if letter.isalpha()]
+    foreign = sum(not letter.isascii() for letter in letters)
+    return "spaced" if foreign > FOREIGN * len(letters) else "english"
+
+
+def bleu(script: Script, lower: bool = False):
+    """sacrebleu's BLEU for this script. Texts that look tokenised are scored like all others, without a warning."""
+    tokenize = {"chinese": "zh", "unspaced": "char"}.get(script, "13a")
+    return package("sacrebleu.metrics").BLEU(tokenize=tokenize, lowercase=lower, force=True)
+
+
+def signature(script: Script, lower: bool = False) -> str:
+    """What BLEU was counted and how, in sacrebleu's words: nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:…"""
+    metric = bleu(script, lower)
+    metric.corpus_score(["a"], [["a"]])  # how many references there are is known by then
+    return str(metric.get_signature())
+
+
+def bleu_and_chrf(answers: list[str], targets: list[str], script: Script) -> dict[str, float]:
+    if not answers:
+        return {"bleu": 0.0, "chrf": 0.0}
+    chrf = package("sacrebleu.metrics").CHRF()
+    return {"bleu": bleu(script).corpus_score(answers, [targets]).score, "chrf": chrf.corpus_score(answers, [targets]).score}
+
+
+def lower_bleu(answers: list[str], targets: list[str], script: Script = "english") -> float:
+    """Of text in lower case, and cut into words as ever: so many public runs of small models are scored."""
+    return bleu(script, lower=True).corpus_score(answers, [targets]).score if answers else 0.0
+
+
+def bleu_counts(answers: list[str], targets: list[str], script: Script) -> np.ndarray:
+    """(N, 10): n-grams that are right, n-grams, and tokens of each row and its target; BLEU is a function of their sums."""
+    metric = bleu(script)
+    rows = [metric.corpus_score([answer], [[target]]) for answer, target in zip(answers, targets)]
+    return np.array([[*row.counts, *row.totals, row.sys_len, row.ref_len] for row in rows], np.int64).reshape(-1, 10)
+
+
+def bleu_of(sums: np.ndarray) -> float:
+    """Of such counts, summed over rows (10,)."""
+    right, all_of_them, (answered, expected) = sums[:4].tolist(), sums[4:8].tolist(), sums[8:].tolist()
+    return package("sacrebleu.metrics").BLEU.compute_bleu(right, all_of_them, answered, expected).score
+
+
+def rouge(answers: list[str], targets: list[str], script: Script, stems: bool = True) -> dict[str, np.ndarray]:
+    """rouge_1, rouge_2 and rouge_l of every row (N,)."""
+    own = {"english": None, "spaced": Words()}.get(script, Characters())
+    scorer = package("rouge_score.rouge_scorer").RougeScorer(["rouge1", "rouge2", "rougeL"], stems, tokenizer=own)
+    rows = [scorer.score(target, answer) for target, answer in zip(targets, answers)]
+    names = {"rouge_1": "rouge1", "rouge_2": "rouge2", "rouge_l": "rougeL"}
+    return {name: np.array([row[theirs].fmeasure for row in rows], np.float64) for name, theirs in names.items()}
+
+
+class Words:
+    def tokenize(self, text: str) -> list[str]:
+        return WORD.findall(text.lower())
+
+
+class Characters:
+    """As they stand, without white space."""
+
+    def tokenize(self, text: str) -> list[str]:
+        return list("".join(text.split()))
+
+
+def package(module: str):
+    import importlib
+
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        name = module.partition(".")[0].replace("_", "-")
+        raise Mistake(f"to score what was written takes the package {name}; run pip install {name}.") from None
