@@ -164,8 +164,9 @@ def test_it_reads_two_columns_and_is_saved_as_it_was():
     task.learn(["guten Tag", "fünf"])
     task.arranged(["x " * 90] * 2, ["guten Tag", "fünf"])
     again = Translate.from_json(json.loads(json.dumps(task.to_json())))
-    assert vars(again) == vars(task) == {"summarise": True, "script": "spaced", "metric": "rouge_l"}
-    for wrong in ({"name": "translate"}, {"summarise": 1, "script": "spaced"}, {"summarise": True, "script": "klingon"}):
+    assert vars(again) == vars(task) == {"summarise": True, "single": False, "script": "spaced", "metric": "rouge_l"}
+    told = {"summarise": True, "single": False, "script": "spaced"}
+    for wrong in ({"name": "translate"}, told | {"summarise": 1}, told | {"script": "klingon"}, told | {"single": None}):
         with pytest.raises(Unfit):
             Translate.from_json(wrong)
 
