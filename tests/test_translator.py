@@ -16,7 +16,7 @@ from wenmai.errors import Notice
 
 NAMES = [rung.name for rung in rungs_for("translate")]
 every_rung = pytest.mark.parametrize("rung", NAMES)
-LEARNS = {"steps": 120, "learning_rate": 0.01, "validation": 0.0, "dropout": 0.0, "hidden": 32, "embed": 32, "width": 32}
+LEARNS = {"steps": 200, "learning_rate": 0.01, "validation": 0.0, "dropout": 0.0, "hidden": 32, "embed": 32, "width": 32}
 
 
 def some_pairs(count: int, seed: int = 0) -> tuple[list[str], list[str]]:

@@ -38,7 +38,7 @@ def attention_translator(inputs, head, *, cell: Cell = "gru", score: Score = "ge
     """`query`: the state after the step, whose context joins at the output, or before it, whose context enters the step;
     `feeding`: the last output is an input of the next step. `encoder` plain reads every token for itself. `hidden`
     (none: 512, of letters 128) is the decoder's, and the encoder's, both ways together; `embed` (none) is half of it; `dropout`
-    (none) 0.3, of letters 0.1; `smoothing` of what is expected is shared out among all tokens; `sampling`:
+    (none) 0.3, of letters 0; `smoothing` of what is expected is shared out among all tokens; `sampling`:
     a share of the words that the decoder reads in training are its own."""
     if encoder == "plain" and not bidirectional:
         raise Mistake("bidirectional=False goes with an encoder that reads step by step; encoder=plain reads no way at all.")

@@ -36,7 +36,7 @@ def seq2seq(inputs, head, *, cell: Cell = "lstm", context: Literal["bent", "last
             dropout: float | None = None):  # fmt: skip
     """`context`: what is kept of the text, its last state, that state bent once more, or the bent sum of all; `enters`: it is the
     decoder's first state, or an input of every step. `hidden` (none: 512, of letters 128) is the decoder's, and the encoder's,
-    both ways together; `embed` (none) is half of it; `dropout` (none) 0.3, of letters 0.1; `smoothing` of what is
+    both ways together; `embed` (none) is half of it; `dropout` (none) 0.3, of letters 0; `smoothing` of what is
     expected is shared out among all tokens; `sampling`: a share of the words that the decoder reads in training are its own."""
     embed, hidden, dropout, suits = sizes(inputs, embed, hidden, dropout)
     tables = Tables(inputs, embed, tie)
@@ -51,7 +51,7 @@ def sizes(inputs, embed: int | None, hidden: int | None, dropout: float | None) 
     letters = max(inputs.source.vocabulary, inputs.target.vocabulary) < FEW
     hidden = hidden or (128 if letters else 512)
     embed = embed or max(1, hidden // 2)
-    dropout = (0.1 if letters else 0.3) if dropout is None else dropout
+    dropout = (0.0 if letters else 0.3) if dropout is None else dropout
     return embed, hidden, dropout, {"learning_rate": 6e-3 if letters else 2e-3, "clip": 1.0}
 
 
