@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -54,7 +55,7 @@ class Translator(WritingEstimator):
         """The likeness of what it writes to what it should, character for character: of single words there is no BLEU."""
         some = examples.take(np.arange(min(JUDGED, len(examples))))
         wanted = [self.inputs_.target.text(row.tolist()) for row in some.written]
-        return lambda: self.task_.likeness([text for text, _ in self._greedy(some.inputs)], wanted)
+        return lambda: self.task_.likeness([one.text for one in self._greedy(some.inputs)], wanted)
 
     def _examples(self, inputs, targets=None, where=lambda row: f"row {row + 1}") -> Examples:
         inputs, targets = texts_of(inputs), None if targets is None else listed(targets)
@@ -140,8 +141,8 @@ class Translator(WritingEstimator):
         lengths = encoded.lengths + self.inputs_.most(encoded.lengths)
         return iter(by_length(lengths * wide, TOGETHER * (4 if self.device_ == "cpu" else 64)))
 
-    def _greedy(self, encoded: Sequences) -> list[tuple[str, float]]:
-        """(the text of the most probable token at every step, its log p) for every row."""
+    def _greedy(self, encoded: Sequences) -> list[Written]:
+        """The text of the most probable token at every step for every row."""
         found: list = [None] * len(encoded)
         for rows in self._pieces(encoded, 1):
             part = encoded.take(rows)
@@ -149,11 +150,13 @@ class Translator(WritingEstimator):
             begun = self._begun(part, int(most.max()))
             written, sums = together(self._step, *begun, most, GREEDY, [0] * len(rows), END, 1)
             for row, tokens, total in zip(rows.tolist(), written, sums):
-                found[row] = (self._text(tokens), total)
+                found[row] = Written(self._text(tokens), tokens, total, total)
         return found
 
     def _best(self, encoded: Sequences, size: int, penalty: float, count: int) -> list[list[Written]]:
         check(size, penalty, count)
+        if size == 1:
+            return [[replace(one, score=one.log_prob / max(1, len(one.tokens)) ** penalty)] for one in self._greedy(encoded)]
         found: list = [None] * len(encoded)
         for rows in self._pieces(encoded, size):
             part = encoded.take(rows)
@@ -185,13 +188,12 @@ class Translator(WritingEstimator):
                    "attention": weights.cpu().numpy().round(4).tolist()}  # fmt: skip
 
 
+@dataclass(slots=True)
 class Written:
-    """A text, its tokens, its score (Σ log p / length^penalty) and Σ log p."""
-
-    __slots__ = ("log_prob", "score", "text", "tokens")
-
-    def __init__(self, text: str, tokens: list[int], score: float, log_prob: float):
-        self.text, self.tokens, self.score, self.log_prob = text, tokens, score, log_prob
+    text: str
+    tokens: list[int]
+    score: float  # Σ log p / length^penalty
+    log_prob: float  # Σ log p
 
 
 def texts_of(inputs) -> list[str]:

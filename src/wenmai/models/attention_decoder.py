@@ -61,6 +61,10 @@ class Attended:
         rows = rows.to(self.inner.device)
         return Attended(*(part.index_select(0, rows) for part in (self.inner, self.output, self.seen)))
 
+    def within(self, rows: Tensor) -> Attended:
+        rows = rows.to(self.inner.device)
+        return Attended(self.inner.index_select(0, rows), self.output.index_select(0, rows), self.seen)
+
 
 class AttendingDecoder(nn.Module):
     def __init__(self, cell: str, table: nn.Parameter, hidden: int, layers: int, score: Score, before: bool, feeding: bool,

@@ -21,7 +21,7 @@ from torch.nn import functional
 
 from wenmai.data.batches import Batch
 from wenmai.data.vocabulary import BEGIN
-from wenmai.layers.cache import take
+from wenmai.layers.cache import take, within
 from wenmai.layers.dropout import Dropout
 from wenmai.layers.trace import Trace
 
@@ -36,6 +36,10 @@ class Writing:
 
     def take(self, rows: Tensor) -> Writing:
         return Writing(take(self.memory, rows), take(self.mask, rows), None if self.inner is None else take(self.inner, rows))
+
+    def within(self, rows: Tensor) -> Writing:
+        """Rows that change places with others of the same text: what was read stays where it is."""
+        return Writing(self.memory, self.mask, None if self.inner is None else within(self.inner, rows))
 
 
 class EncoderDecoder(nn.Module):
