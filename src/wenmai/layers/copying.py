@@ -66,7 +66,8 @@ class CopyHead(nn.Module):
     def loss(self, pointed: Pointed, mask: Tensor, batch: Batch) -> tuple[Tensor, Tensor | int]:
         """No table is as wide as V + X: a target is one of V, and α is summed where it stands in the source."""
         target, gate = batch.target, pointed.gate.squeeze(-1).float()  # (B, T)
-        scores = self.head.scores(self.head.dropout(pointed.y))  # (B, T, V)
+        even = 64 if pointed.y.is_cuda else 1  # as of NextHead
+        scores = self.head.scores(self.head.dropout(pointed.y), even)  # (B, T, V)
         said = functional.cross_entropy(scores.flatten(0, 1), target.where(target < self.width, NOTHING).flatten(),
                                         ignore_index=NOTHING, reduction="none").view_as(target)  # fmt: skip
         said = (functional.logsigmoid(gate) - said).masked_fill(target >= self.width, NEVER)
