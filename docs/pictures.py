@@ -20,7 +20,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
-from wenmai import Classifier, Composer, LanguageModel, Regressor, Tagger
+from wenmai import Classifier, Composer, LanguageModel, Regressor, Tagger, Translator
 from wenmai.catalog import TASKS
 from wenmai.data.batches import make_batch
 from wenmai.data.dataset import open_dataset
@@ -693,9 +693,39 @@ def probe_depth(zh):
     return picture_of("depth", zh)
 
 
+# Chapter 16: translate
+
+
+@functools.cache
+def dates():
+    data = open_dataset("dates:en,zh,de,fr", TASKS, valid="0.05", test="0.05")
+    return Translator("attention", device="cpu", hidden=192, embed=64, steps=900, evaluations=5).fit(
+        *data.train.pair, data.valid.pair
+    )
+
+
+def alignment(zh):
+    """Where every letter of a date looks, in three languages."""
+    figure = Figure(figsize=(7.6, 3.9))
+    texts = ("Sunday, 15 November 2026", "2026年11月15日星期日", "15. November 2026")
+    answers = dates().answers(list(texts), alignment=True)
+    for axes, answer in zip(figure.subplots(1, 3, width_ratios=[len(text) + 4 for text in texts]), answers):
+        weights = np.array(answer["attention"])  # (T, S)
+        read, written = ([{"</s>": "⏎", " ": "␣"}.get(token, token) for token in answer[side]] for side in
+                         ("source_tokens", "target_tokens"))  # fmt: skip
+        axes.imshow(weights, cmap="Oranges", vmin=0, vmax=1, aspect="auto")
+        axes.set_xticks(range(len(read)), read, fontsize=7)
+        axes.set_yticks(range(len(written)), written, fontsize=8)
+        axes.tick_params(length=0)
+        axes.set_title(answer["text"])
+        axes.set_xlabel("读入的（s）" if zh else "what is read (s)")
+    figure.axes[0].set_ylabel("写出的（t）" if zh else "what is written (t)")
+    return figure
+
+
 PICTURES = (features, perceptron, logistic, weights, rings, filters, gates, fading, attention, positions, rate, bootstrap,
             tags, transitions, curve, sums, forecast, stopped, sparsity, walk, temperatures, surprise, composing,
-            probe_memory, probe_parallel, probe_gates, probe_heads, probe_depth)  # fmt: skip
+            probe_memory, probe_parallel, probe_gates, probe_heads, probe_depth, alignment)  # fmt: skip
 
 
 def main(wanted: list[str]) -> None:

@@ -399,11 +399,6 @@ def test_data_of_every_kind(wenmai_cli, entities, series, pictures, tmp_path):
 
 
 def test_data_for_tasks_to_come_is_shown_with_what_is_missing(wenmai_cli, tmp_path):
-    (tmp_path / "en.txt").write_text("a cat\na dog\n")
-    (tmp_path / "zh.txt").write_text("猫\n狗\n", encoding="utf-8")
-    found = last_json(wenmai_cli("data", "en.txt", "--target", "zh.txt", "--json"))
-    assert found["first"] == [{"source": "a cat", "target": "猫"}, {"source": "a dog", "target": "狗"}]
-    assert found["task"] is None and "translate" in found["notes"][-1]
     answer = {"text": "Ada", "answer_start": 0}
     paragraph = {"context": "Ada saw Rome.", "qas": [{"id": "1", "question": "Who?", "answers": [answer]}]}
     (tmp_path / "squad.json").write_text(json.dumps({"version": "1.1", "data": [{"title": "t", "paragraphs": [paragraph]}]}))

@@ -84,15 +84,20 @@ SENTENCES = {
     # The command line
     "{seconds} s; kept in {run}. Next: wenmai generate {run} --prompt …":
         "用时 {seconds} 秒；已存入 {run}。接下来可以：wenmai generate {run} --prompt …",
-    "{seconds} s; kept in {run}. Next: wenmai {verb} {run} …":
-        "用时 {seconds} 秒；已存入 {run}。接下来可以：wenmai {verb} {run} …",
+    "{seconds} s; kept in {run}. Next: wenmai predict {run} …":
+        "用时 {seconds} 秒；已存入 {run}。接下来可以：wenmai predict {run} …",
+    "{seconds} s; kept in {run}. Next: wenmai compose {run} …":
+        "用时 {seconds} 秒；已存入 {run}。接下来可以：wenmai compose {run} …",
+    "{seconds} s; kept in {run}. Next: wenmai translate {run} …":
+        "用时 {seconds} 秒；已存入 {run}。接下来可以：wenmai translate {run} …",
     "give either texts or --file FILE: there is both.": "文本和 --file FILE 只能给一样：现在两样都有。",
     "give either texts or --file FILE: there is nothing to translate.":
         "请给出文本，或用 --file FILE 给一个文件：现在没有可翻译的内容。",
     "--out goes with --file; texts given here are answered here.": "--out 与 --file 一起用；在此给出的文本就在此回答。",
     "{run} does {task}, and a run is wanted that does translate, as wenmai train attention dates makes one.":
         "{run} 做的是 {task}，这里需要做 translate 的运行，例如 wenmai train attention dates 得到的。",
-    "joint=True goes with one tokenizer for both sides; found {read} for the texts that are read and {written} for those that are written.":
+    "joint=True goes with one tokenizer for both sides; found {read} for the texts that are read and {written} for those that "
+    "are written.":
         "joint=True 要求两边用同一种分词；现在读入的文本用 {read}，写出的文本用 {written}。",
     "copy=True goes with tokens of one kind on both sides; found {read} for the texts that are read and {written} for those that "
     "are written.":
@@ -110,7 +115,8 @@ SENTENCES = {
         "有 {count} 条文本超过此模型能读的 {most} 个词元：超出部分不读",
     "a Translator writes texts, of which there is no table; log_prob(sources, texts) says how probable they are.":
         "Translator 写出的是文本，没有概率表；log_prob(sources, texts) 给出它们的概率。",
-    "input {row}: it is longer than the {most} tokens that this model reads; shorten it, or leave strict out and what goes beyond is not read.":
+    "input {row}: it is longer than the {most} tokens that this model reads; shorten it, or leave strict out and what goes "
+    "beyond is not read.":
         "第 {row} 个输入超过此模型能读的 {most} 个词元；请缩短它，或不用 strict，超出部分便不读。",
     "{rung} looks at nothing while it writes: it has no alignment; attention and transformer have.":
         "{rung} 写的时候什么也不看，没有对齐；attention 和 transformer 有。",

@@ -132,11 +132,14 @@ def train(
     if not result:  # another process of torchrun's speaks
         return
     say_scores(result["scores"], result.get("unit", ""))
-    verb = result["task"] if result["task"] in ("compose", "translate") else "predict"
     if result["task"] == "generate":
         say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai generate {result['run']} --prompt …")
+    elif result["task"] == "compose":
+        say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai compose {result['run']} …")
+    elif result["task"] == "translate":
+        say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai translate {result['run']} …")
     else:
-        say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai {verb} {result['run']} …")
+        say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai predict {result['run']} …")
     finish(result, as_json, quiet=True)
 
 

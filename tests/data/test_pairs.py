@@ -231,6 +231,8 @@ def test_columns_that_nobody_asks_for_may_be_missing():
     assert "t.tsv, line 2: found 2 columns, expected 3" in mistake("t.tsv", columns={"source": "0", "target": "2"})
     with pytest.raises(Mistake, match="line 2: found 2 columns, expected 3"):
         open_table("t.tsv").load()
+    write("t.tsv", "source\ttarget\twho\na cat\tx\tby me\na dog\ty\n")
+    assert "t.tsv, line 3: found 2 columns, expected 3" in mistake("t.tsv", columns={"source": "source", "target": "target"})
     write("t.tsv", "a cat\tx\tby me\na dog\ty\tby\tmany\n")
     assert "t.tsv, line 2: found 4 columns, expected 3" in mistake("t.tsv", columns=asked)
 

@@ -20,7 +20,8 @@ SMALL = {"embed": 6, "hidden": 8}
 CELLS = ("rnn", "lstm", "gru")
 WAYS = (
     [(seq2seq, {**SMALL, "cell": cell, "context": context, "enters": enters, "bidirectional": both, "layers": layers})
-     for cell, context, enters, both, layers in product(CELLS, ("last", "bent", "sum"), ("state", "every"), (True, False), (1, 2))]
+     for cell, context, enters, both, layers in product(CELLS, ("last", "bent", "sum"), ("state", "every"), (True, False),
+                                                        (1, 2))]
     + [(attention_translator, {**SMALL, "cell": cell, "score": score, "query": query, "feeding": feeding, "layers": layers})
        for cell, score, query, feeding, layers in product(CELLS, ("dot", "scaled", "general", "additive"), ("after", "before"),
                                                           (True, False), (1, 2))]

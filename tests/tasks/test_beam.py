@@ -12,7 +12,7 @@ from wenmai.errors import Mistake
 from wenmai.tasks.beam import beam, best
 from wenmai.tasks.decoding import Choice, together
 
-FEW = settings(max_examples=60, deadline=None)
+FEW = settings(max_examples=40, deadline=None)
 END, NEVER = 0, float("-inf")
 penalties = st.sampled_from([0.0, 0.6, 1.0])
 
@@ -66,6 +66,45 @@ def test_wide_enough_it_is_an_exhaustive_search(seed, width, most, penalty, neve
             assert one.log_prob == pytest.approx(said.sum(source, one.tokens), abs=1e-6)
             assert one.score == pytest.approx(one.log_prob / len(one.tokens) ** penalty)
         assert len({tuple(one.tokens) for one in candidates}) == len(candidates)
+
+
+def by_hand(said: Said, source: int, most: int, size: int, penalty: float, count: int) -> list[tuple]:
+    """The search as it is told, text by text."""
+    live, finished = [()], []
+    for length in range(1, most + 1):
+        going = [(said.sum(source, (*text, token)), (*text, token)) for text in live for token in range(said.width)]
+        going = sorted((one for one in going if one[0] > NEVER), reverse=True)
+        finished += [(total / length**penalty, text) for total, text in going[:size] if text[-1] == END or length == most]
+        going = [one for one in going if one[1][-1] != END][:size]
+        finished.sort(reverse=True)
+        live = [text for _, text in going]
+        enough = len(finished) >= count and going and going[0][0] / most**penalty <= finished[count - 1][0]
+        if len(finished) >= size or enough or not live:
+            break
+    return finished[:count]
+
+
+@FEW
+@given(st.integers(0, 10**6), st.integers(3, 7), st.integers(1, 5), st.integers(1, 4), penalties, st.sampled_from([0.0, 0.3]),
+       st.integers(1, 4))  # fmt: skip
+def test_it_is_the_search_as_it_is_told(seed, width, most, size, penalty, never, count):
+    said, count = Said(seed, width, never), min(count, size)
+    found = beam(said.step, *said.begin([4]), [most], size, penalty, count, END)[0]
+    expected = by_hand(said, 4, most, size, penalty, count)
+    assert [tuple(one.tokens) for one in found] == [text for _, text in expected]
+    assert [one.score for one in found] == pytest.approx([score for score, _ in expected], abs=1e-6)
+
+
+def test_a_text_that_is_not_possible_does_not_count_as_finished():
+    """Five tokens can only be followed by another, the sixth only by the end."""
+    goes_on, stops = torch.tensor([[0.0, NEVER], [NEVER, 0.0]])
+
+    def step(state, tokens):
+        state = state + 1
+        return torch.where(state < 6, goes_on, stops), state
+
+    found = beam(step, goes_on[None], torch.zeros(1, 1), [9], 4, 0.6, 1, end=1)
+    assert found == [[([0] * 6 + [1], 0.0, 0.0)]]
 
 
 @FEW

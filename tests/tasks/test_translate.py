@@ -151,7 +151,7 @@ def test_sets_drawn_again_have_the_metric_of_their_rows():
     draws = np.random.default_rng(0).integers(0, 3, 3)
     some, wanted = ([texts[row] for row in draws] for texts in (ANSWERS, ENGLISH))
     assert task.drawn(ANSWERS, ENGLISH, 5)[0] == pytest.approx(BLEU().corpus_score(some, [wanted]).score)
-    task.summarise = True
+    task.metric = "rouge_l"
     assert task.drawn(ANSWERS, ENGLISH, 50).std() > 0 and set(task.drawn(ENGLISH, ENGLISH, 9)) == {1.0}
 
 
@@ -164,8 +164,9 @@ def test_it_reads_two_columns_and_is_saved_as_it_was():
     task.learn(["guten Tag", "fünf"])
     task.arranged(["x " * 90] * 2, ["guten Tag", "fünf"])
     again = Translate.from_json(json.loads(json.dumps(task.to_json())))
-    assert vars(again) == vars(task) == {"summarise": True, "script": "spaced", "metric": "rouge_l"}
-    for wrong in ({"name": "translate"}, {"summarise": 1, "script": "spaced"}, {"summarise": True, "script": "klingon"}):
+    assert vars(again) == vars(task) == {"summarise": True, "single": False, "script": "spaced", "metric": "rouge_l"}
+    told = {"summarise": True, "single": False, "script": "spaced"}
+    for wrong in ({"name": "translate"}, told | {"summarise": 1}, told | {"script": "klingon"}, told | {"single": None}):
         with pytest.raises(Unfit):
             Translate.from_json(wrong)
 
@@ -204,3 +205,10 @@ def test_a_package_that_is_missing_is_named(module, package, score, monkeypatch)
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(Mistake, match=f"takes the package {package}; run pip install {package}"):
         score()
+
+
+def test_single_words_are_right_or_wrong():
+    task = learned(["2026-11-15", "1999-01-02", "one two"])
+    assert task.metric == "exact_match" and Translate.from_json(task.to_json()).metric == "exact_match"
+    assert set(task.drawn(["a", "b"], ["a", "b"], 9)) == {1.0}
+    assert learned(["一千二百三十四", "七"]).metric == "bleu"

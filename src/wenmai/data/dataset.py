@@ -227,7 +227,7 @@ def task_for(table: Table, tasks: dict[str, type], task: str | None) -> type:
     return next(kind for kind in tasks.values() if kind.fits(table.names))
 
 
-LATER = {"translate": {"source", "target"}, "answer": {"context", "question"}}
+LATER = {"answer": {"context", "question"}}
 
 
 def says_no_task(table: Table, tasks: dict[str, type]) -> str:

@@ -29,7 +29,7 @@ def commas(file: TextFile, columns: dict[str, str] | None) -> Format:
 
 
 def tabs(file: TextFile, columns: dict[str, str] | None) -> Format:
-    """TSV; a quote is data, and a row is a line. A line may lack columns at its end, where nobody asks for them."""
+    """TSV; a quote is data, and a row is a line. Without a header, a line may lack columns at its end that nobody asks for."""
     return _table(file, columns, "\t", quotes=False)
 
 
@@ -99,7 +99,7 @@ def _bare(line: str) -> str:
 def _stream(file: TextFile, mark: str | None, width: int, quotes: bool = False, header: bool = False):
     def stream(size: int, positions: list[int]):
         number, skip = 1, header  # the line that comes next; whether the header is yet to come
-        short: list[int] = []  # lines that lack columns which nobody asks for
+        least, short = width if header else 1 + max(positions, default=0), []  # columns of a line; lines that have no more
         with file.open(newline="" if quotes else "\n") as text:
             held: list[str] = []  # the lines of a row that goes on
             while lines := held + list(islice(text, (1 if skip else size) - len(held))):
@@ -115,7 +115,7 @@ def _stream(file: TextFile, mark: str | None, width: int, quotes: bool = False, 
                     if columns is None and quotes:
                         held, (columns, where, after) = [], _rows(lines, text, mark, width, number, file.source)
                     elif columns is None:
-                        columns, where = _uneven(lines, mark, width, 1 + max(positions, default=0), number, file.source, short)
+                        columns, where = _uneven(lines, mark, width, least, number, file.source, short)
                 number = after
                 if len(where) and not skip:
                     yield [columns[position] for position in positions], where

@@ -1,7 +1,8 @@
 """translate, N→M: a text for a text. In another language, in another form, or shorter: summarising is the same task.
 
 Translations are measured by BLEU, summaries by ROUGE-L (overlap.py). Where it is not said which they are, their lengths say it:
-summaries, if by the median a source has 100 letters or more and is at least three times as long as its target.
+summaries, if by the median a source has 100 letters or more and is at least three times as long as its target. Where most targets
+are a single word, a date or a number, they are right or wrong: exact match.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class Translate:
         """`summarise`: short texts for long ones are written, and ROUGE measures them; none: the lengths say it."""
         self.script: overlap.Script | None = None  # of the targets
         self.summarise = summarise
+        self.single = False  # most targets are a word
         self.metric = "rouge_l" if summarise else "bleu"
 
     @staticmethod
@@ -74,7 +76,7 @@ class Translate:
         pairs = np.array([(letters(sources[row]), letters(str(targets[row]))) for row in rows] or [(0, 0)])
         lengths = np.median(pairs[:, 0]), np.median(pairs[:, 0] / pairs[:, 1].clip(1))
         self.summarise = bool(lengths[0] >= LONG and lengths[1] >= TIMES)
-        self.metric = "rouge_l" if self.summarise else "bleu"
+        self.measure()
 
     def apart(self, inputs, targets) -> tuple:
         """What no two parts share, and what the first must have all kinds of: here, nothing."""
@@ -87,7 +89,13 @@ class Translate:
             only = short(targets[0]) if len(targets) else "–"
             raise Mistake(f"found one target only ({only}) in {len(targets)} rows; to translate, at least two are needed.")
         self.script = overlap.script_of(targets)
+        words = np.median([len(text.split()) for text in targets[:LOOKED_AT]])
+        self.single = self.script in ("english", "spaced") and bool(words == 1)
+        self.measure()
         return []
+
+    def measure(self) -> None:
+        self.metric = "rouge_l" if self.summarise else "exact_match" if self.single else "bleu"
 
     def encode(self, targets, where=lambda row: f"row {row + 1}") -> None:
         """What is to be written is encoded by its tokenizer; here it is looked at."""
@@ -116,22 +124,25 @@ class Translate:
     def drawn(self, answers: list[str], targets: list[str], samples: int = 1000) -> np.ndarray:
         """The metric on test sets drawn again from this one (samples,), the same for every rung: BLEU is no ratio of sums."""
         script, generator, found = self.script or overlap.script_of(targets), np.random.default_rng(0), np.empty(samples)
-        if self.summarise:
+        if self.metric == "bleu":
+            counts = overlap.bleu_counts(answers, targets, script)  # (N, 10)
+        elif self.metric == "rouge_l":
             counts = overlap.rouge(answers, targets, script)["rouge_l"]  # (N,)
         else:
-            counts = overlap.bleu_counts(answers, targets, script)  # (N, 10)
+            counts = np.fromiter(map(str.__eq__, answers, targets), np.float64, len(targets))
         for sample in range(samples):
             rows = counts[generator.integers(0, len(counts), len(counts))]
-            found[sample] = rows.mean() if self.summarise else overlap.bleu_of(rows.sum(0))
+            found[sample] = overlap.bleu_of(rows.sum(0)) if self.metric == "bleu" else rows.mean()
         return found
 
     def to_json(self) -> dict:
-        return {"name": self.name, "summarise": bool(self.summarise), "script": self.script}
+        return {"name": self.name, "summarise": bool(self.summarise), "single": self.single, "script": self.script}
 
     @classmethod
     def from_json(cls, saved: dict) -> Translate:
         task = cls(summarise=take.flag(saved, "summarise"))
-        task.script = take.one_of(saved, "script", overlap.SCRIPTS)
+        task.script, task.single = take.one_of(saved, "script", overlap.SCRIPTS), take.flag(saved, "single")
+        task.measure()
         return task
 
 

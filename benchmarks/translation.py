@@ -1,0 +1,293 @@
+"""Translating: training and decoding, against plain torch loops, Hugging Face and CTranslate2.
+
+train       3 + 3 layers of 256 (feed-forward 1024, 4 heads), 8,000 words, pairs of 5 to 40 tokens, batches of like length, AdamW;
+            what counts is target tokens a second
+greedy 1, greedy 32, beam 1, beam 32    that shape writes 20 tokens for sources of 15: one text at a time, or 32 side by side; the
+            most probable token, or a beam of 5; output tokens a second
+
+What is read means nothing (words at random) and costs what a text does. Every contestant is a process of its own; float32 and
+bf16 in training, of which the faster counts; float32 in decoding, and int8 where a peer has it. On a GPU with --device cuda.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from functools import partial
+from importlib.util import find_spec
+
+import turns
+from turns import Measure
+
+MEASURES = {"rate": Measure("tokens a second", "more")}
+WIDTH, HEADS, LAYERS, WIDE, WORDS = 256, 4, 3, 1024, 8000
+ROWS, TOKENS, WARM = 4000, 4096, 5  # pairs; tokens of both sides in a batch; updates before the clock
+READ, WRITTEN, BEAM = 15, 20, 5
+DECODING = ("wenmai", "hugging face", "ctranslate2, float32", "ctranslate2, int8")
+CONTESTANTS = {
+    "train": ("wenmai, bf16", "wenmai, float32", "torch loop, bf16", "torch loop, float32", "hugging face, bf16",
+              "hugging face, float32"),
+} | {f"{way} {count}": DECODING for way in ("greedy", "beam") for count in (1, 32)}  # fmt: skip
+
+
+def pairs():
+    """(lengths of the sources, lengths of the targets, which number each word has)"""
+    import numpy as np
+
+    draw = np.random.default_rng(0)
+    lengths = np.clip(draw.normal(14, 5, ROWS).round(), 5, 40).astype(int)
+    targets = np.clip(lengths + draw.integers(-3, 4, ROWS), 5, 40)
+    return [[draw.integers(0, WORDS - 10, size) for size in side] for side in (lengths, targets)]
+
+
+def ready(device: str) -> None:
+    import torch
+
+    if device != "cpu":
+        torch.cuda.synchronize()
+
+
+# Training
+
+
+def wenmai_trains(options, variant: list[str]):
+    from wenmai import Translator
+
+    sources, targets = ([" ".join(f"w{n}" for n in row) for row in side] for side in pairs())
+    written = sum(text.count(" ") + 2 for text in targets) / ROWS  # its end too
+
+    def turn() -> dict[str, float]:
+        model = Translator("transformer", width=WIDTH, heads=HEADS, layers=LAYERS, feed_forward=WIDE, tokenizer="words",
+                           vocabulary=WORDS, joint=True, batch_tokens=TOKENS, steps=2 * options.steps, evaluations=2,
+                           validation=0.0, device=options.device, precision=variant[0])  # fmt: skip
+        began, rows = None, 0
+        for progress in model.training(sources, targets):
+            if progress.step == options.steps:
+                ready(options.device)
+                began = time.perf_counter()
+                rows = progress.epoch * ROWS
+        ready(options.device)
+        return {"rate": (progress.epoch * ROWS - rows) * written / (time.perf_counter() - began)}
+
+    return turn, {}
+
+
+def batches():
+    """Pairs of padded tensors (B, S), (B, T), rows of like length together."""
+    import numpy as np
+    import torch
+
+    sources, targets = pairs()
+    lengths = np.array([len(one) + len(other) for one, other in zip(sources, targets)])
+    order, found = np.argsort(lengths, kind="stable"), []
+    while len(order):
+        size = max(1, TOKENS // int(lengths[order[min(len(order), TOKENS // int(lengths[order[0]])) - 1]]))
+        rows, order = order[:size], order[size:]
+        found.append([torch.nn.utils.rnn.pad_sequence([torch.tensor(side[row] + 10) for row in rows], True, 1)
+                      for side in (sources, targets)])  # fmt: skip
+    np.random.default_rng(1).shuffle(found)
+    return found
+
+
+def loop(network, loss, options, bf16: bool):
+    import torch
+    from torch import nn
+
+    network = network.to(options.device).train()
+    optimizer = torch.optim.AdamW(network.parameters(), lr=1e-3, fused=True)
+    every, kind = [[side.to(options.device) for side in pair] for pair in batches()], "cpu" if options.device == "cpu" else "cuda"
+
+    def step(number: int) -> int:
+        source, target = every[number % len(every)]
+        with torch.autocast(kind, torch.bfloat16, enabled=bf16):
+            total = loss(source, target)
+        optimizer.zero_grad()
+        total.backward()
+        nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+        optimizer.step()
+        return int((target != 1).sum()) + len(target)  # the ends of the texts too
+
+    def turn() -> dict[str, float]:
+        for number in range(WARM):
+            step(number)
+        ready(options.device)
+        began = time.perf_counter()
+        written = sum(step(WARM + number) for number in range(options.steps))
+        ready(options.device)
+        return {"rate": written / (time.perf_counter() - began)}
+
+    return turn
+
+
+def torch_loop(options, variant: list[str]):
+    import torch
+    from torch import nn
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.words, self.places = nn.Embedding(WORDS, WIDTH, padding_idx=1), nn.Embedding(64, WIDTH)
+            self.body = nn.Transformer(WIDTH, HEADS, LAYERS, LAYERS, WIDE, 0.2, batch_first=True, norm_first=True)
+            self.output = nn.Linear(WIDTH, WORDS)
+            self.output.weight = self.words.weight
+
+        def placed(self, tokens):
+            return self.words(tokens) * 16 + self.places.weight[: tokens.shape[1]]
+
+        def loss(self, source, target):
+            begun = nn.functional.pad(target, (1, 0), value=2)
+            wanted = nn.functional.pad(target, (0, 1), value=1)
+            mask = nn.Transformer.generate_square_subsequent_mask(begun.shape[1], device=source.device)
+            away = source == 1
+            y = self.body(self.placed(source), self.placed(begun), tgt_mask=mask, src_key_padding_mask=away,
+                          memory_key_padding_mask=away, tgt_is_causal=True)  # fmt: skip
+            scores = self.output(y).flatten(0, 1).float()
+            return nn.functional.cross_entropy(scores, wanted.flatten(), ignore_index=1, label_smoothing=0.1)
+
+    torch.manual_seed(0)
+    model = Model()
+    return loop(model, model.loss, options, variant[0] == "bf16"), {}
+
+
+def bart():
+    from transformers import BartConfig, BartForConditionalGeneration
+
+    config = BartConfig(vocab_size=WORDS, d_model=WIDTH, encoder_layers=LAYERS, decoder_layers=LAYERS, encoder_ffn_dim=WIDE,
+                        decoder_ffn_dim=WIDE, encoder_attention_heads=HEADS, decoder_attention_heads=HEADS,
+                        max_position_embeddings=128, pad_token_id=1, bos_token_id=0, eos_token_id=2, decoder_start_token_id=2,
+                        forced_eos_token_id=None, dropout=0.2)  # fmt: skip
+    for name, value in {"normalize_before": False, "normalize_embedding": True, "add_final_layer_norm": False,
+                        "static_position_embeddings": False}.items():  # fmt: skip
+        setattr(config, name, value)  # which CTranslate2 asks for
+    return BartForConditionalGeneration(config)
+
+
+def hugging_face_trains(options, variant: list[str]):
+    model = bart()
+
+    def loss(source, target):
+        return model(source, attention_mask=source != 1, labels=target.masked_fill(target == 1, -100)).loss
+
+    return loop(model, loss, options, variant[0] == "bf16"), {}
+
+
+# Decoding
+
+
+def timed(write, count: int, device: str):
+    def turn() -> dict[str, float]:
+        ready(device)
+        began = time.perf_counter()
+        for _ in range(max(1, 8 // count)):
+            write()
+        ready(device)
+        return {"rate": max(1, 8 // count) * count * WRITTEN / (time.perf_counter() - began)}
+
+    turn()  # once, unmeasured
+    return turn
+
+
+def sources_of(count: int):
+    import numpy as np
+
+    return np.random.default_rng(2).integers(10, WORDS - 10, (count, READ))
+
+
+def wenmai_writes(way: str, count: int, options, variant: list[str]):
+    import torch
+
+    from wenmai import Translator
+
+    every = " ".join(f"w{n}" for n in range(WORDS))
+    words = every.split(" ")
+    texts = [" ".join(words[at : at + READ]) for at in range(0, WORDS, READ)]
+    model = Translator("transformer", width=WIDTH, heads=HEADS, layers=LAYERS, feed_forward=WIDE, tokenizer="words",
+                       vocabulary=WORDS, joint=True, steps=1, validation=0.0, device=options.device)  # fmt: skip
+    model.fit(texts, texts[::-1])
+    with torch.no_grad():  # a text of so many tokens, whatever the weights say
+        model.model_.head.output.bias[2] = -1e4
+    model.inputs_.most = lambda lengths: 0 * lengths + WRITTEN
+    given = [" ".join(f"w{n}" for n in row) for row in sources_of(count)]
+
+    def write() -> None:
+        assert len(model.translate(given, beam=1 if way == "greedy" else BEAM)) == count
+
+    return timed(write, count, options.device), {}
+
+
+def hugging_face_writes(way: str, count: int, options, variant: list[str]):
+    import torch
+
+    model, given = bart().eval().to(options.device), torch.tensor(sources_of(count)).to(options.device)
+
+    def write() -> None:
+        with torch.inference_mode():
+            model.generate(given, attention_mask=torch.ones_like(given), num_beams=1 if way == "greedy" else BEAM,
+                           do_sample=False, min_new_tokens=WRITTEN, max_new_tokens=WRITTEN)  # fmt: skip
+
+    return timed(write, count, options.device), {}
+
+
+def ctranslate2(way: str, count: int, options, variant: list[str]):
+    import json
+    from pathlib import Path
+
+    import ctranslate2
+
+    folder = tempfile.TemporaryDirectory()
+    bart().save_pretrained(folder.name)
+    names = ["<s>", "<pad>", "</s>", "<unk>", *(f"w{n}" for n in range(WORDS - 4))]
+    (Path(folder.name) / "vocab.json").write_text(json.dumps({name: number for number, name in enumerate(names)}))
+    (Path(folder.name) / "merges.txt").write_text("#version: 0.2\n")
+    special = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
+    (Path(folder.name) / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "BartTokenizer"} | special))
+    converted = ctranslate2.converters.TransformersConverter(folder.name).convert(f"{folder.name}/converted")
+    translator = ctranslate2.Translator(converted, device="cpu" if options.device == "cpu" else "cuda", compute_type=variant[0],
+                                        inter_threads=1, intra_threads=options.threads)  # fmt: skip
+    given = [[names[number] for number in row] for row in sources_of(count)]
+
+    def write() -> None:
+        found = translator.translate_batch(given, beam_size=1 if way == "greedy" else BEAM, max_decoding_length=WRITTEN,
+                                           min_decoding_length=WRITTEN)  # fmt: skip
+        assert len(found[0].hypotheses[0]) >= WRITTEN - 1
+
+    return timed(write, count, options.device), {"kept": folder.name}
+
+
+TRAINS = {"wenmai": wenmai_trains, "torch loop": torch_loop, "hugging face": hugging_face_trains}
+WRITES = {"wenmai": wenmai_writes, "hugging face": hugging_face_writes, "ctranslate2": ctranslate2}
+
+
+def main() -> None:
+    parser = turns.arguments(__doc__)
+    parser.add_argument("--what", choices=tuple(CONTESTANTS), action="append", help="only this; may be repeated")
+    parser.add_argument("--steps", type=int, default=15, help="updates of training in a turn")
+    parser.add_argument("--device", default="cpu", help="cpu or cuda")
+    options = parser.parse_args()
+    if options.contestant:
+        import torch
+
+        torch.set_num_threads(options.threads)
+        what, family, *variant = options.contestant.split(", ")
+        if what == "train":
+            return turns.serve(partial(TRAINS[family], options, variant))
+        way, count = what.split()
+        return turns.serve(partial(WRITES[family], way, int(count), options, variant))
+    found = {}
+    for what in options.what or CONTESTANTS:
+        names = list(CONTESTANTS[what])
+        if find_spec("ctranslate2") is None and any(name.startswith("ctranslate2") for name in names):
+            print("ctranslate2 is left out: it is not installed.", file=sys.stderr)
+            names = [name for name in names if not name.startswith("ctranslate2")]
+        more = ["--steps", str(options.steps), "--device", options.device, "--threads", str(options.threads)]
+        results, _ = turns.race(__file__, [f"{what}, {name}" for name in names], more, options.turns, options.threads)
+        results = {name.removeprefix(f"{what}, "): rows for name, rows in results.items()}
+        best = turns.fastest(results, "wenmai", "rate", "more")
+        print(f"\n{what}\n\n{turns.table(results, MEASURES, best)}")
+        found[what] = turns.record(results, MEASURES, best)
+    turns.finish(found, options.json)
+
+
+if __name__ == "__main__":
+    main()
