@@ -2,9 +2,9 @@
 
     p(w) = g P(w) + (1 − g) Σ_{s: w_s = w} α_ts,     g = σ(w · [C_t ; d_t ; u_t] + b)
 
-P is the vocabulary's; α_ts, where step t looks; g, how much of it is said. The vocabulary V goes on with the X words of the
-source that it lacks: these can only be copied. The loss is −log p of the target. Label smoothing by ε weighs that by 1 − ε, and
-asks an even share of P alone: the source's own words have none of it.
+P is the vocabulary's; α_ts, where step t looks; g, how much of it is said; u_t = E[w_{t−1}]. The vocabulary V goes on with the
+X words of the source that it lacks: these can only be copied. The loss is −log p of the target. Label smoothing by ε weighs that
+by 1 − ε, and asks an even share of P alone: the source's own words have none of it.
 """
 
 from __future__ import annotations
