@@ -420,6 +420,7 @@ def compare(
     from wenmai.catalog import TASKS, rung_named
     from wenmai.data.dataset import open_dataset
     from wenmai.evaluation import compare as comparing
+    from wenmai.evaluation import lengths
     from wenmai.evaluation import report as reporting
     from wenmai.evaluation.leaderboard import leaderboard
     from wenmai.evaluation.terminal import bars, console
@@ -437,6 +438,8 @@ def compare(
     lang = language()
     if not as_json:
         console.print(leaderboard(report, lang, console.width))
+        if by_length := lengths.on_terminal(report, lang):
+            console.print(by_length)
         if report["recommendation"]:
             console.print(report["recommendation"]["reason_zh" if lang == "zh" else "reason"])
         console.print(("报告：" if lang == "zh" else "Report: ") + str(next(path for path in written if path.suffix == ".html")))

@@ -10,6 +10,7 @@ from wenmai import LanguageModel
 from wenmai.catalog import TASKS
 from wenmai.data.dataset import open_dataset
 from wenmai.evaluation.compare import compare, recommend, sizes_in, worse_by
+from wenmai.evaluation.measures import drawn
 from wenmai.evaluation.report import write
 
 LINES = [f"{who} {does} {what}" for who in ("the cat", "a dog", "the mat") for does in ("sat on", "saw", "is")
@@ -63,7 +64,7 @@ def test_a_difference_of_perplexities_is_told_in_percent():
     tokens = chance.integers(3, 20, 300).astype(float)
     best = tokens * chance.normal(4, 0.5, 300)
     other = best + tokens * chance.normal(0.002, 0.2, 300)
-    outputs = {"large": (best, tokens), "small": (other, tokens)}
+    outputs = {"large": drawn(best, tokens), "small": drawn(other, tokens)}
     rows = [{"rung": name, "failed": None, "bytes": size, "scores": {"test": {"perplexity": exp(lost.sum() / tokens.sum())}}}
             for name, size, lost in (("large", 900, best), ("small", 100, other))]  # fmt: skip
     found = recommend(rows, outputs, "perplexity", -1)
@@ -71,7 +72,7 @@ def test_a_difference_of_perplexities_is_told_in_percent():
     told = [float(number) for number in re.findall(r"([+-][\d.]+)%", found["reason"])]
     assert found["rung"] == "small" and told == [pytest.approx(100 * (exp(edge) - 1), abs=0.06) for edge in (low, high)]
     assert re.findall(r"[+-][\d.]+%", found["reason_zh"]) == re.findall(r"[+-][\d.]+%", found["reason"])
-    bits = {name: (lost / log(2), tokens) for name, (lost, _) in outputs.items()}
+    bits = {name: samples / log(2) for name, samples in outputs.items()}
     for row in rows:
         row["scores"]["test"]["bits_per_byte"] = 1.0
     assert "%" not in recommend(rows, bits, "bits_per_byte", -1)["reason"].replace("(95%)", "")

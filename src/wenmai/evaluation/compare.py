@@ -28,8 +28,9 @@ from wenmai.errors import Mistake, unknown
 from wenmai.estimator import Estimator, accepted, device_named
 from wenmai.estimators import ESTIMATORS, load
 from wenmai.evaluation.leaderboard import size as size_of
-from wenmai.evaluation.measures import drawn, interval, latency
+from wenmai.evaluation.measures import drawn, edges, latency
 from wenmai.evaluation.pictures import metric_name
+from wenmai.evaluation.translating import measured_translation
 from wenmai.evaluation.writing import measured_writing
 from wenmai.language_model import LanguageModel
 from wenmai.tasks.columns import shown
@@ -91,7 +92,7 @@ def one_rung(data: Dataset, name: str, share: float, seed: int, seeds: int, devi
             better = max if data.task.higher_is_better else min
             options["learning_rate"] = better(estimator.rates_tried_, key=lambda t: t["score"])["learning_rate"]
         runs.append(estimator)
-        scores.append(estimator.evaluate(*data.test.pair, data.test.where)[estimator.task_.metric])
+        scores.append(estimator.evaluate(*data.test.pair, data.test.where)[data.task.metric])
     first, seconds = runs[0], time.perf_counter() - began
     sizes = []
     for fraction, part in SIZES.items():
@@ -114,7 +115,7 @@ def one_rung(data: Dataset, name: str, share: float, seed: int, seeds: int, devi
     row, outputs = measured(first, data, name)
     best = max if data.task.higher_is_better else min
     valid = best((p.score for p in first.progress_ if p.score is not None), default=None)
-    row["scores"]["valid"] = {first.task_.metric: valid}
+    row["scores"]["valid"] = {judged_by(data.task): valid}
     row |= {
         "seed_scores": scores, "spread": float(np.std(scores, ddof=1)) if seeds > 1 else None, "seconds": seconds,
         "steps": first.progress_[-1].step, "learning_rate": options.get("learning_rate"), "rates_tried": first.rates_tried_,
@@ -137,8 +138,9 @@ def complete(some: Part, data: Dataset) -> bool:
 
 
 def as_seen(task) -> dict:
-    """What all rows said of the task, which a few of them might say otherwise: the scheme of tags, the windows of a series."""
-    return {name: value for name in ("scheme", "horizon", "history") if (value := getattr(task, name, None))}
+    """What all rows said of the task, which a few of them might say otherwise: the scheme of tags, the windows of a series, that
+    texts are summaries."""
+    return {name: value for name in ("scheme", "horizon", "history", "summarise") if (value := getattr(task, name, None))}
 
 
 def shortened(estimator: Estimator, known: set, part: float) -> dict:
@@ -171,12 +173,20 @@ def one_run(data: Dataset, run: str, name: str):
     return row | {"run": run, "bytes": folder_bytes(Path(run))}, outputs
 
 
-def measured(estimator: Estimator, data: Dataset, name: str) -> tuple[dict, tuple]:
-    """Everything that a trained estimator shows on the test part: quality, mistakes, speed, size."""
+def judged_by(task) -> str:
+    """The metric on the validation rows while a rung is trained."""
+    return getattr(task, "judged", task.metric)
+
+
+def measured(estimator: Estimator, data: Dataset, name: str) -> tuple[dict, np.ndarray | tuple]:
+    """Everything that a trained estimator shows on the test part: quality, mistakes, speed, size; and its metric on test sets
+    drawn again from this one. Of running text, what each line weighs: the metric is chosen when all models are there."""
     if estimator.task_name == "generate":
         return measured_text(estimator, data, name)
     if estimator.task_name == "compose":
         return measured_writing(estimator, data, name)
+    if estimator.task_name == "translate":
+        return measured_translation(estimator, data, name)
     task, test = estimator.task_, data.test
     start = time.perf_counter()
     examples = estimator._examples(*test.pair, test.where)
@@ -190,17 +200,17 @@ def measured(estimator: Estimator, data: Dataset, name: str) -> tuple[dict, tupl
         start = time.perf_counter()
         estimator.predict(test.inputs)
         rates.append(len(test) / (time.perf_counter() - start))
-    weighed = task.weighed(decided, targets)
+    samples = drawn(*task.weighed(decided, targets))
     about = RUNGS[estimator.rung]
     row = {
         "rung": name, "task": task.name, "failed": None, "scores": {"test": task.scores(decided, targets)},
-        "interval": interval(*weighed), "parameters": estimator.model_.parameters_count(),
+        "interval": edges(samples), "parameters": estimator.model_.parameters_count(),
         "predictions_per_second": float(np.median(rates)), "latency_ms": latency(estimator, test),
         "confusion": task.confusion(decided, targets),
         "worst": worst(estimator, examples, missed, task.arranged(*test.pair)[0]),
         "about": about.about, "about_zh": about.about_zh, "options": estimator.options,
     }  # fmt: skip
-    return row, weighed
+    return row, samples
 
 
 def measured_text(estimator: LanguageModel, data: Dataset, name: str) -> tuple[dict, tuple]:
@@ -219,7 +229,7 @@ def measured_text(estimator: LanguageModel, data: Dataset, name: str) -> tuple[d
     about = RUNGS[estimator.rung]
     row = {
         "rung": name, "task": "generate", "failed": None, "scores": {"test": estimator.evaluate(text)},
-        "interval": np.exp(interval(-sums, lengths)).tolist() if np.isfinite(sums).all() else [inf, inf],
+        "interval": np.exp(edges(drawn(-sums, lengths))).tolist() if np.isfinite(sums).all() else [inf, inf],
         "parameters": estimator.model_.parameters_count(), "predictions_per_second": float(lengths.sum() / seconds),
         "latency_ms": {"p50": float(np.quantile(times, 0.5)), "p99": float(np.quantile(times, 0.99))}, "confusion": None,
         "worst": [{"input": shown(lines[row]), "perplexity": f"{np.exp(mean[row]):,.0f}"} for row in rows],
@@ -275,6 +285,8 @@ def summary(data: Dataset, rows: list[dict], outputs: dict, minutes: float, seed
         "higher_is_better": data.task.higher_is_better, "minutes": minutes, "seed": seed, "seeds": seeds, "device": device,
         "machine": f"{processor()}, {os.cpu_count()} cores", "created": datetime.now().isoformat(timespec="seconds"),
         "rows": {"train": len(data.train), "valid": len(data.valid), "test": len(data.test)}, "classes": classes,
+        "judged": metric if data.task.name == "generate" else judged_by(data.task),
+        **({"signature": data.task.signature()} if data.task.name == "translate" else {}),
         "notes": notes, "notes_zh": [in_chinese(note) for note in notes], "rungs": rows,
         "recommendation": recommend(rows, outputs, metric, sign),
     }  # fmt: skip
@@ -284,23 +296,23 @@ UNLIKE = ("the models cut the text differently, so that perplexities, each of it
           "by bits per byte, which can")  # fmt: skip
 
 
-def comparable(rows: list[dict], outputs: dict[str, tuple]) -> tuple[str, dict[str, tuple]]:
-    """(the metric, what to weigh of every line): −log p and tokens; or bits and bytes, where not all models know the same tokens.
-    Then what is told of training, in perplexities, is told in bits per byte too."""
+def comparable(rows: list[dict], outputs: dict[str, tuple]) -> tuple[str, dict[str, np.ndarray]]:
+    """(the metric, what it is on texts drawn again): the logarithm of the perplexity, from −log p and tokens of every line; or
+    bits per byte, where not all models know the same tokens. Then what is told of training is told in bits per byte too."""
     able = [row for row in rows if not row["failed"]]
     if len({(row["unit"], row["vocabulary"]) for row in able}) < 2:
-        return "perplexity", {name: (lost, tokens) for name, (lost, tokens, _) in outputs.items()}
-    weighed = {name: (lost / log(2), sizes) for name, (lost, _, sizes) in outputs.items()}
+        return "perplexity", {name: drawn(lost, tokens) for name, (lost, tokens, _) in outputs.items()}
+    samples = {name: drawn(lost / log(2), sizes) for name, (lost, _, sizes) in outputs.items()}
     for row in able:
-        (_, tokens, sizes), (bits, _) = outputs[row["rung"]], weighed[row["rung"]]
-        row["interval"] = interval(bits, sizes) if np.isfinite(bits).all() else [inf, inf]
+        lost, tokens, sizes = outputs[row["rung"]]
+        row["interval"] = edges(samples[row["rung"]]) if np.isfinite(lost).all() else [inf, inf]
         each = float(tokens.sum() / sizes.sum())
         for told in (*row.get("curve", ()), *row.get("sizes", ())):
             told["score"] = told["score"] and log2(told["score"]) * each
         if row.get("seed_scores"):
             row["seed_scores"] = [log2(score) * each for score in row["seed_scores"]]
             row["spread"] = float(np.std(row["seed_scores"], ddof=1)) if row["spread"] is not None else None
-    return "bits_per_byte", weighed
+    return "bits_per_byte", samples
 
 
 def still_rising(curve: list[dict], sign: int) -> bool:
@@ -310,7 +322,7 @@ def still_rising(curve: list[dict], sign: int) -> bool:
     return len(scores) > 4 and max(scores[-quarter:]) - max(scores[:-quarter]) > 0.01 * abs(max(scores))
 
 
-def recommend(rows: list[dict], outputs: dict[str, tuple], metric: str, sign: int) -> dict | None:
+def recommend(rows: list[dict], outputs: dict[str, np.ndarray], metric: str, sign: int) -> dict | None:
     """The smallest on disk of the rungs whose quality cannot be told from the best."""
     able = [row for row in rows if not row["failed"]]
     if not able:
@@ -347,10 +359,10 @@ def apart(difference: float, metric: str) -> str:
     return f"{exp(min(difference, 700.0)) - 1:+.1%}" if metric == "perplexity" else f"{difference:+.3f}"
 
 
-def worse_by(best: tuple, other: tuple) -> tuple[float, float]:
+def worse_by(best: np.ndarray, other: np.ndarray) -> tuple[float, float]:
     """95% interval of the difference of the metrics, over the same test rows drawn again (a paired bootstrap)."""
-    low, high = np.quantile(drawn(*best) - drawn(*other), [0.025, 0.975])
-    return float(low), float(high)
+    low, high = edges(best - other)
+    return low, high
 
 
 def processor() -> str:

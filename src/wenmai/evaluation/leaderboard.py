@@ -28,6 +28,7 @@ WORDS = {
     "rates": ("Learning rates tried", "试过的学习率"), "confusion": ("Confusion", "混淆矩阵"),
     "pairs": ("Most confused pairs", "最常混淆的类别"), "worst": ("Its worst mistakes", "最严重的错误"),
     "perplexity": ("perplexity", "困惑度"), "samples": ("What it writes", "它写出的文本"), "written": ("written", "写出"),
+    "tokens": ("tokens/s", "词元/秒"), "lengths": ("Short and long sources", "短源文与长源文"),
     "input": ("input", "输入"), "expected": ("expected", "正确答案"), "answer": ("answered", "模型回答"),
     "probability": ("probability", "概率"), "count": ("times", "次数"), "share": ("of the class", "占该类"),
     "by_parameters": ("parameters", "参数个数"), "by_seconds": ("training time", "训练时间"),
@@ -37,6 +38,9 @@ WORDS = {
     "curves_help": ("The score on the validation rows as training went on.", "训练过程中验证集上的得分。"),
     "sizes_help": ("Trained on a part of the rows. A line that still improves at its end asks for more data.",
                    "只用部分数据训练；末端仍在变好的曲线，说明更多数据会有帮助。"),
+    "lengths_help": ("The score on the shortest third of the test sources, the middle and the longest. A state of fixed size "
+                     "holds a short text and not a long one; attention looks at the whole text again at every step.",
+                     "测试集中最短、居中、最长各三分之一的源文上的得分。大小固定的状态装得下短文本，装不下长文本；注意力每一步都重新看整个文本。"),
     "confusion_help": ("A row is what was expected, a column what was answered.", "行为正确类别，列为模型回答。"),
 }  # fmt: skip
 TASKS = {
@@ -80,11 +84,16 @@ def columns(report: dict) -> list[Column]:
         column(WORDS["parameters"], lambda rung: rung.get("parameters"), compact),
         column(WORDS["bytes"], lambda rung: rung.get("bytes"), size),
         column(WORDS["seconds"], lambda rung: rung.get("seconds"), lambda x: "–" if finite(x) is None else f"{x:,.1f}"),
-        column(WORDS["speed"], lambda rung: rung.get("predictions_per_second"), compact),
+        column(WORDS[speed_of(report)], lambda rung: rung.get("predictions_per_second"), compact),
         column(WORDS["p50"], lambda rung: (rung.get("latency_ms") or {}).get("p50"), compact),
         column(WORDS["p99"], lambda rung: (rung.get("latency_ms") or {}).get("p99"), compact),
     ]
     return found
+
+
+def speed_of(report: dict) -> str:
+    """What is counted a second: predictions, or the tokens of texts."""
+    return "tokens" if report["task"] == "translate" else "speed"
 
 
 def _metric(name):
@@ -111,7 +120,7 @@ def leaderboard(report: dict, lang: str = "en", width: int = 120):
 
     told, chosen = columns(report), recommended(report)
     if width < 100:
-        kept = {_metric(report["metric"]), *(WORDS[key] for key in ("spread", "bytes", "seconds", "speed", "p50"))}
+        kept = {_metric(report["metric"]), *(WORDS[key] for key in ("spread", "bytes", "seconds", speed_of(report), "p50"))}
         told = [column for column in told if column.words in kept]
     failures = [rung for rung in report["rungs"] if rung.get("failed")]
     reasons = [f"✗ {clean(rung['rung'], 24)}: {clean(why_failed(rung, lang))}" for rung in failures]
@@ -148,6 +157,7 @@ def measured(report: dict) -> dict[str, list[str]]:
             "± is half of the 95% interval from a bootstrap over the test rows. Where two intervals overlap, the order "
             "of the two rungs may be luck.",
             "p50 and p99: half, and 99 in 100, of single predictions took no longer than this.",
+            *(sentence for sentence, _ in written_so(report)),
             f"Written by {made}.",
         ],
         "zh": [
@@ -156,9 +166,24 @@ def measured(report: dict) -> dict[str, list[str]]:
             f"随机种子 {report['seed']}；每个模型训练 {seeds} 次。",
             "± 为测试集自助法 95% 区间的一半；若两个区间重叠，两个模型的先后可能只是运气。",
             "p50 与 p99：一半和 99% 的单次预测用时不超过此数。",
+            *(sentence for _, sentence in written_so(report)),
             f"由 {made} 生成。",
         ],
     }
+
+
+def written_so(report: dict) -> list[tuple[str, str]]:
+    """Of texts that were written for texts: how they were found and scored."""
+    if report["task"] != "translate":
+        return []
+    return [
+        ("Texts were written by beam search with a beam of 5: many sources together for tokens/s, ends of texts are tokens; "
+         "one source at a time for p50 and p99. Training was judged, and the learning rate chosen, by the chrF of greedy texts.",
+         "文本用集束搜索写出，束宽为 5：词元/秒是许多源文一起写的速度，结束符也算词元；p50 与 p99 是一次写一个源文的用时。"
+         "训练的评判和学习率的选择看的是贪心写出的文本的 chrF。"),
+        (f"BLEU: sacrebleu {clean(report['signature'])}; BLEU and chrF run from 0 to 100.",
+         f"BLEU：sacrebleu {clean(report['signature'])}；BLEU 与 chrF 的范围是 0 到 100。"),
+    ]  # fmt: skip
 
 
 def why_failed(rung: dict, lang: str) -> str:
@@ -176,3 +201,8 @@ def worst_keys(rung: dict) -> list[str]:
         return [key for key in ("input", "expected", "answer", "perplexity") if key in rung["worst"][0]]
     sure = any(mistake.get("probability") is not None for mistake in rung["worst"])
     return ["input", "expected", "answer"] + ["probability"] * sure
+
+
+def sample_keys(rung: dict) -> list[str]:
+    """What is told of a text that was written; what was expected, where one was."""
+    return [key for key in ("input", "expected", "written") if key in rung["samples"][0]]

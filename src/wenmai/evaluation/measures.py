@@ -10,13 +10,14 @@ from wenmai.data.dataset import Part
 from wenmai.estimator import Estimator
 
 
-def interval(above: np.ndarray, below: np.ndarray) -> list[float]:
-    """95% of the metric, Σ above / Σ below, over test sets drawn again from this one, with replacement."""
-    return [float(edge) for edge in np.quantile(drawn(above, below), [0.025, 0.975])]
+def edges(samples: np.ndarray) -> list[float]:
+    """The interval that holds 95% of a metric on test sets drawn again."""
+    return [float(edge) for edge in np.quantile(samples, [0.025, 0.975])]
 
 
 def drawn(above: np.ndarray, below: np.ndarray, samples: int = 2000) -> np.ndarray:
-    """The metric on test sets drawn again, the same ones for every rung. A large test set is drawn in 10,000 bundles of rows."""
+    """The metric, Σ above / Σ below, on test sets drawn again, with replacement, the same ones for every rung. A large test set
+    is drawn in 10,000 bundles of rows."""
     if len(above) > 10_000:
         bundle = np.arange(len(above)) * 10_000 // len(above)
         above, below = np.bincount(bundle, above), np.bincount(bundle, below)

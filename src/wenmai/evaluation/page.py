@@ -4,7 +4,19 @@ import base64
 import hashlib
 from html import escape
 
-from wenmai.evaluation.leaderboard import LANGS, TASKS, WORDS, columns, measured, notes, recommended, why_failed, worst_keys
+from wenmai.evaluation.leaderboard import (
+    LANGS,
+    TASKS,
+    WORDS,
+    columns,
+    measured,
+    notes,
+    recommended,
+    sample_keys,
+    why_failed,
+    worst_keys,
+)
+from wenmai.evaluation.lengths import lengths
 from wenmai.evaluation.pictures import (
     COSTS,
     clean,
@@ -26,6 +38,7 @@ def page(report: dict, drawn: dict) -> str:
     lines = [_section(key, _figure(drawn[key]), help=True) for key in ("curves", "sizes") if key in drawn]
     sections = [
         _section("leaderboard", _board(report, chosen)),
+        _section("lengths", _lengths(report), help=True) if lengths(report, "en") else "",
         _section("quality", _quality(drawn), help=True) if any(f"quality-{cost}" in drawn for cost in COSTS) else "",
         f'<div class="pair">{"".join(lines)}</div>' if lines else "",
         _section("each", "".join(_details(report, rung, i, rung is chosen) for i, rung in enumerate(report["rungs"]))),
@@ -147,11 +160,19 @@ def _details(report, rung, i, is_open):
         rows = [[f"<bdi>{_h(mistake.get(key, '–'))}</bdi>" for key in keys] for mistake in rung["worst"][:10]]
         parts.append(f"<h4>{_words('worst')}</h4>{_table(keys, rows, 'worst')}")
     if rung.get("samples"):
-        rows = [[f"<bdi>{_h(sample[key])}</bdi>" for key in ("input", "written")] for sample in rung["samples"]]
-        parts.append(f"<h4>{_words('samples')}</h4>{_table(('input', 'written'), rows, 'worst')}")
+        keys = sample_keys(rung)
+        rows = [[f"<bdi>{_h(sample[key])}</bdi>" for key in keys] for sample in rung["samples"]]
+        parts.append(f"<h4>{_words('samples')}</h4>{_table(keys, rows, 'worst')}")
     score = "" if rung.get("failed") else f"<span>{columns(report)[0].show(rung)}</span>"
     summary = f"<summary><b>{_h(rung['rung'], 48)}</b>{score}</summary>"
     return f'<details id="rung-{i}"{" open" * is_open}>{summary}{"".join(parts)}</details>'
+
+
+def _lengths(report):
+    head, told = zip(*(lengths(report, lang) for lang in LANGS))
+    cells = "".join(f"<th>{_both(*map(_h, words))}</th>" for words in zip(*head))
+    rows = "".join(f"<tr>{''.join(f'<td>{_h(cell)}</td>' for cell in row)}</tr>" for row in told[0])
+    return _scroll(f"<thead><tr>{cells}</tr></thead><tbody>{rows}</tbody>", "lengths")
 
 
 def _table(keys, rows, kind=""):
@@ -264,6 +285,7 @@ summary span{float:right;color:var(--soft);font-variant-numeric:tabular-nums}
 code{font:13px/1.5 ui-monospace,"SF Mono",Menlo,Consolas,monospace;background:var(--card);
 border:1px solid var(--line);border-radius:5px;
 padding:1px 6px;display:inline-block;margin:0 2px 4px 0;overflow-wrap:anywhere}
+.lengths td+td,.lengths th+th{text-align:right}
 .worst{width:100%}.worst td{overflow-wrap:anywhere;white-space:pre-wrap;overflow:hidden;min-width:5em}
 .worst td:nth-child(-n+3){min-width:9em}.worst td:first-child{min-width:14em}
 .heat th,.heat td{border:0;padding:0 3px;font-size:11px;white-space:nowrap}

@@ -5,7 +5,19 @@ import re
 from html import escape
 from pathlib import Path
 
-from wenmai.evaluation.leaderboard import LANGS, TASKS, columns, measured, notes, recommended, why_failed, word, worst_keys
+from wenmai.evaluation.leaderboard import (
+    LANGS,
+    TASKS,
+    columns,
+    measured,
+    notes,
+    recommended,
+    sample_keys,
+    why_failed,
+    word,
+    worst_keys,
+)
+from wenmai.evaluation.lengths import lengths
 from wenmai.evaluation.page import page
 from wenmai.evaluation.pictures import (
     as_file,
@@ -76,6 +88,10 @@ def _markdown(report, drawn, lang):
         f"## {word('leaderboard', lang)}\n",
         table([word("rung", lang), "#", *(column.words[zh] for column in told)], board),
     ]
+    if told_lengths := lengths(report, lang):
+        head, rows = told_lengths
+        rows = [list(map(_md, row)) for row in rows]
+        parts.append(f"## {word('lengths', lang)}\n\n{word('lengths_help', lang)}\n\n{table(head, rows)}")
     for name, heading in (("quality-parameters", "quality"), ("curves", "curves"), ("sizes", "sizes")):
         if name in drawn:
             help = word(f"{heading}_help", lang)
@@ -86,9 +102,10 @@ def _markdown(report, drawn, lang):
         head = [word(key, lang) for key in keys]
         parts.append(f"## {_md(chosen['rung'], 48)}: {word('worst', lang)}\n\n{table(head, rows, left=3)}")
     if chosen and chosen.get("samples"):
-        rows = [[_md(sample[key], 80) for key in ("input", "written")] for sample in chosen["samples"]]
-        head = [word(key, lang) for key in ("input", "written")]
-        parts.append(f"## {_md(chosen['rung'], 48)}: {word('samples', lang)}\n\n{table(head, rows, left=2)}")
+        keys = sample_keys(chosen)
+        rows = [[_md(sample[key], 80) for key in keys] for sample in chosen["samples"]]
+        head = [word(key, lang) for key in keys]
+        parts.append(f"## {_md(chosen['rung'], 48)}: {word('samples', lang)}\n\n{table(head, rows, left=len(keys))}")
     for key, lines in (("notes", notes(report, lang)), ("measured", measured(report)[lang])):
         if lines:
             parts.append(f"## {word(key, lang)}\n\n" + "".join(f"- {_md(line, 1000)}\n" for line in lines))

@@ -9,23 +9,24 @@ import numpy as np
 from wenmai.catalog import RUNGS
 from wenmai.composer import Composer
 from wenmai.data.dataset import Dataset, Part
-from wenmai.evaluation.measures import interval, latency
+from wenmai.evaluation.measures import drawn, edges, latency
 from wenmai.tasks.columns import shown
 
 WORST, SAMPLES, ANSWERED = 10, 12, 500
 
 
-def measured_writing(estimator: Composer, data: Dataset, name: str) -> tuple[dict, tuple]:
+def measured_writing(estimator: Composer, data: Dataset, name: str) -> tuple[dict, np.ndarray]:
     test, about = data.test, RUNGS[estimator.rung]
     sums, lengths = estimator.log_prob(*test.pair), estimator.inputs_.target.encode(test.targets).lengths
+    samples = drawn(-sums, lengths.astype(np.float64))  # of log perplexity
     row = {
         "rung": name, "task": "compose", "failed": None, "scores": {"test": estimator.evaluate(*test.pair, test.where)},
-        "interval": np.exp(interval(-sums, lengths)).tolist(), "parameters": estimator.model_.parameters_count(),
+        "interval": np.exp(edges(samples)).tolist(), "parameters": estimator.model_.parameters_count(),
         "predictions_per_second": speed(estimator, test), "latency_ms": latency(estimator, test), "confusion": None,
-        "worst": worst(estimator, test, -sums / lengths), "samples": samples(estimator, test),
+        "worst": worst(estimator, test, -sums / lengths), "samples": some(estimator, test),
         "about": about.about, "about_zh": about.about_zh, "options": estimator.options,
     }  # fmt: skip
-    return row, (-sums, lengths.astype(np.float64))
+    return row, samples
 
 
 def speed(estimator: Composer, test: Part) -> float:
@@ -44,11 +45,11 @@ def worst(estimator: Composer, test: Part, mean: np.ndarray) -> list[dict]:
              "perplexity": f"{np.exp(min(mean[row], 700.0)):,.1f}"} for row, answer in zip(rows.tolist(), answers)]  # fmt: skip
 
 
-def samples(estimator: Composer, test: Part) -> list[dict]:
+def some(estimator: Composer, test: Part) -> list[dict]:
     """Texts that it draws by chance for some inputs, where these can be shown in words."""
     if estimator.inputs_.kind == "image":
         return []
     first = {shown(value): value for value in test.inputs}
-    some = list(first.items())[:: max(1, len(first) // SAMPLES)][:SAMPLES]
-    count = SAMPLES // len(some)
-    return [{"input": words, "written": text} for words, value in some for text in estimator.compose(value, count)]
+    few = list(first.items())[:: max(1, len(first) // SAMPLES)][:SAMPLES]
+    count = SAMPLES // len(few)
+    return [{"input": words, "written": text} for words, value in few for text in estimator.compose(value, count)]

@@ -61,6 +61,12 @@ def bleu_and_chrf(answers: list[str], targets: list[str], script: Script) -> dic
     return {"bleu": bleu(script).corpus_score(answers, [targets]).score, "chrf": chrf.corpus_score(answers, [targets]).score}
 
 
+def chrf_of_each(answers: list[str], targets: list[str]) -> np.ndarray:
+    """chrF of every row by itself (N,)."""
+    chrf = package("sacrebleu.metrics").CHRF()
+    return np.array([chrf.sentence_score(answer, [target]).score for answer, target in zip(answers, targets)], np.float64)
+
+
 def lower_bleu(answers: list[str], targets: list[str], script: Script = "english") -> float:
     """Of text in lower case, and cut into words as ever: so many public runs of small models are scored."""
     return bleu(script, lower=True).corpus_score(answers, [targets]).score if answers else 0.0
@@ -76,7 +82,8 @@ def bleu_counts(answers: list[str], targets: list[str], script: Script) -> np.nd
 def bleu_of(sums: np.ndarray) -> float:
     """Of such counts, summed over rows (10,)."""
     right, all_of_them, (answered, expected) = sums[:4].tolist(), sums[4:8].tolist(), sums[8:].tolist()
-    return package("sacrebleu.metrics").BLEU.compute_bleu(right, all_of_them, answered, expected).score
+    count = package("sacrebleu.metrics").BLEU.compute_bleu
+    return count(right, all_of_them, answered, expected, smooth_method="exp").score  # as corpus_score does
 
 
 def rouge(answers: list[str], targets: list[str], script: Script, stems: bool = True) -> dict[str, np.ndarray]:

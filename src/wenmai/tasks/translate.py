@@ -29,6 +29,7 @@ WEIGHED = [(re.compile(f"[{SCRIPTS[name][0]}]"), weight) for name, weight in WEI
 class Translate:
     name, metric, higher_is_better = "translate", "bleu", True
     target = "target"
+    judged = "chrf"  # what training is judged by
     texts, history = "tokens", None  # rows have no order in time
 
     def __init__(self, *, summarise: bool | None = None):
@@ -110,12 +111,10 @@ class Translate:
 
     def scores(self, answers: list[str], targets: list[str]) -> dict[str, float]:
         script = self.script or overlap.script_of(targets)
-        found = overlap.bleu_and_chrf(answers, targets, script)
-        found["exact_match"] = sum(map(str.__eq__, answers, targets)) / max(1, len(targets))
-        if self.summarise:
-            rows = overlap.rouge(answers, targets, script)
-            found |= {name: float(each.mean()) if len(each) else 0.0 for name, each in rows.items()}
-        return found
+        rows = overlap.rouge(answers, targets, script) if self.summarise else {}
+        found = {name: float(each.mean()) if len(each) else 0.0 for name, each in rows.items()}
+        found |= overlap.bleu_and_chrf(answers, targets, script)
+        return found | {"exact_match": sum(map(str.__eq__, answers, targets)) / max(1, len(targets))}
 
     def likeness(self, answers: list[str], targets: list[str]) -> float:
         """What training is judged by: chrF, which sees half a word that is right, where BLEU sees nothing."""

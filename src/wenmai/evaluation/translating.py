@@ -1,0 +1,74 @@
+"""What compare shows of a model that translates or summarises: its scores, those of short and of long sources, the texts that it
+missed by most, some that it writes, and how many tokens a second it writes. All by beam search, as `evaluate` does.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from wenmai.catalog import RUNGS
+from wenmai.data.dataset import Dataset, Part
+from wenmai.evaluation.measures import edges, latency
+from wenmai.tasks.columns import shown
+from wenmai.tasks.overlap import chrf_of_each
+from wenmai.tasks.translate import Translate
+from wenmai.translator import BEAM, PENALTY, Translator
+
+WORST, SAMPLES = 10, 12
+
+
+def measured_translation(estimator: Translator, data: Dataset, name: str) -> tuple[dict, np.ndarray]:
+    """The scores are those of the data's task: a run that is added may have learned from targets of another kind."""
+    task, test, about = data.task, data.test, RUNGS[estimator.rung]
+    answers, speed = written(estimator, test)
+    samples = task.drawn(answers, test.targets)
+    row = {
+        "rung": name, "task": "translate", "failed": None, "scores": {"test": task.scores(answers, test.targets)},
+        "interval": edges(samples), "parameters": estimator.model_.parameters_count(), "predictions_per_second": speed,
+        "latency_ms": latency(estimator, test), "confusion": None, "worst": worst(test, answers),
+        "samples": some(test, answers), "lengths": by_length(task, test, answers),
+        "about": about.about, "about_zh": about.about_zh, "options": estimator.options,
+    }  # fmt: skip
+    return row, samples
+
+
+def written(estimator: Translator, test: Part) -> tuple[list[str], float]:
+    """A text for every source of the test part, and how many tokens a second were written, ends of texts among them."""
+    start = time.perf_counter()
+    found = [best for (best,) in estimator._best(estimator._examples(test.inputs).inputs, BEAM, PENALTY, 1)]
+    seconds = time.perf_counter() - start
+    return [best.text for best in found], sum(len(best.tokens) for best in found) / seconds
+
+
+def worst(test: Part, answers: list[str]) -> list[dict]:
+    """Those that are least like what was expected, character for character."""
+    wrong = [row for row, (answer, target) in enumerate(zip(answers, test.targets)) if answer != target]
+    likeness = chrf_of_each([answers[row] for row in wrong], [test.targets[row] for row in wrong])
+    rows = np.argsort(likeness, kind="stable")[:WORST]
+    return [shown_row(test, wrong[row], "answer", answers[wrong[row]]) for row in rows]
+
+
+def some(test: Part, answers: list[str]) -> list[dict]:
+    rows = range(0, len(answers), max(1, len(answers) // SAMPLES))
+    return [shown_row(test, row, "written", answers[row]) for row in rows][:SAMPLES]
+
+
+def shown_row(test: Part, row: int, word: str, text: str) -> dict:
+    return {"input": shown(test.inputs[row]), "expected": shown(test.targets[row]), word: shown(text)}
+
+
+def by_length(task: Translate, test: Part, answers: list[str]) -> list[dict]:
+    """The metric on the shortest third of the sources, the middle and the longest, in characters; sources of one length stay
+    together. A state of fixed size holds a short text and not a long one: here it is seen."""
+    lengths = np.fromiter(map(len, test.inputs), np.int64, len(test))
+    third = np.searchsorted(np.quantile(lengths, [1 / 3, 2 / 3]), lengths)  # (N,) of 0, 1, 2
+    found = []
+    for number in range(3):
+        rows = np.flatnonzero(third == number).tolist()
+        if rows:
+            score = task.scores([answers[row] for row in rows], [test.targets[row] for row in rows])[task.metric]
+            found.append({"shortest": int(lengths[rows].min()), "longest": int(lengths[rows].max()), "rows": len(rows),
+                          "score": score})  # fmt: skip
+    return found
