@@ -17,6 +17,7 @@ from wenmai.errors import Mistake
 from wenmai.layers.cache import take
 from wenmai.layers.trace import Trace
 from wenmai.models.attention_decoder import attention_translator
+from wenmai.tasks.beam import beam
 from wenmai.training.progress import Snapshot
 
 CHOICES = product(("general", "additive"), ("after", "before"), (True, False), (1, 2))
@@ -124,7 +125,9 @@ def test_names_that_were_never_seen_are_written_right(learned):
 def test_every_way_of_decoding_writes_them(learned):
     one = [row["text"] for row in learned.answers(SOURCES, beam=1)]
     encoded = learned._asked(SOURCES)
-    assert one == [text for text, _ in learned._greedy(encoded)]
+    most = learned.inputs_.most(encoded.lengths)
+    found = beam(learned._step, *learned._begun(encoded, int(most.max())), most, 1, 1.0, 1, END)
+    assert one == [learned._text(best.tokens, words) for (best,), words in zip(found, encoded.words)]
     assert one == ["".join(learned.stream(source)) for source in SOURCES]
     assert one == [learned.sample(source, 2, top_k=1)[1] for source in SOURCES]
     together, log_probs = learned.translate(SOURCES), learned.log_prob(SOURCES, TARGETS)
