@@ -13,6 +13,7 @@ from wenmai import Mistake, Translator
 from wenmai.catalog import rungs_for
 from wenmai.data.vocabulary import END, UNK
 from wenmai.errors import Notice
+from wenmai.tasks.beam import beam as searched
 
 NAMES = [rung.name for rung in rungs_for("translate")]
 every_rung = pytest.mark.parametrize("rung", NAMES)
@@ -57,9 +58,11 @@ def test_alone_as_beside_others(rung):
 @every_rung
 def test_a_beam_of_one_is_the_most_probable_token_at_every_step(rung):
     model = trained(rung)
-    greedy = model._greedy(model._asked(OTHERS))
-    assert [(answer["text"], pytest.approx(answer["log_prob"], abs=1e-4)) for answer in model.answers(OTHERS, beam=1)] == greedy
-    assert ["".join(model.stream(source)) for source in OTHERS[:6]] == [text for text, _ in greedy[:6]]
+    greedy, encoded = model.answers(OTHERS, beam=1), model._asked(OTHERS)
+    most = model.inputs_.most(encoded.lengths)
+    for answer, (found,) in zip(greedy, searched(model._step, *model._begun(encoded, int(most.max())), most, 1, 1.0, 1, END)):
+        assert model._text(found.tokens) == answer["text"] and found.log_prob == pytest.approx(answer["log_prob"], abs=1e-4)
+    assert ["".join(model.stream(source)) for source in OTHERS[:6]] == [answer["text"] for answer in greedy[:6]]
 
 
 @every_rung

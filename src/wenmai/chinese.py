@@ -99,6 +99,9 @@ SENTENCES = {
     "joint=True goes with one tokenizer for both sides; found {read} for the texts that are read and {written} for those that "
     "are written.":
         "joint=True 要求两边用同一种分词；现在读入的文本用 {read}，写出的文本用 {written}。",
+    "copy=True goes with tokens of one kind on both sides; found {read} for the texts that are read and {written} for those that "
+    "are written.":
+        "copy=True 要求两边的词元是同一种；现在读入的文本用 {read}，写出的文本用 {written}。",
     "both sides are cut by one tokenizer, {kind}: {count} tokens known": "两边用同一个分词器（{kind}）切分：认识 {count} 个词元",
     "what is read is cut into {kind}: {count} tokens known": "读入的文本切成 {kind}：认识 {count} 个词元",
     "what is written is cut into {kind}: {count} tokens known": "写出的文本切成 {kind}：认识 {count} 个词元",

@@ -45,7 +45,7 @@ class Composer(WritingEstimator):
         if targets is not None:
             self.task_.encode(targets, where)
         inputs = inputs if len(inputs) else [] if self.inputs_.kind == "labels" else np.zeros((0, *self._shape()))
-        return Examples(self.inputs_.encode(inputs), written=None if targets is None else self.inputs_.target.encode(targets))
+        return self._encoded(inputs, targets)
 
     def _shape(self) -> tuple[int, ...]:
         source = self.inputs_.source

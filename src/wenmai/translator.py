@@ -7,18 +7,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 
 from wenmai.data.batches import by_length, make_batch
+from wenmai.data.copying import Copied, copied, written
 from wenmai.data.examples import Examples
 from wenmai.data.sequences import Sequences
 from wenmai.data.sides import Pairs
 from wenmai.data.values import listed
 from wenmai.data.vocabulary import END, UNK
 from wenmai.errors import Mistake, Notice
+from wenmai.layers.copying import CopyHead
 from wenmai.layers.trace import Trace
 from wenmai.tasks.beam import beam as searched
 from wenmai.tasks.beam import check
@@ -44,6 +47,7 @@ class Translator(WritingEstimator):
         return self.reads(texts_of(inputs), targets, **options)
 
     def _learned_from(self, inputs, targets, given: dict) -> Examples:
+        self.copies_ = bool(given["rung"].get("copy"))  # words of the source
         examples = super()._learned_from(texts_of(inputs), targets, given)
         over, most = self.inputs_.source.cut(examples.inputs), self.inputs_.source.most
         note = f"{over:,} of the texts that are read are longer than max_length={most:,} tokens: what goes beyond is not read"
@@ -53,14 +57,28 @@ class Translator(WritingEstimator):
     def judge_of(self, examples: Examples) -> Callable[[], float]:
         """The likeness of what it writes to what it should, character for character: of single words there is no BLEU."""
         some = examples.take(np.arange(min(JUDGED, len(examples))))
-        wanted = [self.inputs_.target.text(row.tolist()) for row in some.written]
-        return lambda: self.task_.likeness([text for text, _ in self._greedy(some.inputs)], wanted)
+        wanted = [self._text(tokens.tolist(), self._words(some.inputs, row)) for row, tokens in enumerate(some.written)]
+        return lambda: self.task_.likeness([one.text for one in self._greedy(some.inputs)], wanted)
 
     def _examples(self, inputs, targets=None, where=lambda row: f"row {row + 1}") -> Examples:
         inputs, targets = texts_of(inputs), None if targets is None else listed(targets)
         if targets is not None:
             self.task_.encode(targets, where)
-        return Examples(self.inputs_.encode(inputs), written=None if targets is None else self.inputs_.target.encode(targets))
+        return self._encoded(inputs, targets)
+
+    def _encoded(self, inputs, targets=None) -> Examples:
+        if not self.copies_:
+            return super()._encoded(inputs, targets)
+        sources = copied(self.inputs_, inputs)
+        return Examples(sources, written=None if targets is None else written(self.inputs_, targets, sources))
+
+    def _build(self, options: dict, seed: int, optimizer: str | None = None, parts: int = 1) -> None:
+        super()._build(options, seed, optimizer, parts)
+        self.copies_ = isinstance(self.model_.head, CopyHead)
+
+    def _words(self, encoded: Sequences, row: int) -> Collection[str]:
+        """Those of the source's own, which the vocabulary lacks."""
+        return encoded.words[row] if isinstance(encoded, Copied) else ()
 
     def evaluate(
         self, inputs, targets, where=lambda row: f"row {row + 1}", *, beam: int = BEAM, penalty: float = PENALTY
@@ -94,7 +112,7 @@ class Translator(WritingEstimator):
         encoded, choice = self._asked([input] * count), Choice(temperature, top_k, top_p)
         most = int(self.inputs_.most(encoded.lengths).max())
         rows, _ = together(self._step, *self._begun(encoded, most), most, choice, list(range(seed, seed + count)), END, 1)
-        return [self._text(row) for row in rows]
+        return [self._text(row, self._words(encoded, 0)) for row in rows]
 
     def stream(self, input: str, *, temperature: float = 0.0, top_k: int = 0, top_p: float = 1.0, seed: int = 0) -> Iterator[str]:
         """A text for one text, piece by piece, each as soon as it is chosen; the most probable token at every step unless a
@@ -102,7 +120,7 @@ class Translator(WritingEstimator):
         encoded, choice = self._asked([input]), Choice(temperature, top_k, top_p)
         most = int(self.inputs_.most(encoded.lengths).max())
         chosen = continued(self._step, *self._begun(encoded, most), most, choice, seed)
-        yield from self.inputs_.target.pieces(map(int, chosen))
+        yield from self.inputs_.target.knowing(self._words(encoded, 0)).pieces(map(int, chosen))
 
     def answers(self, inputs, *, beam: int = BEAM, penalty: float = PENALTY, best: int = 1, alignment: bool = False,
                 strict: bool = False) -> list[dict]:  # fmt: skip
@@ -140,35 +158,41 @@ class Translator(WritingEstimator):
         lengths = encoded.lengths + self.inputs_.most(encoded.lengths)
         return iter(by_length(lengths * wide, TOGETHER * (4 if self.device_ == "cpu" else 64)))
 
-    def _greedy(self, encoded: Sequences) -> list[tuple[str, float]]:
-        """(the text of the most probable token at every step, its log p) for every row."""
+    def _greedy(self, encoded: Sequences) -> list[Written]:
+        """The text of the most probable token at every step for every row."""
         found: list = [None] * len(encoded)
         for rows in self._pieces(encoded, 1):
             part = encoded.take(rows)
             most = self.inputs_.most(part.lengths)
             begun = self._begun(part, int(most.max()))
-            written, sums = together(self._step, *begun, most, GREEDY, [0] * len(rows), END, 1)
-            for row, tokens, total in zip(rows.tolist(), written, sums):
-                found[row] = (self._text(tokens), total)
+            chosen, sums = together(self._step, *begun, most, GREEDY, [0] * len(rows), END, 1)
+            for row, tokens, total in zip(rows.tolist(), chosen, sums):
+                found[row] = Written(self._text(tokens, self._words(encoded, row)), tokens, total, total)
         return found
 
     def _best(self, encoded: Sequences, size: int, penalty: float, count: int) -> list[list[Written]]:
         check(size, penalty, count)
+        if size == 1:
+            return [[replace(one, score=one.log_prob / max(1, len(one.tokens)) ** penalty)] for one in self._greedy(encoded)]
         found: list = [None] * len(encoded)
         for rows in self._pieces(encoded, size):
             part = encoded.take(rows)
             most = self.inputs_.most(part.lengths)
             begun = self._begun(part, int(most.max()))
             for row, candidates in zip(rows.tolist(), searched(self._step, *begun, most, size, penalty, count, END)):
-                found[row] = [Written(self._text(one.tokens), one.tokens, one.score, one.log_prob) for one in candidates]
+                words = self._words(encoded, row)
+                found[row] = [Written(self._text(one.tokens, words), *one) for one in candidates]
         return found
 
-    def _looked(self, encoded: Sequences, written: list[list[int]]) -> Iterator[dict]:
+    def _looked(self, encoded: Sequences, chosen: list[list[int]]) -> Iterator[dict]:
         """For every row its tokens, and the attention with which these texts were written; of several heads the mean of the last
         layer's."""
-        source, target = self.inputs_.source.lines, self.inputs_.target.lines
-        for row, tokens in enumerate(written):
-            examples = Examples(encoded.take(np.array([row])), written=Sequences.of([np.array(tokens, np.int32)]))
+        for row, tokens in enumerate(chosen):
+            one, source = encoded.take(np.array([row])), self.inputs_.source.lines
+            target, read = self.inputs_.target.knowing(self._words(encoded, row)).lines, one.flat.tolist()
+            if isinstance(one, Copied):  # then an unknown word is told as it stands there
+                source, read = target, one.beside["copies"].tolist()
+            examples = Examples(one, written=Sequences.of([np.array(tokens, np.int32)]))
             trace = Trace()
             with torch.inference_mode():
                 self.model_(make_batch(examples, np.array([0]), self.inputs_.longest).to(self.device_), trace)
@@ -179,19 +203,17 @@ class Translator(WritingEstimator):
                     f"{self.rung} looks at nothing while it writes: it has no alignment; attention and transformer have."
                 )
             weights = trace.kept[across[-1]][0].float().mean(0)  # (T, S)
-            read = encoded.take(np.array([row])).flat.tolist()
             yield {"source_tokens": [source.line([n]) if n != END else "</s>" for n in read],
                    "target_tokens": [target.line([n]) if n != END else "</s>" for n in tokens],
                    "attention": weights.cpu().numpy().round(4).tolist()}  # fmt: skip
 
 
+@dataclass(slots=True)
 class Written:
-    """A text, its tokens, its score (Σ log p / length^penalty) and Σ log p."""
-
-    __slots__ = ("log_prob", "score", "text", "tokens")
-
-    def __init__(self, text: str, tokens: list[int], score: float, log_prob: float):
-        self.text, self.tokens, self.score, self.log_prob = text, tokens, score, log_prob
+    text: str
+    tokens: list[int]
+    score: float  # Σ log p / length^penalty
+    log_prob: float  # Σ log p
 
 
 def texts_of(inputs) -> list[str]:

@@ -4,12 +4,13 @@ are to be written, how probable these are, and the first step of one that is wri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import numpy as np
 import torch
 
 from wenmai.data.batches import Batch, by_length, lengths_of, make_batch
+from wenmai.data.copying import Copied
 from wenmai.data.examples import Examples
 from wenmai.data.sequences import Sequences
 from wenmai.data.values import check_lengths, listed
@@ -20,9 +21,12 @@ from wenmai.training import memory
 
 class WritingEstimator(Estimator):
     def _learned_from(self, inputs, targets, given: dict) -> Examples:
-        examples = Examples(self.inputs_.encode(inputs), written=self.inputs_.target.encode(targets))
+        examples = self._encoded(inputs, targets)
         self.notes_ += self._cut(examples)
         return examples
+
+    def _encoded(self, inputs, targets=None) -> Examples:
+        return Examples(self.inputs_.encode(inputs), written=None if targets is None else self.inputs_.target.encode(targets))
 
     def _cut(self, examples: Examples) -> list[str]:
         over, most = self.inputs_.target.cut(examples.written), self.inputs_.target.most
@@ -31,10 +35,13 @@ class WritingEstimator(Estimator):
 
     def outputs(self, examples: Examples) -> Sequences:
         """log p of every token that could stand in every place of the texts of these examples, after what stands before it: rows
-        of (T, V)."""
-        found = np.empty((len(examples.written.flat), self.inputs_.target.vocabulary), np.float32)
+        of (T, V), with words that may be copied wider."""
+        width = self.inputs_.target.vocabulary
+        if isinstance(examples.inputs, Copied):
+            width += max(map(len, examples.inputs.words), default=0)
+        found = np.full((len(examples.written.flat), width), float("-inf"), np.float32)
         for rows, log_probs in self._said(examples, lambda said, batch: said[batch.target_mask]):
-            found[examples.written.places(rows)] = log_probs
+            found[examples.written.places(rows), : log_probs.shape[1]] = log_probs
         return Sequences(found, examples.written.offsets)
 
     def _sums(self, examples: Examples) -> np.ndarray:
@@ -87,5 +94,6 @@ class WritingEstimator(Estimator):
         log_probs[:, UNK] = float("-inf")
         return log_probs, state
 
-    def _text(self, tokens: list[int]) -> str:
-        return self.inputs_.target.text(tokens[:-1] if tokens[-1:] == [END] else tokens)
+    def _text(self, tokens: list[int], words: Collection[str] = ()) -> str:
+        """`words`: of the source's own, which may have been copied."""
+        return self.inputs_.target.knowing(words).text(tokens[:-1] if tokens[-1:] == [END] else tokens)

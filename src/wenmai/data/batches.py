@@ -23,6 +23,7 @@ class Batch:
     target: Tensor | None = None  # (B,) or (B, T), as the task says
     target_mask: Tensor | None = None  # (B, T), where the target is a text of a length of its own
     segment: Tensor | None = None  # (B, T) which text of a pair
+    copies: Tensor | None = None  # (B, T) the number of each token that is read in the vocabulary of what is written
     form: Tensor | None = None  # (B, T) which row of `letters` spells the token
     letters: Tensor | None = None  # (U, K) the distinct tokens of the batch, letter by letter
     state: Tensor | None = None  # (B, S) what a network came to in the batch before, where a stream goes on; or a Cache

@@ -1,7 +1,8 @@
 """Text → token numbers: bytes, characters, words, Chinese words (jieba), and the subwords BPE, WordPiece and Unigram.
 
 Every tokenizer has the same four verbs: `encode(texts) → Sequences`, `decode(ids) → str`, `to_json()` and, here,
-`learn(texts)` and `from_json(dict)`. The first numbers are the same in all of them: <pad> 0, <unk> 1, <sep> 2, <bos> 3,
+`learn(texts)` and `from_json(dict)`. Its tokens as texts, also those that it does not know: `spelled(texts)`; the way back:
+`joined(tokens)`. The first numbers are the same in all of them: <pad> 0, <unk> 1, <sep> 2, <bos> 3,
 <eos> 4, <mask> 5.
 """
 
@@ -125,6 +126,9 @@ class Bytes:
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         return Sequences(np.frombuffer(b"".join(rows), np.uint8).astype(np.int32) + len(SPECIAL), offsets_of(lengths))
 
+    def spelled(self, texts: list[str]) -> list[list[str]]:
+        return [[self.tokens[number] for number in row] for row in self.encode(texts)]
+
     def decode(self, ids) -> str:
         """What is not whole is written as an escape."""
         return bytes(i - len(SPECIAL) for i in ids if i >= len(SPECIAL)).decode("utf-8", "backslashreplace")
@@ -162,8 +166,14 @@ class Characters:
         lengths = np.fromiter(map(len, texts), np.int64, len(texts))
         return Sequences(self.table[points("".join(texts))], offsets_of(lengths))
 
+    def spelled(self, texts: list[str]) -> list[list[str]]:
+        return [list(text.lower() if self.lowercase else text) for text in texts]
+
+    def joined(self, tokens: list[str]) -> str:
+        return "".join(tokens)
+
     def decode(self, ids) -> str:
-        return "".join(self.tokens[i] for i in ids if i >= len(SPECIAL) or i == UNK)
+        return self.joined([self.tokens[i] for i in ids if i >= len(SPECIAL) or i == UNK])
 
     def to_json(self) -> dict:
         return {"kind": self.kind, "lowercase": self.lowercase, "tokens": self.tokens}
@@ -208,8 +218,14 @@ class Words:
         flat = np.fromiter(map(self.numbers.get, chain.from_iterable(rows), repeat(UNK)), np.int32, int(lengths.sum()))
         return Sequences(flat, offsets_of(lengths))
 
+    def spelled(self, texts: list[str]) -> list[list[str]]:
+        return list(map(self.split, texts))
+
+    def joined(self, tokens: list[str]) -> str:
+        return " ".join(tokens)
+
     def decode(self, ids) -> str:
-        return " ".join(self.tokens[i] for i in ids if i >= len(SPECIAL) or i == UNK)
+        return self.joined([self.tokens[i] for i in ids if i >= len(SPECIAL) or i == UNK])
 
     def to_json(self) -> dict:
         return {"kind": self.kind, "lowercase": self.lowercase, "tokens": self.tokens}
@@ -278,6 +294,17 @@ class Subwords:
 
     def encode(self, texts: list[str]) -> Sequences:
         return Sequences.of([row.ids for row in self.engine.encode_batch(whole(texts), add_special_tokens=False)])
+
+    def spelled(self, texts: list[str]) -> list[list[str]]:
+        """WordPiece calls every word that it does not know <unk>; here it is the word."""
+        texts, found = whole(texts), []
+        for text, row in zip(texts, self.engine.encode_batch(texts, add_special_tokens=False)):
+            said = text.lower() if self.lowercase and len(text.lower()) == len(text) else text
+            found.append([said[slice(*place)] if token == "<unk>" else token for token, place in zip(row.tokens, row.offsets)])
+        return found
+
+    def joined(self, tokens: list[str]) -> str:
+        return self.engine.decoder.decode(tokens)
 
     def decode(self, ids) -> str:
         return self.engine.decode([int(i) for i in ids])

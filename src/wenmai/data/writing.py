@@ -6,12 +6,14 @@ the tokens. A text may hold line ends; they are characters like others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
 
 import numpy as np
 
 from wenmai.data import saved as take
 from wenmai.data import tokenizers
+from wenmai.data.copying import Knowing
 from wenmai.data.lines import BEFORE, FIRST, Lines, with_ends
 from wenmai.data.sequences import Sequences, offsets_of
 from wenmai.data.vocabulary import END
@@ -46,6 +48,15 @@ class Writing:
         lengths = np.minimum(np.diff(starts), self.most)
         offsets = offsets_of(lengths)
         return Sequences(flat[np.repeat(starts[:-1] - offsets[:-1], lengths) + np.arange(offsets[-1])], offsets)
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """Of every token."""
+        return {token: number for number, token in enumerate(self.tokenizer.tokens[BEFORE:], FIRST)}
+
+    def knowing(self, words: Collection[str]) -> Writing:
+        """The same, that can also write these words: their numbers follow on the vocabulary's."""
+        return Writing(Knowing(self.tokenizer, words), self.longest, self.most) if words else self
 
     def text(self, numbers: list[int]) -> str:
         return "".join(self.pieces(numbers))

@@ -68,7 +68,12 @@ class Context(nn.Module):
         if trace is None and self.weigh is None and (q.is_cuda or q.dtype == torch.float32):
             q = q if self.bring is None else self.bring(q)
             return functional.scaled_dot_product_attention(q, seen, v, allowed, scale=self.factor)
-        weights = self.scores(q, seen).masked_fill(~allowed, float("-inf")).softmax(-1).to(v.dtype)  # (B, T, S)
+        return self.looked(q, seen, v, allowed, trace, name)[0]
+
+    def looked(self, q: Tensor, seen: Tensor, v: Tensor, allowed: Tensor, trace: Trace | None, name: str
+               ) -> tuple[Tensor, Tensor]:  # fmt: skip
+        """The same by the formula, and the weights (B, T, S)."""
+        weights = self.scores(q, seen).masked_fill(~allowed, float("-inf")).softmax(-1)
         if trace is not None:
-            trace.note(f"{name}.attention", weights.unsqueeze(1))  # (B, 1, T, S): one head
-        return weights @ v
+            trace.note(f"{name}.attention", weights.to(v.dtype).unsqueeze(1))  # (B, 1, T, S): one head
+        return weights.to(v.dtype) @ v, weights

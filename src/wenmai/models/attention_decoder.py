@@ -7,7 +7,8 @@ every step, and carries nothing but what it is about to say.
     query = before    q_t = d_{t−1}:  d_t = cell([u_t ; C_t], d_{t−1}),  y_t = tanh(W [d_t ; C_t])     it enters the step
 
 u_t = E[w_{t−1}], with input feeding [E[w_{t−1}] ; y_{t−1}]: then a step knows where the one before it looked. The encoder is
-recurrent, or e = tanh(W x + b), where no state knows of another. d_0 = tanh(W h̄ + b), from the mean of the states.
+recurrent, or e = tanh(W x + b), where no state knows of another. d_0 = tanh(W h̄ + b), from the mean of the states. With `copy`, a
+step may also write the word that it looks at (layers/copying.py); one that the vocabulary lacks is read on as <unk>.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from wenmai.data.vocabulary import UNK
 from wenmai.errors import Mistake
 from wenmai.layers.attention import see_real
 from wenmai.layers.context import Context, Score
+from wenmai.layers.copying import CopyHead, Pointed
 from wenmai.layers.dropout import Dropout, Locked
 from wenmai.layers.heads import pool
 from wenmai.models.attention import Plain
@@ -34,20 +37,23 @@ def attention_translator(inputs, head, *, cell: Cell = "gru", score: Score = "ge
                          query: Literal["after", "before"] = "after", feeding: bool = False,
                          encoder: Literal["recurrent", "plain"] = "recurrent", embed: int | None = None,
                          hidden: int | None = None, layers: int = 1, bidirectional: bool = True, tie: bool = True,
-                         smoothing: float = 0.1, sampling: float = 0.0, dropout: float | None = None):  # fmt: skip
+                         smoothing: float = 0.1, copy: bool = False, sampling: float = 0.0,
+                         dropout: float | None = None):  # fmt: skip
     """`query`: the state after the step, whose context joins at the output, or before it, whose context enters the step;
-    `feeding`: the last output is an input of the next step. `encoder` plain reads every token for itself. `hidden`
-    (none: 512, of letters 128) is the decoder's, and the encoder's, both ways together; `embed` (none) is half of it; `dropout`
-    (none) 0.3, of letters 0; `smoothing` of what is expected is shared out among all tokens; `sampling`:
-    a share of the words that the decoder reads in training are its own."""
+    `feeding`: the last output is an input of the next step. `encoder` plain reads every token for itself. `hidden` (none: 512, of
+    letters 128) is the decoder's, and the encoder's, both ways together; `embed` (none) is half of it; `dropout` (none) 0.3, of
+    letters 0; `smoothing` of what is expected is shared out among all tokens; `copy`: words of the source may be written as they
+    stand there, also those that no vocabulary holds; `sampling`: a share of the words that the decoder reads in training are its
+    own."""
     if encoder == "plain" and not bidirectional:
         raise Mistake("bidirectional=False goes with an encoder that reads step by step; encoder=plain reads no way at all.")
     embed, hidden, dropout, suits = sizes(inputs, embed, hidden, dropout)
     tables = Tables(inputs, embed, tie)
     reader = Plain(embed, hidden, layers, dropout) if encoder == "plain" else (
         recurrent_encoder(embed, hidden, cell, layers, bidirectional, dropout))  # fmt: skip
-    decoder = AttendingDecoder(cell, tables.target, hidden, layers, score, query == "before", feeding, dropout)
+    decoder = AttendingDecoder(cell, tables.target, hidden, layers, score, query == "before", feeding, dropout, copy)
     last = replace(head, tokens=inputs.target.vocabulary, smoothing=smoothing)(hidden, dropout, tables.output)
+    last = CopyHead(last) if copy else last
     return EncoderDecoder(Looked(tables.source, 1.0, dropout), reader, decoder, last, suits, sampling)
 
 
@@ -63,10 +69,14 @@ class Attended:
         rows = rows.to(self.inner.device)
         return Attended(*(part.index_select(0, rows) for part in (self.inner, self.output, self.seen)))
 
+    def within(self, rows: Tensor) -> Attended:
+        rows = rows.to(self.inner.device)
+        return Attended(self.inner.index_select(0, rows), self.output.index_select(0, rows), self.seen)
+
 
 class AttendingDecoder(nn.Module):
     def __init__(self, cell: str, table: nn.Parameter, hidden: int, layers: int, score: Score, before: bool, feeding: bool,
-                 dropout: float):  # fmt: skip
+                 dropout: float, copy: bool):  # fmt: skip
         super().__init__()
         self.table, self.hidden, self.before, self.feeding, self.dropout = table, hidden, before, feeding, Locked(dropout)
         wide = table.shape[1] + hidden * (before + feeding)
@@ -75,19 +85,22 @@ class AttendingDecoder(nn.Module):
         self.first = nn.Linear(hidden, hidden * sum(self.states))
         self.context, self.join = Context(hidden, hidden, score), nn.Linear(2 * hidden, hidden)
         self.after = Dropout(dropout)
+        self.gate = nn.Linear(2 * hidden + table.shape[1], 1) if copy else None
 
     def opened(self, memory: Tensor, mask: Tensor, steps: int) -> Attended:
         inner = self.first(pool(memory, mask, "mean")).tanh()
         return Attended(inner, inner.new_zeros(len(inner), self.hidden), self.context.look(memory))
 
     def forward(self, tokens: Tensor, memory: Tensor, mask: Tensor, state: Attended | None = None, trace=None):
-        """tokens (B, T), memory (B, S, H) → y (B, T, H)"""
+        """tokens (B, T), memory (B, S, H) → y (B, T, H), Pointed where words are copied"""
         state = self.opened(memory, mask, 0) if state is None else state
+        tokens = tokens if self.gate is None else tokens.masked_fill(tokens >= len(self.table), UNK)
         u, real = self.dropout(functional.embedding(tokens, self.table)), see_real(mask)[:, 0]  # (B, T, E), (B, 1, S)
         if not self.before and not self.feeding:  # no step waits for a context: all of them at once
             d, _, inner = self.cells(u, mask, state.inner, trace)
-            y = self.joined(d, self.context(d, state.seen, memory, real, trace, "writer"))
-            return y, Attended(inner, y[:, -1], state.seen)
+            context, weights = self.looked(d, state.seen, memory, real, trace)
+            y = self.joined(d, context)
+            return self.pointed(u, y, d, context, weights), Attended(inner, y[:, -1], state.seen)
         steps, notes = [], [] if trace is not None else None
         inner, y = state.inner, state.output[:, None]  # (B, S), (B, 1, H)
         top = self.hidden * self.states[-1]  # where the last layer's d begins, from the end
@@ -96,18 +109,30 @@ class AttendingDecoder(nn.Module):
             parts = [u_t, y.to(u_t.dtype)] if self.feeding else [u_t]
             if self.before:
                 start = inner.shape[1] - top
-                context = self.context(inner[:, None, start : start + self.hidden], state.seen, memory, real, own, "writer")
+                last = inner[:, None, start : start + self.hidden]
+                context, weights = self.looked(last, state.seen, memory, real, own)
                 parts.append(context.to(u_t.dtype))
             d, _, inner = self.cells(torch.cat(parts, -1), mask, inner)
             if not self.before:
-                context = self.context(d, state.seen, memory, real, own, "writer")
+                context, weights = self.looked(d, state.seen, memory, real, own)
             y = self.joined(d, context)
-            steps.append(y)
+            steps.append([y] if self.gate is None else [y, d, context, weights])
             if own is not None:
                 notes.append(own.kept["writer.attention"])
         if trace is not None:
             trace.note("writer.attention", torch.cat(notes, 2))  # (B, 1, T, S)
-        return torch.cat(steps, 1), Attended(inner, y[:, -1], state.seen)
+        return self.pointed(u, *(torch.cat(part, 1) for part in zip(*steps))), Attended(inner, y[:, -1], state.seen)
+
+    def looked(self, q: Tensor, seen: Tensor, memory: Tensor, real: Tensor, trace) -> tuple[Tensor, Tensor | None]:
+        """C_t (B, T, H), and where words are copied, α (B, T, S)."""
+        if self.gate is not None:
+            return self.context.looked(q, seen, memory, real, trace, "writer")
+        return self.context(q, seen, memory, real, trace, "writer"), None
 
     def joined(self, d: Tensor, context: Tensor) -> Tensor:
         return self.join(self.after(torch.cat([d, context.to(d.dtype)], -1))).tanh()  # (B, T, H)
+
+    def pointed(self, u: Tensor, y: Tensor, d=None, context=None, weights=None) -> Tensor | Pointed:
+        if self.gate is None:
+            return y
+        return Pointed(y, weights, self.gate(torch.cat([context.to(d.dtype), d, u.to(d.dtype)], -1)))

@@ -21,21 +21,28 @@ from torch.nn import functional
 
 from wenmai.data.batches import Batch
 from wenmai.data.vocabulary import BEGIN
-from wenmai.layers.cache import take
+from wenmai.layers.cache import take, within
+from wenmai.layers.copying import Copies
 from wenmai.layers.dropout import Dropout
 from wenmai.layers.trace import Trace
 
 
 @dataclass
 class Writing:
-    """A text that is being written: the memory (B, S, H), its mask (B, S), and what the decoder carries."""
+    """A text that is being written: the memory (B, S, H), its mask (B, S), what the decoder carries, and what can be copied."""
 
     memory: Tensor
     mask: Tensor
     inner: object = None
+    copies: Copies | None = None
 
     def take(self, rows: Tensor) -> Writing:
-        return Writing(take(self.memory, rows), take(self.mask, rows), None if self.inner is None else take(self.inner, rows))
+        kept = (None if part is None else take(part, rows) for part in (self.inner, self.copies))
+        return Writing(take(self.memory, rows), take(self.mask, rows), *kept)
+
+    def within(self, rows: Tensor) -> Writing:
+        """Rows that change places with others of the same text: what was read stays where it is."""
+        return Writing(self.memory, self.mask, None if self.inner is None else within(self.inner, rows), self.copies)
 
 
 class EncoderDecoder(nn.Module):
@@ -55,18 +62,23 @@ class EncoderDecoder(nn.Module):
         tokens = torch.cat([begin, batch.target[:, :-1].clamp(min=0)], 1)  # behind the end of a text anything may stand
         if self.training and self.sampling and tokens.shape[1] > 1:
             with torch.no_grad():
-                said = self.head.scores(self.decoder(tokens, memory, mask)[0]).argmax(-1)[:, :-1]  # (B, T − 1)
+                y, copies = self.decoder(tokens, memory, mask)[0], self.copies(batch)
+                said = self.head.scores(y) if copies is None else self.head.outputs(y, copies)  # (B, T, V)
+                said = said.argmax(-1)[:, :-1]  # (B, T − 1)
             own = torch.rand(said.shape, device=said.device) < self.sampling
             tokens = torch.cat([begin, torch.where(own, said, tokens[:, 1:])], 1)
         return self.decoder(tokens, memory, mask, trace=trace)[0]
 
     def forward(self, batch: Batch, trace: Trace | None = None) -> Tensor:
-        """log p of every token of the text that is to be written, after those before it (B, T, V)"""
+        """log p of every token of the text that is to be written, after those before it (B, T, V); V + X with words to copy"""
         return self.outputs_from(*self.input(batch), trace, batch)
 
     def outputs_from(self, x: Tensor, mask: Tensor, trace: Trace | None, batch: Batch) -> Tensor:
         """Entered at the embeddings: for gradients with respect to what is read."""
-        return self.head.outputs(self.read(x, mask, batch, trace))
+        return self.head.outputs(self.read(x, mask, batch, trace), self.copies(batch))
+
+    def copies(self, batch: Batch) -> Copies | None:
+        return Copies.of(batch.copies, self.head.width)
 
     def loss(self, batch: Batch) -> tuple[Tensor, Tensor | int]:
         return self.head.loss(self.read(*self.input(batch), batch), batch.target_mask, batch)
@@ -77,14 +89,14 @@ class EncoderDecoder(nn.Module):
     def begin(self, batch: Batch, steps: int) -> tuple[Tensor, Writing]:
         """(log p of the first token (B, V), the state); no more than so many tokens will be written."""
         memory, mask, _ = self.encoder(*self.input(batch))
-        state = Writing(memory, mask, self.decoder.opened(memory, mask, steps))
+        state = Writing(memory, mask, self.decoder.opened(memory, mask, steps), self.copies(batch))
         return self.step(state, torch.full((len(memory),), BEGIN, device=memory.device))
 
     @torch.no_grad()
     def step(self, state: Writing, tokens: Tensor) -> tuple[Tensor, Writing]:
         """The same after one token more in every row (B,)."""
         y, inner = self.decoder(tokens[:, None], state.memory, state.mask, state.inner)
-        return self.head.outputs(y)[:, 0].float(), Writing(state.memory, state.mask, inner)
+        return self.head.outputs(y, state.copies)[:, 0].float(), Writing(state.memory, state.mask, inner, state.copies)
 
     @property
     def body(self) -> nn.Module:

@@ -78,6 +78,9 @@ class Seen:
     def take(self, rows: Tensor) -> Seen:
         return Seen(self.text.take(rows), self.memory.index_select(0, rows.to(self.memory.device)))
 
+    def within(self, rows: Tensor) -> Seen:
+        return Seen(self.text.take(rows), self.memory)
+
 
 class Decoder(nn.Module):
     def __init__(self, words: Places, width: int, heads: int, layers: int, feed_forward: int, bend: str, prenorm: bool,
