@@ -250,9 +250,11 @@ def assert_padding_changes_nothing(estimator, inputs):
     assert len(by_length(lengths_of(examples, longest), 4096)) == 1  # so all rows share one batch
     together = rows_in(estimator.outputs(examples))
     alone = [estimator.outputs(examples.take(np.array([row])))[0] for row in range(len(examples))]
-    for one, other in zip(together[:-1], alone):
-        assert_close(one, other)
-    assert_close(together[-1], alone[-1], 1e-4)  # the longest has no padding, and rounding that adds up over its length
+    for row, (one, other) in enumerate(zip(together, alone)):
+        own = other.shape[-1]
+        assert own == one.shape[-1] or np.isneginf(one[..., own:]).all()  # words that others may copy from their sources
+        # the longest has no padding, and rounding that adds up over its length
+        assert_close(one[..., :own], other, 1e-4 if row == len(alone) - 1 else 1e-6)
 
 
 @each_case
