@@ -82,6 +82,7 @@ def one_rung(data: Dataset, name: str, share: float, seed: int, seeds: int, devi
     known = {option for owner in kind(name)._owners().values() for option in accepted(owner)}
     few = {"evaluations": 10, "patience": 4} if "evaluations" in known else {}  # scoring is paid from the same budget
     options = {"seed": seed, "device": device} | few | {k: v for k, v in given.items() if k in known}
+    quickly = {"beam": 1} if data.task.name == "translate" else {}  # a search would take more than the training on a few rows
     runs, scores = [], []
     for number in range(seeds):
         more = {"minutes": share * MAIN / seeds, "seed": seed + number} | ({"search": True} if number == 0 else {})
@@ -92,7 +93,7 @@ def one_rung(data: Dataset, name: str, share: float, seed: int, seeds: int, devi
             better = max if data.task.higher_is_better else min
             options["learning_rate"] = better(estimator.rates_tried_, key=lambda t: t["score"])["learning_rate"]
         runs.append(estimator)
-        scores.append(estimator.evaluate(*data.test.pair, data.test.where)[data.task.metric])
+        scores.append(estimator.evaluate(*data.test.pair, data.test.where, **quickly)[data.task.metric])
     first, seconds = runs[0], time.perf_counter() - began
     sizes = []
     for fraction, part in SIZES.items():
@@ -108,7 +109,8 @@ def one_rung(data: Dataset, name: str, share: float, seed: int, seeds: int, devi
         reads = first.inputs_ if data.task.name == "generate" else None  # fewer words known would be fewer to be wrong about
         for progress in estimator.training(*some.pair, data.valid.pair, some.where, known=reads):
             yield name, f"{fraction:.0%} of the rows", progress
-        sizes.append({"fraction": fraction, "rows": len(some), "score": estimator.evaluate(*data.test.pair)[data.task.metric]})
+        score = estimator.evaluate(*data.test.pair, **quickly)[data.task.metric]
+        sizes.append({"fraction": fraction, "rows": len(some), "score": score})
     yield name, "measuring", None
     sizes.append({"fraction": 1.0, "rows": len(data.train), "score": scores[0]})
     folder = (out or Path("runs")) / f"{data.name.replace(':', '-')}-{name}"

@@ -30,28 +30,31 @@ from wenmai.layers.heads import pool
 from wenmai.models.attention import Plain
 from wenmai.models.encoder_decoder import EncoderDecoder, Looked
 from wenmai.models.recurrent_writer import Layers
-from wenmai.models.seq2seq import SUITS, Cell, Tables, recurrent_encoder
+from wenmai.models.seq2seq import Cell, Tables, recurrent_encoder, sizes
 
 
 def attention_translator(inputs, head, *, cell: Cell = "gru", score: Score = "general",
                          query: Literal["after", "before"] = "after", feeding: bool = False,
-                         encoder: Literal["recurrent", "plain"] = "recurrent", embed: int = 256, hidden: int = 512,
-                         layers: int = 1, bidirectional: bool = True, tie: bool = True, smoothing: float = 0.1,
-                         copy: bool = False, sampling: float = 0.0, dropout: float = 0.3):  # fmt: skip
+                         encoder: Literal["recurrent", "plain"] = "recurrent", embed: int | None = None,
+                         hidden: int | None = None, layers: int = 1, bidirectional: bool = True, tie: bool = True,
+                         smoothing: float = 0.1, copy: bool = False, sampling: float = 0.0,
+                         dropout: float | None = None):  # fmt: skip
     """`query`: the state after the step, whose context joins at the output, or before it, whose context enters the step;
-    `feeding`: the last output is an input of the next step. `encoder` plain reads every token for itself. `hidden` is the
-    decoder's, and the encoder's, both ways together; `smoothing` of what is expected is shared out among all tokens; `copy`:
-    words of the source may be written as they stand there, also those that no vocabulary holds; `sampling`: a share of the words
-    that the decoder reads in training are its own."""
+    `feeding`: the last output is an input of the next step. `encoder` plain reads every token for itself. `hidden`
+    (none: 512, of letters 128) is the decoder's, and the encoder's, both ways together; `embed` (none) is half of it; `dropout`
+    (none) 0.3, of letters 0.1; `smoothing` of what is expected is shared out among all tokens; `copy`: words of the source may be
+    written as they stand there, also those that no vocabulary holds; `sampling`: a share of the words that the decoder reads in
+    training are its own."""
     if encoder == "plain" and not bidirectional:
         raise Mistake("bidirectional=False goes with an encoder that reads step by step; encoder=plain reads no way at all.")
+    embed, hidden, dropout, suits = sizes(inputs, embed, hidden, dropout)
     tables = Tables(inputs, embed, tie)
     reader = Plain(embed, hidden, layers, dropout) if encoder == "plain" else (
         recurrent_encoder(embed, hidden, cell, layers, bidirectional, dropout))  # fmt: skip
     decoder = AttendingDecoder(cell, tables.target, hidden, layers, score, query == "before", feeding, dropout, copy)
     last = replace(head, tokens=inputs.target.vocabulary, smoothing=smoothing)(hidden, dropout, tables.output)
     last = CopyHead(last) if copy else last
-    return EncoderDecoder(Looked(tables.source, 1.0, dropout), reader, decoder, last, SUITS, sampling)
+    return EncoderDecoder(Looked(tables.source, 1.0, dropout), reader, decoder, last, suits, sampling)
 
 
 @dataclass

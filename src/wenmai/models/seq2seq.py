@@ -27,22 +27,32 @@ from wenmai.models.encoder_decoder import EncoderDecoder, Looked
 from wenmai.models.recurrent_writer import Layers
 
 Cell = Literal["lstm", "gru", "rnn"]
-SUITS = {"learning_rate": 2e-3, "clip": 1.0}
+FEW = 1000  # tokens: those who know fewer read letters, of which a small network learns as much, and sooner
 
 
 def seq2seq(inputs, head, *, cell: Cell = "lstm", context: Literal["bent", "last", "sum"] = "bent",
-            enters: Literal["state", "every"] = "state", embed: int = 256, hidden: int = 512, layers: int = 1,
-            bidirectional: bool = True, tie: bool = True, smoothing: float = 0.1, sampling: float = 0.0,
-            dropout: float = 0.3):  # fmt: skip
+            enters: Literal["state", "every"] = "state", embed: int | None = None, hidden: int | None = None,
+            layers: int = 1, bidirectional: bool = True, tie: bool = True, smoothing: float = 0.1, sampling: float = 0.0,
+            dropout: float | None = None):  # fmt: skip
     """`context`: what is kept of the text, its last state, that state bent once more, or the bent sum of all; `enters`: it is the
-    decoder's first state, or an input of every step. `hidden` is the decoder's, and the encoder's, both ways together;
-    `smoothing` of what is expected is shared out among all tokens; `sampling`: a share of the words that the decoder reads in
-    training are its own."""
+    decoder's first state, or an input of every step. `hidden` (none: 512, of letters 128) is the decoder's, and the encoder's,
+    both ways together; `embed` (none) is half of it; `dropout` (none) 0.3, of letters 0.1; `smoothing` of what is
+    expected is shared out among all tokens; `sampling`: a share of the words that the decoder reads in training are its own."""
+    embed, hidden, dropout, suits = sizes(inputs, embed, hidden, dropout)
     tables = Tables(inputs, embed, tie)
     encoder = recurrent_encoder(embed, hidden, cell, layers, bidirectional, dropout)
     decoder = ContextDecoder(cell, tables.target, hidden, layers, bidirectional, context, enters, dropout)
     last = replace(head, tokens=inputs.target.vocabulary, smoothing=smoothing)(hidden, dropout, tables.output)
-    return EncoderDecoder(Looked(tables.source, 1.0, dropout), encoder, decoder, last, SUITS, sampling)
+    return EncoderDecoder(Looked(tables.source, 1.0, dropout), encoder, decoder, last, suits, sampling)
+
+
+def sizes(inputs, embed: int | None, hidden: int | None, dropout: float | None) -> tuple[int, int, float, dict]:
+    """What suits these texts, where it is not given, and the options of training that suit it."""
+    letters = max(inputs.source.vocabulary, inputs.target.vocabulary) < FEW
+    hidden = hidden or (128 if letters else 512)
+    embed = embed or max(1, hidden // 2)
+    dropout = (0.1 if letters else 0.3) if dropout is None else dropout
+    return embed, hidden, dropout, {"learning_rate": 6e-3 if letters else 2e-3, "clip": 1.0}
 
 
 class Tables:

@@ -23,6 +23,7 @@ from wenmai.layers.cross_attention import CrossAttention
 from wenmai.layers.embedding import embed as input_layer
 from wenmai.models.encoder_decoder import EncoderDecoder, Looked
 from wenmai.models.gpt import Places
+from wenmai.models.seq2seq import FEW
 from wenmai.models.transformer import Encoder, check_heads
 
 SUITS = {"learning_rate": 2e-3}
@@ -43,21 +44,27 @@ def transformer_composer(inputs, head, *, width: int = 128, heads: int = 4, laye
     return EncoderDecoder(first, encoder, decoder, last, SUITS)
 
 
-def transformer_translator(inputs, head, *, width: int = 256, heads: int = 4, layers: int = 3, feed_forward: int | None = None,
+def transformer_translator(inputs, head, *, width: int | None = None, heads: int = 4, layers: int | None = None,
+                           feed_forward: int | None = None,
                            positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal",
                            bend: Literal["gelu", "relu"] = "gelu", norm: Literal["pre", "post"] = "pre", tie: bool = True,
-                           smoothing: float = 0.1, sampling: float = 0.0, dropout: float = 0.2):  # fmt: skip
-    """`layers`: of the encoder, and of the decoder; `tie`: the table that tokens are looked up in is the one that says them;
-    `smoothing` of what is expected is shared out among all tokens; `sampling`: a share of the words that the decoder reads in
-    training are its own."""
+                           smoothing: float = 0.1, sampling: float = 0.0, dropout: float | None = None):  # fmt: skip
+    """`width` (none) 256, of letters 64; `layers` (none: 3, of letters 2): of the encoder, and of the decoder; `dropout` (none)
+    0.2, of letters 0.1; `tie`: the table that tokens are looked up in is the one that says them; `smoothing` of what is
+    expected is shared out among all tokens; `sampling`: a share of the words that the decoder reads in training are its own."""
+    letters = max(inputs.source.vocabulary, inputs.target.vocabulary) < FEW
+    width, layers = width or (64 if letters else 256), layers or (2 if letters else 3)
+    dropout = (0.1 if letters else 0.2) if dropout is None else dropout
     check_heads(width, heads)
     wide, prenorm, rotary = feed_forward or 4 * width, norm == "pre", positions == "rotary"
     words = Places(inputs.target.vocabulary, width, positions, inputs.target.most, dropout)
-    table = words.table if inputs.joint else nn.Parameter(torch.randn(inputs.source.vocabulary, width) * 0.02)
+    # As loud as the places that are added to it; only what a table says by a product has to begin small.
+    loud = 1 / words.scale if positions != "learned" else 0.02
+    table = words.table if inputs.joint else nn.Parameter(torch.randn(inputs.source.vocabulary, width) * loud)
     encoder = Encoder(width, heads, layers, wide, positions, bend, prenorm, inputs.source.most, dropout)
     decoder = Decoder(words, width, heads, layers, wide, bend, prenorm, rotary, dropout)
     last = replace(head, tokens=inputs.target.vocabulary, smoothing=smoothing)(width, 0.0, words.table if tie else None)
-    suits = {"learning_rate": 2e-3 * min(1.0, 256 / width)}
+    suits = {"learning_rate": 4e-3 if letters else 2e-3 * min(1.0, 256 / width)}
     return EncoderDecoder(Looked(table, words.scale, 0.0), encoder, decoder, last, suits, sampling)
 
 
