@@ -216,6 +216,9 @@ def encoded(estimator, inputs) -> Examples:
 def assert_close(first, second, share=1e-6):
     """To 1e-5; in rows whose outputs are large, as where states add up over many tokens, to a `share` of the largest."""
     first, second = (np.asarray(value.numpy(force=True) if torch.is_tensor(value) else value) for value in (first, second))
+    wide = max(value.shape[-1] if value.ndim else 0 for value in (first, second))  # beside others, there is room for their words
+    first, second = (np.pad(value, [(0, 0)] * (value.ndim - 1) + [(0, wide - value.shape[-1])], constant_values=-np.inf)
+                     if value.ndim and value.shape[-1] < wide else value for value in (first, second))  # fmt: skip
     never = np.isneginf(second)  # a token that nothing leads to
     assert np.array_equal(np.isneginf(first), never)
     first, second = np.where(never, 0, first), np.where(never, 0, second)
