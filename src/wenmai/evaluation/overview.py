@@ -237,7 +237,8 @@ def two_sides(data: Dataset, lang: str) -> Overview:
         lengths = listed(lang, (f"{say(lang, word)} {value:,}" for word, value in found["characters"].items()))
         shares = [f"{code or say(lang, 'unknown')} {share:.1%}" for code, share in found["languages"].items() if share >= 0.005]
         lines.append(say(lang, "{side}, length in characters: {lengths}", side=side, lengths=lengths))
-        lines.append(say(lang, "{side}, languages: {shares}", side=side, shares=some(shares, lang, 6)))
+        if set(found["languages"]) != {""}:  # of numbers and dates there is nothing to say
+            lines.append(say(lang, "{side}, languages: {shares}", side=side, shares=some(shares, lang, 6)))
     first = [{name: as_shown(texts[row]) for name, texts in sides.items()} for row in range(min(FIRST, len(data.train)))]
     lines += [*noted(data.notes, lang), *(f"  {row['source'][:100]!r} → {answer(None, row['target'])}" for row in first)]
     known = {"source": data.train.source, "task": data.task.name, "columns": data.columns, "rows": len(data.train),
