@@ -46,15 +46,17 @@ def transformer_composer(inputs, head, *, width: int = 128, heads: int = 4, laye
 
 def transformer_translator(inputs, head, *, width: int | None = None, heads: int = 4, layers: int | None = None,
                            feed_forward: int | None = None,
-                           positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal",
+                           positions: Literal["auto", "sinusoidal", "learned", "rotary"] = "auto",
                            bend: Literal["gelu", "relu"] = "gelu", norm: Literal["pre", "post"] = "pre", tie: bool = True,
                            smoothing: float = 0.1, sampling: float = 0.0, dropout: float | None = None):  # fmt: skip
-    """`width` (none) 256, of letters 64; `layers` (none: 3, of letters 2): of the encoder, and of the decoder; `dropout` (none)
-    0.2, of letters 0; `tie`: the table that tokens are looked up in is the one that says them; `smoothing` of what is
-    expected is shared out among all tokens; `sampling`: a share of the words that the decoder reads in training are its own."""
+    """`width` (none) 256, of letters 64; `layers` (none: 3, of letters 2): of the encoder, and of the decoder; `positions`: auto
+    is sinusoidal, of letters rotary; `dropout` (none) 0.2, of letters 0; `tie`: the table that tokens are looked up in is the one
+    that says them; `smoothing` of what is expected is shared out among all tokens; `sampling`: a share of the words that the
+    decoder reads in training are its own."""
     letters = max(inputs.source.vocabulary, inputs.target.vocabulary) < FEW
     width, layers = width or (64 if letters else 256), layers or (2 if letters else 3)
     dropout = (0.0 if letters else 0.2) if dropout is None else dropout
+    positions = ("rotary" if letters else "sinusoidal") if positions == "auto" else positions
     check_heads(width, heads)
     wide, prenorm, rotary = feed_forward or 4 * width, norm == "pre", positions == "rotary"
     words = Places(inputs.target.vocabulary, width, positions, inputs.target.most, dropout)
