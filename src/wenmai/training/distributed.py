@@ -12,6 +12,7 @@ from __future__ import annotations
 import atexit
 import copy
 import os
+from collections import Counter
 from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 
@@ -76,7 +77,8 @@ class Team:
 
         network, mesh = copy.deepcopy(network), init_device_mesh(place.type, (self.size,))
         for part in (network.input, *getattr(network.body, "blocks", ()), network.body):
-            fully_shard(part, mesh=mesh)
+            if not shared(part, network):
+                fully_shard(part, mesh=mesh)
         loss = Loss(network)  # its parts are gathered when forward is called, which a head does not know
         fully_shard(loss, mesh=mesh)
         return loss, network
@@ -86,6 +88,14 @@ class Team:
         if self.size > 1 and not last and hasattr(module, "no_sync"):
             return module.no_sync()
         return nullcontext()
+
+
+def shared(part: nn.Module, network: nn.Module) -> bool:
+    """Whether a weight of the part, such as a table of vectors, is another part's too: then it is gathered with the whole."""
+    own, everywhere = (
+        Counter(map(id, dict(module.named_parameters(remove_duplicate=False)).values())) for module in (part, network)
+    )
+    return any(everywhere[weight] > times for weight, times in own.items())
 
 
 class Loss(nn.Module):
