@@ -177,9 +177,9 @@ SENTENCES = {
     "at each length {updates} updates of {rows} rows at the most, the same for every rung; rows are drawn anew, up to 6,000,000 "
     "steps of them":
         "每个长度最多更新 {updates} 次，每次 {rows} 行，各级相同；各行都是新抽的，至多 6,000,000 步",
-    "a learning rate of {rate1} for the recurrent rungs and {rate2} for attention and transformer, which rises and falls; "
-    "gradients are cut to a norm of {clip}":
-        "学习率先升后降：循环的各级最高 {rate1}，attention 和 transformer 最高 {rate2}；梯度截到范数 {clip}",
+    "a learning rate of {rate1} for the recurrent rungs, {rate2} for attention and {rate3} for the transformer, which rises and "
+    "falls; gradients are cut to a norm of {clip}":
+        "学习率先升后降：循环的各级最高 {rate1}，attention 最高 {rate2}，transformer 最高 {rate3}；梯度截到范数 {clip}",
     "a rung begins anew, with first weights, at each length, and stops at the first length where it fails":
         "每个长度都从初始权重学起，在第一个学不会的长度停下",
     "one layer of {hidden1} for the recurrent rungs; attention compares states of {hidden2} (cell={cell}); the "
@@ -199,10 +199,9 @@ SENTENCES = {
         "梯度：copy（T = {length}）里最后一个符号的损失对每一步输入的梯度，以末步为 1；取 64 行的平均",
     "seeds: {seeds}, from {seed} on; on {device}, in 32 bits": "种子 {seeds} 个，从 {seed} 起；在 {device} 上，32 位",
     "The longest T that was remembered in {exercise}: {listed}.": "{exercise} 里记得的最长 T：{listed}。",
-    "{said}: every step back multiplies its gradient by {after} ({before} before training), so after {steps} steps {left} "
-    "of it is "
-    "left to learn from.":
-        "{said}：每退一步，它的梯度就乘以 {after}（训练前是 {before}），退 {steps} 步后只剩 {left} 可学。",
+    "{said}: before training every step back multiplies its gradient by {before}, so after {steps} steps {left} of it is left "
+    "to learn from; after training, by {after}.":
+        "{said}：训练前，每退一步，它的梯度就乘以 {before}，退 {steps} 步后只剩 {left} 可学；训练后乘以 {after}。",
     "A step's factor of the others, after training: {listed}; the nearer to 1, the better the first step is still heard.":
         "其他级训练后每步的因子：{listed}；越接近 1，第一步的声音传得越清楚。",
     "one layer of width {width} each, self-attention with {heads} heads; a batch of {batch} rows, in 32 bits, on "
@@ -965,7 +964,7 @@ PHRASES = {
     "apart": {"more than chance": "超出偶然", "no more than chance": "不出偶然",
               "one seed says nothing of chance": "只有一个种子，无从判断"},
     "metric": {"accuracy": "准确率", "span_f1": "片段 F1", "token_accuracy": "逐词准确率", "r2": "R²"},
-    "said": {"Why rnn stops first": "rnn 为什么最先停下", "What rnn forgets": "rnn 忘了什么"},
+    "said": {"Why rnn stops first in {exercises}": "rnn 为什么在 {exercises} 里最先停下", "What rnn forgets": "rnn 忘了什么"},
     "file": {"the system": "系统"},
     "where": {"{file}, line {line}": "{file} 第 {line} 行", "row {row}": "第 {row} 行",
               "the window from token {token} on": "从第 {token} 个词元起的窗口"},

@@ -15,9 +15,10 @@ from wenmai.evaluation.probes import PROBES, memory
 from wenmai.evaluation.probes.climbing import Recipe, built, climb
 from wenmai.evaluation.probes.exercises import CLASSES, EXERCISES, MARKS
 from wenmai.evaluation.probes.fading import a_step, fading
+from wenmai.evaluation.probes.memory_picture import rnn_is_first_in, why
 
-SMALL = Recipe(updates=4, rows=4, learning_rate=1e-2, attention_rate=1e-2, clip=1.0, hidden=8, width=8, cell="none",
-               device="cpu")  # fmt: skip
+SMALL = Recipe(updates=4, rows=4, learning_rate=1e-2, attention_rate=1e-2, transformer_rate=1e-2, clip=1.0, hidden=8, width=8,
+               cell="none", device="cpu")  # fmt: skip
 TINY = {"copy": "2,3", "running_sum": "3", "adding": "4", "updates": "3", "rows": "4", "hidden": "8", "width": "8", "fading": "5"}
 
 
@@ -146,6 +147,23 @@ def test_the_tables_are_the_json(found):
     assert [row[-1] for row in grid.rows] == [*(f"{factor:.3f}" for factor in factors[:6]), "–", "–"]
     assert factors[6:] == [None, None]  # no chain of steps
     assert len(found.grids["zh"]) == len(found.grids["en"]) == 4
+
+
+def test_the_picture_says_where_rnn_stops_first():
+    """Of the chains: that attention came less far is another matter. Why is what reaches the first step before training."""
+
+    def reached(exercise, **far):
+        return {"exercise": exercise, "rungs": [{"rung": rung, "climbs": [{"longest": length}]} for rung, length in far.items()]}
+
+    sums = reached("running-sum", rnn=20, lstm=40, attention=0)
+    rows = [reached("copy", rnn=6, lstm=4), sums, reached("adding", rnn=10, gru=10)]
+    share = [1e-5, *[0.5] * 39, 1.0]
+    rnn = {"rung": "rnn", "before": share, "after": share, "a_step_before": 0.75, "a_step_after": 0.98}
+    known = {"exercises": rows, "fading": {"rungs": [rnn], "length": 20}}
+    assert rnn_is_first_in(known) == ["running-sum"]
+    for zh, said in ((False, "Why rnn stops first in running-sum"), (True, "rnn 为什么在 running-sum 里最先停下")):
+        assert why(known, zh).startswith(said) and "0.75" in why(known, zh) and "10⁻⁵" in why(known, zh)
+    assert why(known | {"exercises": rows[:1]}, False).startswith("What rnn forgets")
 
 
 def test_the_files(found, tmp_path):

@@ -1,7 +1,7 @@
 """memory: how far back each rung remembers, and why: how much of the last loss still reaches the first step.
 
-Three exercises that nothing but a memory solves (copy, running-sum, adding) at growing length. Every rung gets the same updates,
-rows and learning rate at each length, begins anew with first weights, and stops at the first length where it fails. Then,
+Three exercises that nothing but a memory solves (copy, running-sum, adding) at growing length. Every rung gets the same updates
+and rows at each length, begins anew with first weights, and stops at the first length where it fails. Then,
 before and after training, the gradient of the last loss is followed back to the first step (fading.py).
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from wenmai.errors import Mistake, unknown
 from wenmai.evaluation.probes.finding import Finding, Grid
-from wenmai.evaluation.probes.memory_picture import picture, rnn_is_first
+from wenmai.evaluation.probes.memory_picture import picture, rnn_is_first_in
 from wenmai.options import sort_out
 
 RECURRENT = ("rnn", "rnn-residual", "rnn-coupled", "rnn-gated", "lstm", "gru")
@@ -39,14 +39,14 @@ def refuse(name: str, source: str, columns: dict[str, str] | None) -> None:
 
 def measured(
     seed: int, *, copy: str = "2,4,6,8,10,20,40", running_sum: str = "10,20,40", adding: str = "10,30,60",
-    rungs: str = ",".join(RUNGS), updates: int = 600, rows: int = 32, learning_rate: float = 1e-2, attention_rate: float = 3e-3,
-    clip: float = 1.0, hidden: int = 128, width: int = 64, cell: str = "none", fading: int = 20, seeds: int = 1,
-    device: str = "auto",
+    rungs: str = ",".join(RUNGS), updates: int = 600, rows: int = 32, learning_rate: float = 1e-2, attention_rate: float = 1e-3,
+    transformer_rate: float = 3e-3, clip: float = 1.0, hidden: int = 128, width: int = 64, cell: str = "none", fading: int = 20,
+    seeds: int = 1, device: str = "auto",
 ) -> Iterator:  # fmt: skip
     """`copy`, `running_sum` and `adding` are their growing lengths T, or none; at each, `updates` of `rows` rows. `learning_rate`
-    is that of the recurrent rungs, `attention_rate` that of attention and transformer; `hidden` the size of the former and of
-    attention, `width` the transformer's, `cell` attention's cell; `fading` the length T of copy at which gradients are followed;
-    `seeds` how often all of it is done."""
+    is that of the recurrent rungs, `attention_rate` and `transformer_rate` those of the others; `hidden` the size of the
+    recurrent rungs and of attention, `width` the transformer's, `cell` attention's cell; `fading` the length T of copy at which
+    gradients are followed; `seeds` how often all of it is done."""
     from wenmai.estimator import device_named
     from wenmai.evaluation.probes.climbing import Recipe, built, climb
     from wenmai.evaluation.probes.exercises import EXERCISES
@@ -60,7 +60,8 @@ def measured(
     names = chosen_rungs(rungs)
     wanted = {"copy": lengths_of("copy", copy), "running-sum": lengths_of("running_sum", running_sum),
               "adding": lengths_of("adding", adding)}  # fmt: skip
-    recipe = Recipe(updates, rows, learning_rate, attention_rate, clip, hidden, width, cell, device_named(device))
+    recipe = Recipe(updates, rows, learning_rate, attention_rate, transformer_rate, clip, hidden, width, cell,
+                    device_named(device))  # fmt: skip
     exercises, faded = [], []
     for name, lengths in wanted.items():
         exercise = EXERCISES[name]
@@ -80,8 +81,8 @@ def measured(
             row["rungs"].append({"rung": rung, "parameters": network.parameters_count(), "climbs": climbs})
         exercises += [row] if lengths else []
     return {"probe": "memory", "updates": updates, "rows": rows, "learning_rate": learning_rate,
-            "attention_rate": attention_rate, "clip": clip, "hidden": hidden, "width": width, "cell": cell,
-            "device": recipe.device, "seed": seed, "seeds": seeds, "exercises": exercises,
+            "attention_rate": attention_rate, "transformer_rate": transformer_rate, "clip": clip, "hidden": hidden,
+            "width": width, "cell": cell, "device": recipe.device, "seed": seed, "seeds": seeds, "exercises": exercises,
             "fading": {"exercise": "copy", "length": fading, "rungs": faded},
             "seconds": round(time.perf_counter() - began, 1)}  # fmt: skip
 
@@ -119,8 +120,9 @@ def noted(known: dict) -> list[str]:
     exercises = {row["exercise"] for row in known["exercises"]}
     notes = [f"at each length {known['updates']:,} updates of {known['rows']} rows at the most, the same for every rung; rows "
              "are drawn anew, up to 6,000,000 steps of them",
-             f"a learning rate of {known['learning_rate']:g} for the recurrent rungs and {known['attention_rate']:g} for "
-             f"attention and transformer, which rises and falls; gradients are cut to a norm of {known['clip']:g}",
+             f"a learning rate of {known['learning_rate']:g} for the recurrent rungs, {known['attention_rate']:g} for attention "
+             f"and {known['transformer_rate']:g} for the transformer, which rises and falls; gradients are cut to a norm of "
+             f"{known['clip']:g}",
              "a rung begins anew, with first weights, at each length, and stops at the first length where it fails",
              f"one layer of {known['hidden']} for the recurrent rungs; attention compares states of {known['hidden']} "
              f"(cell={known['cell']}); the transformer has two layers of width {known['width']}; nothing is dropped",
@@ -146,9 +148,10 @@ def told(known: dict) -> list[str]:
     factors = {row["rung"]: row for row in known["fading"]["rungs"]}
     if "rnn" in factors:
         rnn, steps = factors["rnn"], 2 * known["fading"]["length"]
-        look.append(f"{'Why rnn stops first' if rnn_is_first(known) else 'What rnn forgets'}: every step back multiplies its "
-                    f"gradient by {rnn['a_step_after']:.2f} ({rnn['a_step_before']:.2f} before training), so after {steps} steps "
-                    f"{rnn['after'][0]:.0e} of it is left to learn from.")  # fmt: skip
+        first = ", ".join(rnn_is_first_in(known))
+        look.append(f"{f'Why rnn stops first in {first}' if first else 'What rnn forgets'}: before training every step back "
+                    f"multiplies its gradient by {rnn['a_step_before']:.2f}, so after {steps} steps {rnn['before'][0]:.0e} of it "
+                    f"is left to learn from; after training, by {rnn['a_step_after']:.2f}.")  # fmt: skip
         others = [f"{rung} {factors[rung]['a_step_after']:.2f}" for rung in RECURRENT[1:] if rung in factors]
         if others:
             look.append(f"A step's factor of the others, after training: {', '.join(others)}; the nearer to 1, the better the "

@@ -94,24 +94,29 @@ def power(value: float) -> str:
     """1, 10, 0.1, and 10⁻³ beyond"""
     exponent = round(log10(value))
     raised = str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"{value:g}" if -2 < exponent < 3 else f"10{raised}"
+    return f"{value:.3g}" if -2 < exponent < 3 else f"10{raised}"
 
 
 def why(known: dict, zh: bool) -> str:
     rnn = next((row for row in known["fading"]["rungs"] if row["rung"] == "rnn"), None)
     if rnn is None:
         return ""
-    factor, steps, left = rnn["a_step_after"], len(rnn["after"]) - 1, power(max(LOW / 100, rnn["after"][0]))
-    first = rnn_is_first(known)
+    factor, steps, left = rnn["a_step_before"], len(rnn["before"]) - 1, power(max(LOW / 100, rnn["before"][0]))
+    first = rnn_is_first_in(known)
     if zh:
-        said = "rnn 为什么最先停下" if first else "rnn 忘了什么"
-        return f"{said}：每退一步，梯度就乘以 {factor:.2f}，退 {steps} 步后约剩 {left}。"
-    said = "Why rnn stops first" if first else "What rnn forgets"
-    return f"{said}: each step back multiplies its gradient by {factor:.2f};\nafter {steps} steps about {left} of it is left."
+        said = f"rnn 为什么在 {'、'.join(first)} 里最先停下" if first else "rnn 忘了什么"
+        return f"{said}：训练前，每退一步，\n梯度就乘以 {factor:.2f}；退 {steps} 步后约剩 {left}。"
+    said = f"Why rnn stops first in {', '.join(first)}" if first else "What rnn forgets"
+    return (f"{said}: before training, each step back multiplies\nits gradient by {factor:.2f}; after {steps} steps about {left} "
+            "of it is left to learn from.")  # fmt: skip
 
 
-def rnn_is_first(known: dict) -> bool:
-    """No rung came less far in copy, and one came farther."""
-    rungs = [rung for row in known["exercises"] if row["exercise"] == "copy" for rung in row["rungs"]]
-    far = {rung["rung"]: min(climb["longest"] for climb in rung["climbs"]) for rung in rungs}
-    return "rnn" in far and far["rnn"] == min(far.values()) < max(far.values())
+def rnn_is_first_in(known: dict) -> list[str]:
+    """The exercises in which none of the rungs that are chains came less far than rnn, and one came farther."""
+    found = []
+    for row in known["exercises"]:
+        far = {rung["rung"]: min(climb["longest"] for climb in rung["climbs"]) for rung in row["rungs"]
+               if rung["rung"] not in ("attention", "transformer")}  # fmt: skip
+        if "rnn" in far and far["rnn"] == min(far.values()) < max(far.values()):
+            found.append(row["exercise"])
+    return found
