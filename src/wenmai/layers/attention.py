@@ -16,7 +16,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from wenmai.layers.positions import rotate
-from wenmai.layers.products import few, linear, look
 from wenmai.layers.trace import Trace
 
 # cuDNN's kernel is the fastest, and makes a plan for every shape it sees, which takes longer than many updates: it is for texts
@@ -37,9 +36,7 @@ class MultiHeadAttention(nn.Module):
         """x (B, T, E); allowed (B or 1, 1, T or 1, S), True where a query may look, None for everywhere. `past` (2, B, A, C, D):
         keys and values of `start` tokens before x, to which those of x are added; only where attention is causal. Where `start`
         is a tensor, x is one token and `allowed` (S,) is added to the scores of all its heads."""
-        q, k, v = found = (
-            linear(self.query_key_value, x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
-        )  # (B, A, T, D)
+        q, k, v = found = self.query_key_value(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)  # (B, A, T, D)
         if self.rotary:
             q, k = rotate(q, start), rotate(k, start)
         steps, causal = x.shape[1], self.causal
@@ -47,7 +44,7 @@ class MultiHeadAttention(nn.Module):
             past.index_copy_(3, start.view(1), torch.stack([k, v]) if self.rotary else found[1:])
             k, v = past.flatten(1, 2)  # (B·A, S, D)
             weights = torch.baddbmm(allowed, q.flatten(0, 1), k.mT, alpha=self.factor).softmax(-1)  # (B·A, 1, S)
-            return linear(self.output, (weights @ v).view(len(x), 1, -1))  # (B, 1, E)
+            return self.output((weights @ v).view(len(x), 1, -1))  # (B, 1, E)
         if past is not None:
             end = start + steps
             past[0, :, :, start:end], past[1, :, :, start:end] = k, v
@@ -55,9 +52,7 @@ class MultiHeadAttention(nn.Module):
             if start:  # one query, the last, looks at all; several each at its own past
                 causal, allowed = False, None if steps == 1 else see_past(steps, x.device, start)
         # The fused kernel, except in bf16 on a CPU, where its backward pass was 2 to 8 times slower than the formula.
-        if trace is None and steps == 1 and past is not None and allowed is None and few(q, len(q)):
-            context = look(q, k, v, self.factor)
-        elif trace is None and (q.is_cuda or q.dtype == torch.float32):
+        if trace is None and (q.is_cuda or q.dtype == torch.float32):
             context = functional.scaled_dot_product_attention(q, k, v, allowed, is_causal=causal, scale=self.factor)
         else:
             scores = (q * self.factor) @ k.mT  # (B, A, T, S)
@@ -68,7 +63,7 @@ class MultiHeadAttention(nn.Module):
             if trace is not None:
                 trace.note(f"{name}.attention", weights)
             context = weights @ v  # (B, A, T, D)
-        return linear(self.output, context.transpose(1, 2).flatten(2))  # (B, T, E)
+        return self.output(context.transpose(1, 2).flatten(2))  # (B, T, E)
 
 
 def see_real(mask: Tensor) -> Tensor:

@@ -13,7 +13,6 @@ from torch.nn import functional
 
 from wenmai.layers.attention import MultiHeadAttention
 from wenmai.layers.dropout import Dropout
-from wenmai.layers.products import linear
 from wenmai.layers.trace import Trace
 
 BENDS = {"relu": functional.relu, "gelu": functional.gelu}
@@ -30,7 +29,7 @@ class Block(nn.Module):
         self.across, self.before_across = across, None if across is None else nn.LayerNorm(width)
 
     def mlp(self, x: Tensor) -> Tensor:
-        return linear(self.narrow, self.bend(linear(self.widen, x)))
+        return self.narrow(self.bend(self.widen(x)))
 
     def forward(self, x: Tensor, allowed: Tensor | None, trace: Trace | None = None, name: str = "",
                 past: Tensor | None = None, start: int = 0, memory: Tensor | None = None,

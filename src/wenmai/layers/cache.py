@@ -11,20 +11,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+
+from wenmai.layers.fused import Fused
 
 
 class Cache:
-    def __init__(self, tokens: Tensor, kept: Tensor, length: int = 0):
-        """Room for tokens (B, C) and their keys and values (L, 2, B, A, C, D), of which the first `length` of C are filled."""
-        self.tokens, self.kept, self.length, self.allowed = tokens, kept, length, None
+    def __init__(self, tokens: Tensor, kept: Tensor, length: int = 0, fused: Fused | None = None):
+        """Room for tokens (B, C) and their keys and values (L, 2, B, A, C, D), of which the first `length` of C are filled.
+        `fused`: the blocks that read a single token more on a CPU."""
+        self.tokens, self.kept, self.length, self.allowed, self.fused = tokens, kept, length, None, fused
         self.layers: Sequence[Tensor] = kept.unbind()  # L of (2, B, A, C, D)
         self.taken = [length]  # places of this room that some state has filled; all that share the room share the list
 
     @classmethod
-    def empty(cls, batch: int, layers: int, heads: int, longest: int, size: int, like: Tensor) -> Cache:
+    def empty(cls, batch: int, blocks: nn.ModuleList, longest: int, like: Tensor) -> Cache:
         tokens = torch.empty(batch, longest, dtype=torch.int64, device=like.device)
-        return cls(tokens, like.new_empty(layers, 2, batch, heads, longest, size))
+        heads, width = blocks[0].attention.heads, blocks[0].attention.output.out_features
+        kept = like.new_empty(len(blocks), 2, batch, heads, longest, width // heads)
+        return cls(tokens, kept, fused=Fused(blocks) if kept.device.type == "cpu" and kept.dtype == torch.float32 else None)
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -42,7 +47,7 @@ class Cache:
         found = object.__new__(Cache)  # as __init__, without making the views of every layer again
         found.tokens, found.kept, found.layers, found.taken = self.tokens, self.kept, self.layers, self.taken
         found.length = found.taken[0] = length
-        found.allowed = None
+        found.allowed, found.fused = None, self.fused
         return found
 
     def take(self, rows: Tensor) -> Cache:
@@ -55,7 +60,7 @@ class Cache:
             tokens, kept = tokens.index_select(0, rows), kept.index_select(2, rows)
         layers, two, _, *sizes = self.kept.shape
         found = Cache(self.tokens.new_empty(len(tokens), self.tokens.shape[1]),
-                      self.kept.new_empty(layers, two, len(tokens), *sizes), self.length)  # fmt: skip
+                      self.kept.new_empty(layers, two, len(tokens), *sizes), self.length, self.fused)  # fmt: skip
         found.tokens[:, : self.length] = tokens
         found.kept[..., : self.length, :] = kept
         return found

@@ -16,6 +16,7 @@ from torch.nn import functional
 from wenmai.layers.blocks import Block
 from wenmai.layers.cache import Cache
 from wenmai.layers.dropout import Dropout
+from wenmai.layers.fused import one_token
 from wenmai.layers.positions import Learned, Sinusoidal
 from wenmai.models.recurrent_writer import by_heart
 from wenmai.models.transformer import check_heads
@@ -68,7 +69,6 @@ class Past(nn.Module):
 
     def __init__(self, width: int, heads: int, layers: int, feed_forward: int, rotary: bool, dropout: float):
         super().__init__()
-        self.heads, self.size = heads, width // heads
         self.blocks = nn.ModuleList(Block(width, heads, feed_forward, dropout, rotary=rotary, causal=True) for _ in range(layers))
         self.norm = nn.LayerNorm(width)
         for name, weight in self.named_parameters():  # small, and what is added to x smaller with every block (GPT-2)
@@ -77,10 +77,12 @@ class Past(nn.Module):
                 nn.init.normal_(weight, std=0.02 / (sqrt(2 * layers) if deep else 1.0))
 
     def cache(self, batch: int, longest: int) -> Cache:
-        return Cache.empty(batch, len(self.blocks), self.heads, longest, self.size, self.norm.weight)
+        return Cache.empty(batch, self.blocks, longest, self.norm.weight)
 
     def forward(self, x: Tensor, mask: Tensor, state: Cache | None = None, trace=None):
         start, after = (0, None) if state is None else (state.length, state.grown(x.shape[1]))
+        if isinstance(after, Cache) and after.fused is not None and one_token(x, trace):
+            return self.norm(after.fused.step(x, after.kept, start)), mask, after
         allowed = None if after is None else after.allowed
         for level, block in enumerate(self.blocks):
             x = block(x, allowed, trace, f"block.{level}", None if after is None else after.layers[level], start)

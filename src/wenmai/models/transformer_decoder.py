@@ -18,9 +18,10 @@ from torch.nn import functional
 
 from wenmai.layers.attention import see_real
 from wenmai.layers.blocks import Block
-from wenmai.layers.cache import Cache
+from wenmai.layers.cache import Cache, take
 from wenmai.layers.cross_attention import CrossAttention
 from wenmai.layers.embedding import embed as input_layer
+from wenmai.layers.fused import one_token
 from wenmai.models.encoder_decoder import EncoderDecoder, Looked
 from wenmai.models.gpt import Places
 from wenmai.models.seq2seq import FEW
@@ -72,23 +73,24 @@ def transformer_translator(inputs, head, *, width: int | None = None, heads: int
 
 @dataclass
 class Seen:
-    """Keys and values: of the text so far, and of the memory (B, L, 2, A, S, D)."""
+    """Keys and values: of the text so far, and of the memory (B, L, 2, A, S, D), which is real at (B, 1, 1, S)."""
 
     text: Cache
     memory: Tensor
+    real: Tensor
 
     def take(self, rows: Tensor) -> Seen:
-        return Seen(self.text.take(rows), self.memory.index_select(0, rows.to(self.memory.device)))
+        return Seen(self.text.take(rows), take(self.memory, rows), take(self.real, rows))
 
     def within(self, rows: Tensor) -> Seen:
-        return Seen(self.text.take(rows), self.memory)
+        return replace(self, text=self.text.take(rows))
 
 
 class Decoder(nn.Module):
     def __init__(self, words: Places, width: int, heads: int, layers: int, feed_forward: int, bend: str, prenorm: bool,
                  rotary: bool, dropout: float):  # fmt: skip
         super().__init__()
-        self.words, self.heads, self.size, self.prenorm = words, heads, width // heads, prenorm
+        self.words, self.prenorm = words, prenorm
         self.blocks = nn.ModuleList(Block(width, heads, feed_forward, dropout, bend, prenorm, rotary, causal=True,
                                           across=CrossAttention(width, width, heads)) for _ in range(layers))  # fmt: skip
         self.norm = nn.LayerNorm(width) if prenorm else nn.Identity()
@@ -97,14 +99,17 @@ class Decoder(nn.Module):
         return torch.stack([block.across.look(memory) for block in self.blocks], 1)  # (B, L, 2, A, S, D)
 
     def opened(self, memory: Tensor, mask: Tensor, steps: int) -> Seen:
-        return Seen(Cache.empty(len(memory), len(self.blocks), self.heads, steps, self.size, memory), self.look(memory))
+        return Seen(Cache.empty(len(memory), self.blocks, steps, memory), self.look(memory), see_real(mask))
 
     def forward(self, tokens: Tensor, memory: Tensor, mask: Tensor, state: Seen | None = None, trace=None):
         """tokens (B, T), memory (B, S, E) → y (B, T, E)"""
         start, after = (0, None) if state is None else (state.text.length, state.text.grown(tokens.shape[1]))
         x = self.words.placed(functional.embedding(tokens, self.words.table) * self.words.scale, start)
-        allowed = see_real(mask)
+        if after is not None and after.fused is not None and one_token(x, trace):
+            y = after.fused.step(x, after.kept, start, state.memory, state.real)
+            return self.norm(y), replace(state, text=after)
+        allowed = see_real(mask) if state is None else state.real
         for level, block in enumerate(self.blocks):
             past, across = (None, memory) if after is None else (after.layers[level], state.memory[:, level])
             x = block(x, None, trace, f"writer.{level}", past, start, across, allowed)
-        return self.norm(x), None if after is None else Seen(after, state.memory)
+        return self.norm(x), None if after is None else replace(state, text=after)

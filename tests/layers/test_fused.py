@@ -1,0 +1,49 @@
+"""A token that is read by machine code gives what the blocks give."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch import nn
+
+from wenmai.layers import fused
+from wenmai.layers.attention import see_real
+from wenmai.layers.blocks import Block
+from wenmai.layers.cache import Cache
+from wenmai.layers.cross_attention import CrossAttention
+from wenmai.layers.fused import Fused, one_token
+
+WIDTH, HEADS, STEPS, READ = 24, 4, 5, 7
+SHAPES = [{}, {"prenorm": False}, {"rotary": True}, {"bend": "relu", "prenorm": False, "rotary": True}]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 5, 8, 9, 30])
+@pytest.mark.parametrize("across", [False, True])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_one_token_more_is_what_the_blocks_make_of_it(rows, across, shape, threads, monkeypatch):
+    monkeypatch.setattr(fused, "threads", lambda: threads)
+    monkeypatch.setattr(fused, "LONG", 40)
+    torch.manual_seed(rows)
+    blocks = nn.ModuleList(Block(WIDTH, HEADS, 40, 0.0, causal=True, **shape,
+                                 across=CrossAttention(WIDTH, WIDTH, HEADS) if across else None) for _ in range(3))  # fmt: skip
+    for weight in blocks.parameters():
+        nn.init.normal_(weight, std=0.3)
+    x, memory = torch.randn(rows, STEPS, WIDTH), torch.randn(rows, READ, WIDTH)
+    real = see_real(torch.arange(READ) < torch.randint(1, READ + 1, (rows, 1)))
+    with torch.no_grad():
+        room = Cache.empty(rows, blocks, STEPS + 2, x)
+        looked = torch.stack([block.across.look(memory) for block in blocks], 1) if across else None
+        found = [Fused(blocks).step(x[:, at : at + 1], room.kept, at, looked, real if across else None) for at in range(STEPS)]
+        wanted = x
+        for block in blocks:
+            wanted = block(wanted, None, memory=memory, real=real)
+    torch.testing.assert_close(torch.cat(found, 1), wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_only_where_nothing_else_is_asked_for():
+    x = torch.randn(2, 1, 4)
+    assert not one_token(x, None)  # a gradient is
+    with torch.no_grad():
+        assert one_token(x, None)
+        assert not one_token(x, SimpleNamespace()) and not one_token(x.expand(2, 3, 4), None) and not one_token(x.half(), None)
