@@ -6,12 +6,11 @@ import pytest
 import torch
 from torch import nn
 
-from wenmai.layers import fused
 from wenmai.layers.attention import see_real
 from wenmai.layers.blocks import Block
 from wenmai.layers.cache import Cache
 from wenmai.layers.cross_attention import CrossAttention
-from wenmai.layers.fused import Fused, one_token
+from wenmai.layers.fused import one_token
 
 WIDTH, HEADS, STEPS, READ = 24, 4, 5, 7
 SHAPES = [{}, {"prenorm": False}, {"rotary": True}, {"bend": "relu", "prenorm": False, "rotary": True}]
@@ -20,10 +19,7 @@ SHAPES = [{}, {"prenorm": False}, {"rotary": True}, {"bend": "relu", "prenorm": 
 @pytest.mark.parametrize("rows", [1, 2, 3, 5, 8, 9, 30])
 @pytest.mark.parametrize("across", [False, True])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("threads", [1, 2])
-def test_one_token_more_is_what_the_blocks_make_of_it(rows, across, shape, threads, monkeypatch):
-    monkeypatch.setattr(fused, "threads", lambda: threads)
-    monkeypatch.setattr(fused, "LONG", 40)
+def test_one_token_more_is_what_the_blocks_make_of_it(rows, across, shape):
     torch.manual_seed(rows)
     blocks = nn.ModuleList(Block(WIDTH, HEADS, 40, 0.0, causal=True, **shape,
                                  across=CrossAttention(WIDTH, WIDTH, HEADS) if across else None) for _ in range(3))  # fmt: skip
@@ -34,7 +30,7 @@ def test_one_token_more_is_what_the_blocks_make_of_it(rows, across, shape, threa
     with torch.no_grad():
         room = Cache.empty(rows, blocks, STEPS + 2, x)
         looked = torch.stack([block.across.look(memory) for block in blocks], 1) if across else None
-        found = [Fused(blocks).step(x[:, at : at + 1], room.kept, at, looked, real if across else None) for at in range(STEPS)]
+        found = [room.fused.step(x[:, at : at + 1], room.filled(at + 1), looked, real if across else None) for at in range(STEPS)]
         wanted = x
         for block in blocks:
             wanted = block(wanted, None, memory=memory, real=real)
@@ -47,3 +43,32 @@ def test_only_where_nothing_else_is_asked_for():
     with torch.no_grad():
         assert one_token(x, None)
         assert not one_token(x, SimpleNamespace()) and not one_token(x.expand(2, 3, 4), None) and not one_token(x.half(), None)
+
+
+@pytest.mark.parametrize("rows", [3, 10])
+def test_rows_that_go_on_from_others_leave_them_where_they_are(rows):
+    """As often as they like, and the states before them stay as they were."""
+    torch.manual_seed(0)
+    blocks = nn.ModuleList(Block(WIDTH, HEADS, 40, 0.0, causal=True) for _ in range(2))
+    chance = torch.Generator().manual_seed(rows)
+
+    def read(cache: Cache, x: torch.Tensor) -> tuple[torch.Tensor, Cache]:
+        after = cache.grown(1)
+        return after.fused.step(x, after), after
+
+    with torch.no_grad():
+        moved = stays = Cache.empty(rows, blocks, 12, torch.zeros(1))
+        states = []
+        for _ in range(8):
+            x = torch.randn(rows, 1, WIDTH, generator=chance)
+            (y, moved), (wanted, stays) = read(moved, x), read(stays, x)
+            torch.testing.assert_close(y, wanted)
+            states.append((moved, stays))
+            order = torch.randint(rows, (rows,), generator=chance)
+            moved, stays = moved.within(order), stays.take(order)
+            assert moved.kept is states[-1][0].kept and stays.kept is not states[-1][1].kept
+        for one, other in states:
+            torch.testing.assert_close(one.in_order().kept[..., : one.length, :], other.kept[..., : one.length, :])
+            torch.testing.assert_close(read(one, x)[0], read(other, x)[0])
+            some = torch.tensor([rows - 1, 0])
+            torch.testing.assert_close(read(one.take(some), x[:2])[0], read(other.take(some), x[:2])[0])

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from wenmai.layers import products
-from wenmai.layers.products import plain, product
+from wenmai.layers.products import plain, product, said
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 5), (3, 1, 5), (4, 1, 5), (2, 3, 5), (7, 1, 5), (9, 1, 5), (1, 5)])
@@ -18,6 +18,8 @@ def test_a_product_is_the_layer(shape, bias, shared, monkeypatch):
     with torch.no_grad():
         for given in (x, x.transpose(0, -2)):
             torch.testing.assert_close(product(given, layer.weight, layer.bias), layer(given))
+            if bias:
+                torch.testing.assert_close(said(given, layer.weight, layer.bias), layer(given).log_softmax(-1))
 
 
 def test_where_a_gradient_is_asked_for_there_is_one():

@@ -3,7 +3,8 @@
     k_t, v_t follow from x_1 … x_t:  no later token changes them, and every later query looks at them again
 
 Room for C tokens is made once, and a token is written behind those before it. A state stays as it was: two that read on from the
-same place share what lies before it, until the second finds its place taken and moves into a room of its own.
+same place share what lies before it, until the second finds its place taken and moves into a room of its own. On a CPU a row that
+goes on from another's text leaves that where it lies, and keeps only whose it is.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ class Cache:
         `fused`: the blocks that read a single token more on a CPU."""
         self.tokens, self.kept, self.length, self.allowed, self.fused = tokens, kept, length, None, fused
         self.layers: Sequence[Tensor] = kept.unbind()  # L of (2, B, A, C, D)
+        self.whose: Tensor | None = None  # (B, C): in which row of the room a row's token lies
+        if fused is not None:
+            self.whose = torch.arange(len(tokens), dtype=torch.int32)[:, None].repeat(1, tokens.shape[1])
         self.taken = [length]  # places of this room that some state has filled; all that share the room share the list
 
     @classmethod
@@ -47,17 +51,37 @@ class Cache:
         found = object.__new__(Cache)  # as __init__, without making the views of every layer again
         found.tokens, found.kept, found.layers, found.taken = self.tokens, self.kept, self.layers, self.taken
         found.length = found.taken[0] = length
-        found.allowed, found.fused = None, self.fused
+        found.allowed, found.fused, found.whose = None, self.fused, self.whose
         return found
 
     def take(self, rows: Tensor) -> Cache:
         """These rows of the batch, in a room of their own; a row may be taken more than once, or not at all."""
         return self.moved(rows.to(self.kept.device))
 
+    def within(self, rows: Tensor) -> Cache:
+        """The same, where as many rows as there are go on in the same room."""
+        if self.fused is None or self.taken[0] != self.length:
+            return self.take(rows)
+        found = self.filled(self.length)
+        found.tokens, found.whose = self.tokens.index_select(0, rows), self.whose.index_select(0, rows)
+        return found
+
+    def in_order(self) -> Cache:
+        """The state with every row's tokens in its own place."""
+        return self.moved(None) if self.mixed() else self
+
+    def mixed(self) -> bool:
+        return self.whose is not None and bool((self.whose[:, : self.length] != torch.arange(len(self))[:, None]).any())
+
     def moved(self, rows: Tensor | None) -> Cache:
         tokens, kept = self.tokens[:, : self.length], self.kept[..., : self.length, :]
         if rows is not None:
-            tokens, kept = tokens.index_select(0, rows), kept.index_select(2, rows)
+            tokens = tokens.index_select(0, rows)
+        if self.mixed():
+            whose = (self.whose if rows is None else self.whose.index_select(0, rows))[:, : self.length].long()  # (B, T)
+            kept = kept[:, :, whose, :, torch.arange(self.length)].permute(2, 3, 0, 4, 1, 5)  # from (B, T, L, 2, A, D)
+        elif rows is not None:
+            kept = kept.index_select(2, rows)
         layers, two, _, *sizes = self.kept.shape
         found = Cache(self.tokens.new_empty(len(tokens), self.tokens.shape[1]),
                       self.kept.new_empty(layers, two, len(tokens), *sizes), self.length, self.fused)  # fmt: skip
@@ -75,6 +99,9 @@ class Placed:
         self.allowed = layers[0].new_zeros(len(later)).masked_fill_(later, float("-inf"))  # (S,), added to the scores
 
     def grown(self, more: int) -> Placed:
+        return self
+
+    def in_order(self) -> Placed:
         return self
 
 

@@ -7,8 +7,8 @@ matrices, and only look back, and across, by code of our own.
 
 from __future__ import annotations
 
-import itertools
 from math import erf, sqrt
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -16,11 +16,10 @@ from numba import njit
 from torch import Tensor, nn
 from torch.nn import functional
 
-from wenmai.data.threads import side_by_side, threads
-from wenmai.layers.products import FEW, dot, plain, times
+from wenmai.layers.products import FEW, plain, times
 
-ALONE = 4  # rows, up to which a step is not shared among threads
-LONG = 1000  # places that all rows look at, from which it pays to do so in several threads
+if TYPE_CHECKING:
+    from wenmai.layers.cache import Cache
 
 
 def one_token(x: Tensor, trace) -> bool:
@@ -34,40 +33,36 @@ class Fused:
     def __init__(self, blocks: nn.ModuleList):
         self.blocks, self.arrays = blocks, [arrays_of(block) for block in blocks]
 
-    def step(self, x: Tensor, kept: Tensor, start: int, memory: Tensor | None = None, real: Tensor | None = None) -> Tensor:
-        """x (B, 1, E) behind `start` tokens, whose keys and values are `kept` (L, 2, B, A, C, D) → (B, 1, E); those of x are
-        added there. `memory` (B, L, 2, A, S, D): what to look across at, `real` (B, 1, 1, S) where there is something."""
+    def step(self, x: Tensor, cache: Cache, memory: Tensor | None = None, real: Tensor | None = None) -> Tensor:
+        """x (B, 1, E), the last token that the cache has room for → (B, 1, E); its keys and values are added there. `memory` (B,
+        L, 2, A, S, D): what to look across at, `real` (B, 1, 1, S) where there is something."""
         rows, _, width = x.shape
-        past = kept.numpy()
+        past, whose, start = cache.kept.numpy(), cache.whose.numpy(), cache.length - 1
+        whose[:, start] = np.arange(rows)
         across = NOTHING if memory is None else memory.numpy()
         seen = NOWHERE if real is None else real[:, 0, 0].numpy()
         if rows > FEW:
-            return self.step_of_many(x[:, 0], past, start, across, seen).unsqueeze(1)
+            return self.step_of_many(x[:, 0], past, start, whose, across, seen).unsqueeze(1)
         found = x.reshape(rows, width).clone()
         y = found.numpy()
-        cuts = [0, rows] if rows <= ALONE else np.linspace(0, rows, min(threads(), rows) + 1).astype(np.int64).tolist()
-        side_by_side(self.through, [(y, past, start, across, seen, *part) for part in itertools.pairwise(cuts)])
-        return found.unsqueeze(1)
-
-    def through(self, y: np.ndarray, past: np.ndarray, start: int, across: np.ndarray, seen: np.ndarray, first: int, last: int):
         for level, (block, arrays) in enumerate(zip(self.blocks, self.arrays)):
             attention = block.attention
-            read_on(y, past, start, across, seen, level, first, last, attention.heads, np.float32(attention.factor),
-                    attention.rotary, block.prenorm, block.bend is functional.gelu, *arrays)  # fmt: skip
+            read_on(y, past, start, whose, across, seen, level, attention.heads, np.float32(attention.factor), attention.rotary,
+                    block.prenorm, block.bend is functional.gelu, *arrays)  # fmt: skip
+        return found.unsqueeze(1)
 
-    def step_of_many(self, x: Tensor, past: np.ndarray, start: int, across: np.ndarray, seen: np.ndarray) -> Tensor:
-        rows = len(x)
+    def step_of_many(self, x: Tensor, past: np.ndarray, start: int, whose: np.ndarray, across: np.ndarray, seen: np.ndarray
+                     ) -> Tensor:  # fmt: skip
         for level, block in enumerate(self.blocks):
             attention, other = block.attention, block.across
             h = block.before_attention(x) if block.prenorm else x
             qkv, c = attention.query_key_value(h), torch.empty_like(h)
-            given = (qkv.numpy(), past, start, level, attention.heads, np.float32(attention.factor), attention.rotary, c.numpy())
-            in_parts(look_back, rows, start + 1, given)
+            look_back(qkv.numpy(), past, start, whose, level, attention.heads, np.float32(attention.factor), attention.rotary,
+                      c.numpy())  # fmt: skip
             x = joined(block.before_attention, x, attention.output(c), block.prenorm)
             if other is not None:
                 q, c = other.query(block.before_across(x) if block.prenorm else x), torch.empty_like(h)
-                given = (q.numpy(), across, seen, level, other.heads, np.float32(other.factor), c.numpy())
-                in_parts(look_across, rows, seen.shape[1], given)
+                look_across(q.numpy(), across, seen, level, other.heads, np.float32(other.factor), c.numpy())
                 x = joined(block.before_across, x, other.output(c), block.prenorm)
             h = block.before_mlp(x) if block.prenorm else x
             x = joined(block.before_mlp, x, block.narrow(block.bend(block.widen(h))), block.prenorm)
@@ -76,12 +71,6 @@ class Fused:
 
 def joined(norm: nn.LayerNorm, x: Tensor, more: Tensor, prenorm: bool) -> Tensor:
     return more.add_(x) if prenorm else norm(more.add_(x))
-
-
-def in_parts(work, rows: int, places: int, given: tuple) -> None:
-    many = threads() if rows * places > LONG else 1
-    cuts = np.linspace(0, rows, min(many, rows) + 1).astype(np.int64).tolist()
-    side_by_side(work, [(*given, *part) for part in itertools.pairwise(cuts)])
 
 
 NOTHING, NOWHERE = np.zeros((0,) * 6, np.float32), np.zeros((0, 0), np.bool_)
@@ -101,17 +90,17 @@ def weights_of(*layers: nn.Module) -> list[np.ndarray]:
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def read_on(x, past, start, across, seen, level, first, last, heads, factor, rotary, prenorm, gelu, w_qkv, b_qkv, w_o, b_o, w_n1,
-            b_n1, w_q, b_q, w_c, b_c, w_n2, b_n2, w_1, b_1, w_2, b_2, w_n3, b_n3):  # fmt: skip
-    """One block, for rows `first` to `last` of x (B, E), in place."""
-    rows, width = last - first, x.shape[1]
-    h, c, x = np.empty((rows, width), np.float32), np.empty((rows, width), np.float32), x[first:last]
+def read_on(x, past, start, whose, across, seen, level, heads, factor, rotary, prenorm, gelu, w_qkv, b_qkv, w_o, b_o, w_n1, b_n1,
+            w_q, b_q, w_c, b_c, w_n2, b_n2, w_1, b_1, w_2, b_2, w_n3, b_n3):  # fmt: skip
+    """One block of x (B, E), in place."""
+    rows, width = x.shape
+    h, c = np.empty((rows, width), np.float32), np.empty((rows, width), np.float32)
     qkv, wide = np.empty((rows, 3 * width), np.float32), np.empty((rows, len(b_1)), np.float32)
+    q = np.empty((rows, width), np.float32)
     if prenorm:
         brought(x, w_n1, b_n1, h)
     times(w_qkv, b_qkv, h if prenorm else x, qkv)
-    for row in range(rows):
-        looked_back(qkv[row], past, start, level, first + row, heads, factor, rotary, c[row])
+    look_back(qkv, past, start, whose, level, heads, factor, rotary, c)
     times(w_o, b_o, c, h)
     add(x, h)
     if not prenorm:
@@ -119,9 +108,8 @@ def read_on(x, past, start, across, seen, level, first, last, heads, factor, rot
     if len(b_c):
         if prenorm:
             brought(x, w_n2, b_n2, h)
-        times(w_q, b_q, h if prenorm else x, qkv[:, :width])
-        for row in range(rows):
-            looked_across(qkv[row], across, seen, level, first + row, heads, factor, c[row])
+        times(w_q, b_q, h if prenorm else x, q)
+        look_across(q, across, seen, level, heads, factor, c)
         times(w_c, b_c, c, h)
         add(x, h)
         if not prenorm:
@@ -143,75 +131,78 @@ def read_on(x, past, start, across, seen, level, first, last, heads, factor, rot
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def look_back(qkv, past, start, level, heads, factor, rotary, c, first, last):
-    for row in range(first, last):
-        looked_back(qkv[row], past, start, level, row, heads, factor, rotary, c[row])
-
-
-@njit(cache=True, nogil=True, fastmath=True)
-def look_across(q, across, seen, level, heads, factor, c, first, last):
-    for row in range(first, last):
-        looked_across(q[row], across, seen, level, row, heads, factor, c[row])
-
-
-@njit(cache=True, nogil=True, fastmath=True)
-def looked_back(qkv, past, start, level, row, heads, factor, rotary, c):
+def look_back(qkv, past, start, whose, level, heads, factor, rotary, c):
     """The keys and values of this token are added to those before it, and it looks at all of them."""
-    width = len(c)
+    rows, width = c.shape
     size = width // heads
-    if rotary:
-        turned(qkv, start, heads, size)
-        turned(qkv[width:], start, heads, size)
     weights = np.empty(start + 1, np.float32)
-    for head in range(heads):
-        keys, values = past[level, 0, row, head], past[level, 1, row, head]
-        for d in range(size):
-            keys[start, d] = qkv[width + head * size + d]
-            values[start, d] = qkv[2 * width + head * size + d]
-        highest = np.float32(-3e38)
-        for s in range(start + 1):
-            weights[s] = factor * dot(qkv[head * size : (head + 1) * size], keys[s])
-            highest = max(highest, weights[s])
-        mix(weights, highest, values, c[head * size : (head + 1) * size])
+    if rotary:
+        turn(qkv, start, 2 * heads, size)
+    for row in range(rows):
+        for head in range(heads):
+            q, k, v = head * size, width + head * size, 2 * width + head * size
+            for d in range(size):
+                past[level, 0, row, head, start, d] = qkv[row, k + d]
+                past[level, 1, row, head, start, d] = qkv[row, v + d]
+            highest = np.float32(-3e38)
+            for s in range(start + 1):
+                at, score = whose[row, s], np.float32(0)
+                for d in range(size):
+                    score += qkv[row, q + d] * past[level, 0, at, head, s, d]
+                weights[s] = score * factor
+                highest = max(highest, weights[s])
+            softmax(weights, highest)
+            for d in range(size):
+                c[row, q + d] = 0
+            for s in range(start + 1):
+                at = whose[row, s]
+                for d in range(size):
+                    c[row, q + d] += weights[s] * past[level, 1, at, head, s, d]
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def looked_across(q, across, seen, level, row, heads, factor, c):
-    size, places = len(c) // heads, seen.shape[1]
+def look_across(q, across, seen, level, heads, factor, c):
+    rows, width = c.shape
+    size, places = width // heads, seen.shape[1]
     weights = np.empty(places, np.float32)
-    for head in range(heads):
-        keys, values = across[row, level, 0, head], across[row, level, 1, head]
-        highest = np.float32(-3e38)
-        for s in range(places):
-            weights[s] = factor * dot(q[head * size : (head + 1) * size], keys[s]) if seen[row, s] else np.float32(-3e38)
-            highest = max(highest, weights[s])
-        mix(weights, highest, values, c[head * size : (head + 1) * size])
+    for row in range(rows):
+        for head in range(heads):
+            first, highest = head * size, np.float32(-3e38)
+            for s in range(places):
+                score = np.float32(0)
+                for d in range(size):
+                    score += q[row, first + d] * across[row, level, 0, head, s, d]
+                weights[s] = score * factor if seen[row, s] else np.float32(-3e38)
+                highest = max(highest, weights[s])
+            softmax(weights, highest)
+            for d in range(size):
+                c[row, first + d] = 0
+            for s in range(places):
+                for d in range(size):
+                    c[row, first + d] += weights[s] * across[row, level, 1, head, s, d]
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def mix(weights, highest, values, c):
-    """c = softmax(weights) · values"""
+def softmax(weights, highest):
     total = np.float32(0)
     for s in range(len(weights)):
         weights[s] = np.exp(weights[s] - highest)
         total += weights[s]
-    c[:] = 0
     for s in range(len(weights)):
-        share = weights[s] / total
-        for d in range(len(c)):
-            c[d] += share * values[s, d]
+        weights[s] /= total
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def turned(x, place, heads, size):
+def turn(x, place, heads, size):
     """Rotary positions (positions.py), in place."""
     half = size // 2
     for i in range(half):
         angle = np.float32(place) * np.float32(10_000.0) ** np.float32(-i / half)
         sin, cos = np.sin(angle), np.cos(angle)
-        for head in range(heads):
-            a, b = x[head * size + i], x[head * size + half + i]
-            x[head * size + i], x[head * size + half + i] = a * cos - b * sin, a * sin + b * cos
+        for row in range(len(x)):
+            for head in range(heads):
+                a, b = x[row, head * size + i], x[row, head * size + half + i]
+                x[row, head * size + i], x[row, head * size + half + i] = a * cos - b * sin, a * sin + b * cos
 
 
 @njit(cache=True, nogil=True, fastmath=True)

@@ -80,9 +80,10 @@ class Past(nn.Module):
         return Cache.empty(batch, self.blocks, longest, self.norm.weight)
 
     def forward(self, x: Tensor, mask: Tensor, state: Cache | None = None, trace=None):
-        start, after = (0, None) if state is None else (state.length, state.grown(x.shape[1]))
-        if isinstance(after, Cache) and after.fused is not None and one_token(x, trace):
-            return self.norm(after.fused.step(x, after.kept, start)), mask, after
+        if isinstance(state, Cache) and state.fused is not None and one_token(x, trace):
+            after = state.grown(1)
+            return self.norm(after.fused.step(x, after)), mask, after
+        start, after = (0, None) if state is None else (state.length, state.in_order().grown(x.shape[1]))
         allowed = None if after is None else after.allowed
         for level, block in enumerate(self.blocks):
             x = block(x, allowed, trace, f"block.{level}", None if after is None else after.layers[level], start)

@@ -83,7 +83,7 @@ class Seen:
         return Seen(self.text.take(rows), take(self.memory, rows), take(self.real, rows))
 
     def within(self, rows: Tensor) -> Seen:
-        return replace(self, text=self.text.take(rows))
+        return replace(self, text=self.text.within(rows))
 
 
 class Decoder(nn.Module):
@@ -103,11 +103,12 @@ class Decoder(nn.Module):
 
     def forward(self, tokens: Tensor, memory: Tensor, mask: Tensor, state: Seen | None = None, trace=None):
         """tokens (B, T), memory (B, S, E) → y (B, T, E)"""
-        start, after = (0, None) if state is None else (state.text.length, state.text.grown(tokens.shape[1]))
+        start = 0 if state is None else state.text.length
         x = self.words.placed(functional.embedding(tokens, self.words.table) * self.words.scale, start)
-        if after is not None and after.fused is not None and one_token(x, trace):
-            y = after.fused.step(x, after.kept, start, state.memory, state.real)
-            return self.norm(y), replace(state, text=after)
+        if state is not None and state.text.fused is not None and one_token(x, trace):
+            after = state.text.grown(1)
+            return self.norm(after.fused.step(x, after, state.memory, state.real)), replace(state, text=after)
+        after = None if state is None else state.text.in_order().grown(tokens.shape[1])
         allowed = see_real(mask) if state is None else state.real
         for level, block in enumerate(self.blocks):
             past, across = (None, memory) if after is None else (after.layers[level], state.memory[:, level])
