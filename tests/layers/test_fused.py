@@ -29,8 +29,12 @@ def test_one_token_more_is_what_the_blocks_make_of_it(rows, across, shape):
     real = see_real(torch.arange(READ) < torch.randint(1, READ + 1, (rows, 1)))
     with torch.no_grad():
         room = Cache.empty(rows, blocks, STEPS + 2, x)
-        looked = torch.stack([block.across.look(memory) for block in blocks], 1) if across else None
-        found = [room.fused.step(x[:, at : at + 1], room.filled(at + 1), looked, real if across else None) for at in range(STEPS)]
+        seen = None
+        if across:
+            order = torch.randperm(rows)  # it need not lie in the order of the rows
+            looked = torch.stack([block.across.look(memory[order]) for block in blocks], 1)
+            seen = SimpleNamespace(memory=looked, real=real[order], source=order.argsort())
+        found = [room.fused.step(x[:, at : at + 1], room.filled(at + 1), seen) for at in range(STEPS)]
         wanted = x
         for block in blocks:
             wanted = block(wanted, None, memory=memory, real=real)

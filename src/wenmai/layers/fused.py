@@ -33,26 +33,25 @@ class Fused:
     def __init__(self, blocks: nn.ModuleList):
         self.blocks, self.arrays = blocks, [arrays_of(block) for block in blocks]
 
-    def step(self, x: Tensor, cache: Cache, memory: Tensor | None = None, real: Tensor | None = None) -> Tensor:
-        """x (B, 1, E), the last token that the cache has room for → (B, 1, E); its keys and values are added there. `memory` (B,
-        L, 2, A, S, D): what to look across at, `real` (B, 1, 1, S) where there is something."""
+    def step(self, x: Tensor, cache: Cache, seen=None) -> Tensor:
+        """x (B, 1, E), the last token that the cache has room for → (B, 1, E); its keys and values are added there. `seen`: what
+        to look across at, its `memory` (M, L, 2, A, S, D), `real` (M, 1, 1, S) where there is something, and the `source` (B,)
+        of every row."""
         rows, _, width = x.shape
         past, whose, start = cache.kept.numpy(), cache.whose.numpy(), cache.length - 1
         whose[:, start] = np.arange(rows)
-        across = NOTHING if memory is None else memory.numpy()
-        seen = NOWHERE if real is None else real[:, 0, 0].numpy()
+        across = NOTHING if seen is None else (seen.memory.numpy(), seen.real[:, 0, 0].numpy(), seen.source.numpy())
         if rows > FEW:
-            return self.step_of_many(x[:, 0], past, start, whose, across, seen).unsqueeze(1)
+            return self.step_of_many(x[:, 0], past, start, whose, across).unsqueeze(1)
         found = x.reshape(rows, width).clone()
         y = found.numpy()
         for level, (block, arrays) in enumerate(zip(self.blocks, self.arrays)):
             attention = block.attention
-            read_on(y, past, start, whose, across, seen, level, attention.heads, np.float32(attention.factor), attention.rotary,
+            read_on(y, past, start, whose, *across, level, attention.heads, np.float32(attention.factor), attention.rotary,
                     block.prenorm, block.bend is functional.gelu, *arrays)  # fmt: skip
         return found.unsqueeze(1)
 
-    def step_of_many(self, x: Tensor, past: np.ndarray, start: int, whose: np.ndarray, across: np.ndarray, seen: np.ndarray
-                     ) -> Tensor:  # fmt: skip
+    def step_of_many(self, x: Tensor, past: np.ndarray, start: int, whose: np.ndarray, across: tuple) -> Tensor:
         for level, block in enumerate(self.blocks):
             attention, other = block.attention, block.across
             h = block.before_attention(x) if block.prenorm else x
@@ -62,7 +61,7 @@ class Fused:
             x = joined(block.before_attention, x, attention.output(c), block.prenorm)
             if other is not None:
                 q, c = other.query(block.before_across(x) if block.prenorm else x), torch.empty_like(h)
-                look_across(q.numpy(), across, seen, level, other.heads, np.float32(other.factor), c.numpy())
+                look_across(q.numpy(), *across, level, other.heads, np.float32(other.factor), c.numpy())
                 x = joined(block.before_across, x, other.output(c), block.prenorm)
             h = block.before_mlp(x) if block.prenorm else x
             x = joined(block.before_mlp, x, block.narrow(block.bend(block.widen(h))), block.prenorm)
@@ -73,7 +72,7 @@ def joined(norm: nn.LayerNorm, x: Tensor, more: Tensor, prenorm: bool) -> Tensor
     return more.add_(x) if prenorm else norm(more.add_(x))
 
 
-NOTHING, NOWHERE = np.zeros((0,) * 6, np.float32), np.zeros((0, 0), np.bool_)
+NOTHING = np.zeros((0,) * 6, np.float32), np.zeros((0, 0), np.bool_), np.zeros(0, np.int64)
 NO_MATRIX, NO_VECTOR = np.zeros((0, 0), np.float32), np.zeros(0, np.float32)
 
 
@@ -90,8 +89,8 @@ def weights_of(*layers: nn.Module) -> list[np.ndarray]:
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def read_on(x, past, start, whose, across, seen, level, heads, factor, rotary, prenorm, gelu, w_qkv, b_qkv, w_o, b_o, w_n1, b_n1,
-            w_q, b_q, w_c, b_c, w_n2, b_n2, w_1, b_1, w_2, b_2, w_n3, b_n3):  # fmt: skip
+def read_on(x, past, start, whose, across, real, source, level, heads, factor, rotary, prenorm, gelu, w_qkv, b_qkv, w_o, b_o,
+            w_n1, b_n1, w_q, b_q, w_c, b_c, w_n2, b_n2, w_1, b_1, w_2, b_2, w_n3, b_n3):  # fmt: skip
     """One block of x (B, E), in place."""
     rows, width = x.shape
     h, c = np.empty((rows, width), np.float32), np.empty((rows, width), np.float32)
@@ -109,7 +108,7 @@ def read_on(x, past, start, whose, across, seen, level, heads, factor, rotary, p
         if prenorm:
             brought(x, w_n2, b_n2, h)
         times(w_q, b_q, h if prenorm else x, q)
-        look_across(q, across, seen, level, heads, factor, c)
+        look_across(q, across, real, source, level, heads, factor, c)
         times(w_c, b_c, c, h)
         add(x, h)
         if not prenorm:
@@ -154,32 +153,52 @@ def look_back(qkv, past, start, whose, level, heads, factor, rotary, c):
             softmax(weights, highest)
             for d in range(size):
                 c[row, q + d] = 0
-            for s in range(start + 1):
+            s = 0
+            while s + 4 <= start + 1:  # so that c is fetched and stored once for four
+                one, two, three, four = whose[row, s], whose[row, s + 1], whose[row, s + 2], whose[row, s + 3]
+                for d in range(size):
+                    c[row, q + d] += (weights[s] * past[level, 1, one, head, s, d]
+                                      + weights[s + 1] * past[level, 1, two, head, s + 1, d]
+                                      + weights[s + 2] * past[level, 1, three, head, s + 2, d]
+                                      + weights[s + 3] * past[level, 1, four, head, s + 3, d])  # fmt: skip
+                s += 4
+            while s < start + 1:
                 at = whose[row, s]
                 for d in range(size):
                     c[row, q + d] += weights[s] * past[level, 1, at, head, s, d]
+                s += 1
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def look_across(q, across, seen, level, heads, factor, c):
+def look_across(q, across, real, source, level, heads, factor, c):
     rows, width = c.shape
-    size, places = width // heads, seen.shape[1]
+    size, places = width // heads, real.shape[1]
     weights = np.empty(places, np.float32)
     for row in range(rows):
+        at = source[row]
         for head in range(heads):
             first, highest = head * size, np.float32(-3e38)
             for s in range(places):
                 score = np.float32(0)
                 for d in range(size):
-                    score += q[row, first + d] * across[row, level, 0, head, s, d]
-                weights[s] = score * factor if seen[row, s] else np.float32(-3e38)
+                    score += q[row, first + d] * across[at, level, 0, head, s, d]
+                weights[s] = score * factor if real[at, s] else np.float32(-3e38)
                 highest = max(highest, weights[s])
             softmax(weights, highest)
             for d in range(size):
                 c[row, first + d] = 0
-            for s in range(places):
+            s = 0
+            while s + 4 <= places:
                 for d in range(size):
-                    c[row, first + d] += weights[s] * across[row, level, 1, head, s, d]
+                    c[row, first + d] += (weights[s] * across[at, level, 1, head, s, d]
+                                          + weights[s + 1] * across[at, level, 1, head, s + 1, d]
+                                          + weights[s + 2] * across[at, level, 1, head, s + 2, d]
+                                          + weights[s + 3] * across[at, level, 1, head, s + 3, d])  # fmt: skip
+                s += 4
+            while s < places:
+                for d in range(size):
+                    c[row, first + d] += weights[s] * across[at, level, 1, head, s, d]
+                s += 1
 
 
 @njit(cache=True, nogil=True, fastmath=True)

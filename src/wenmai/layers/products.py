@@ -37,7 +37,8 @@ def said(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """log softmax(x Wᵀ + b); the library multiplies half as fast again where a row of the result begins at an even place."""
     if not plain(x) or not len(weight) % EVEN or x.numel() // x.shape[-1] <= FEW:
         return product(x, weight, bias).float().log_softmax(-1)
-    found = x.new_full((x.numel() // x.shape[-1], -(-len(weight) // EVEN) * EVEN), float("-inf"))
+    found = x.new_empty(x.numel() // x.shape[-1], -(-len(weight) // EVEN) * EVEN)
+    found[:, len(weight) :] = float("-inf")
     torch.addmm(bias, x.reshape(-1, x.shape[-1]), weight.mT, out=found[:, : len(weight)])
     return found.log_softmax(-1).view(*x.shape[:-1], -1)[..., : len(weight)]
 

@@ -73,14 +73,16 @@ def transformer_translator(inputs, head, *, width: int | None = None, heads: int
 
 @dataclass
 class Seen:
-    """Keys and values: of the text so far, and of the memory (B, L, 2, A, S, D), which is real at (B, 1, 1, S)."""
+    """Keys and values: of the text so far, and of the memory (M, L, 2, A, S, D), which is real at (M, 1, 1, S); `source` (B,)
+    says which of its rows is a text's."""
 
     text: Cache
     memory: Tensor
     real: Tensor
+    source: Tensor
 
     def take(self, rows: Tensor) -> Seen:
-        return Seen(self.text.take(rows), take(self.memory, rows), take(self.real, rows))
+        return replace(self, text=self.text.take(rows), source=take(self.source, rows))
 
     def within(self, rows: Tensor) -> Seen:
         return replace(self, text=self.text.within(rows))
@@ -99,7 +101,8 @@ class Decoder(nn.Module):
         return torch.stack([block.across.look(memory) for block in self.blocks], 1)  # (B, L, 2, A, S, D)
 
     def opened(self, memory: Tensor, mask: Tensor, steps: int) -> Seen:
-        return Seen(Cache.empty(len(memory), self.blocks, steps, memory), self.look(memory), see_real(mask))
+        text, source = Cache.empty(len(memory), self.blocks, steps, memory), torch.arange(len(memory), device=memory.device)
+        return Seen(text, self.look(memory), see_real(mask), source)
 
     def forward(self, tokens: Tensor, memory: Tensor, mask: Tensor, state: Seen | None = None, trace=None):
         """tokens (B, T), memory (B, S, E) → y (B, T, E)"""
@@ -107,10 +110,10 @@ class Decoder(nn.Module):
         x = self.words.placed(functional.embedding(tokens, self.words.table) * self.words.scale, start)
         if state is not None and state.text.fused is not None and one_token(x, trace):
             after = state.text.grown(1)
-            return self.norm(after.fused.step(x, after, state.memory, state.real)), replace(state, text=after)
+            return self.norm(after.fused.step(x, after, state)), replace(state, text=after)
         after = None if state is None else state.text.in_order().grown(tokens.shape[1])
-        allowed = see_real(mask) if state is None else state.real
+        allowed = see_real(mask) if state is None else state.real[state.source]
         for level, block in enumerate(self.blocks):
-            past, across = (None, memory) if after is None else (after.layers[level], state.memory[:, level])
+            past, across = (None, memory) if after is None else (after.layers[level], state.memory[state.source, level])
             x = block(x, None, trace, f"writer.{level}", past, start, across, allowed)
         return self.norm(x), None if after is None else replace(state, text=after)
