@@ -17,6 +17,7 @@ from torch.nn import functional
 from wenmai.data.threads import side_by_side, threads
 
 FEW = 8  # rows, up to which this is the faster way
+SOME = 64  # rows, up to which the library is the faster the other way round
 EVEN = 16
 SHARED = 1_000_000  # weights, from which it pays to share the rows of W among threads
 
@@ -34,13 +35,28 @@ def product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def said(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """log softmax(x Wᵀ + b); the library multiplies half as fast again where a row of the result begins at an even place."""
-    if not plain(x) or not len(weight) % EVEN or x.numel() // x.shape[-1] <= FEW:
+    """log softmax(x Wᵀ + b). The library multiplies W by some vectors up to twice as fast as these by Wᵀ, and half as fast again
+    where every row of the result begins at an even place."""
+    rows = x.numel() // x.shape[-1]
+    if not plain(x) or rows <= FEW:
         return product(x, weight, bias).float().log_softmax(-1)
-    found = x.new_empty(x.numel() // x.shape[-1], -(-len(weight) // EVEN) * EVEN)
+    found, given = x.new_empty(rows, -(-len(weight) // EVEN) * EVEN), x.reshape(rows, -1)
     found[:, len(weight) :] = float("-inf")
-    torch.addmm(bias, x.reshape(-1, x.shape[-1]), weight.mT, out=found[:, : len(weight)])
+    if rows <= SOME:
+        turned(torch.mm(weight, given.mT).numpy(), bias.detach().numpy(), found.numpy())
+    else:
+        torch.addmm(bias, given, weight.mT, out=found[:, : len(weight)])
     return found.log_softmax(-1).view(*x.shape[:-1], -1)[..., : len(weight)]
+
+
+@njit(cache=True, nogil=True)
+def turned(y, b, found):
+    """found = yᵀ + b, in squares that stay in the cache"""
+    for first in range(0, len(y), EVEN):
+        last = min(first + EVEN, len(y))
+        for row in range(y.shape[1]):
+            for i in range(first, last):
+                found[row, i] = y[i, row] + b[i]
 
 
 def parts(size: int, many: int) -> list[tuple[int, int]]:
