@@ -11,6 +11,7 @@ bf16 in training, of which the faster counts; float32 in decoding, and int8 wher
 
 from __future__ import annotations
 
+import resource
 import sys
 import tempfile
 import time
@@ -20,7 +21,7 @@ from importlib.util import find_spec
 import turns
 from turns import Measure
 
-MEASURES = {"rate": Measure("tokens a second", "more")}
+MEASURES = {"rate": Measure("tokens a second", "more"), "peak": Measure("peak memory of the process, MB", "less")}
 WIDTH, HEADS, LAYERS, WIDE, WORDS = 256, 4, 3, 1024, 8000
 ROWS, TOKENS, WARM = 4000, 4096, 5  # pairs; tokens of both sides in a batch; updates before the clock
 READ, WRITTEN, BEAM = 15, 20, 5
@@ -48,6 +49,11 @@ def ready(device: str) -> None:
         torch.cuda.synchronize()
 
 
+def told(tokens: float, seconds: float) -> dict[str, float]:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+    return {"rate": tokens / seconds, "peak": peak}
+
+
 # Training
 
 
@@ -68,7 +74,7 @@ def wenmai_trains(options, variant: list[str]):
                 began = time.perf_counter()
                 rows = progress.epoch * ROWS
         ready(options.device)
-        return {"rate": (progress.epoch * ROWS - rows) * written / (time.perf_counter() - began)}
+        return told((progress.epoch * ROWS - rows) * written, time.perf_counter() - began)
 
     return turn, {}
 
@@ -115,7 +121,7 @@ def loop(network, loss, options, bf16: bool):
         began = time.perf_counter()
         written = sum(step(WARM + number) for number in range(options.steps))
         ready(options.device)
-        return {"rate": written / (time.perf_counter() - began)}
+        return told(written, time.perf_counter() - began)
 
     return turn
 
@@ -182,7 +188,7 @@ def timed(write, count: int, device: str):
         for _ in range(max(1, 8 // count)):
             write()
         ready(device)
-        return {"rate": max(1, 8 // count) * count * WRITTEN / (time.perf_counter() - began)}
+        return told(max(1, 8 // count) * count * WRITTEN, time.perf_counter() - began)
 
     turn()  # once, unmeasured
     return turn
@@ -274,7 +280,7 @@ def main() -> None:
             return turns.serve(partial(TRAINS[family], options, variant))
         way, count = what.split()
         return turns.serve(partial(WRITES[family], way, int(count), options, variant))
-    found = {}
+    results_of = {}
     for what in options.what or CONTESTANTS:
         names = list(CONTESTANTS[what])
         if find_spec("ctranslate2") is None and any(name.startswith("ctranslate2") for name in names):
@@ -285,8 +291,8 @@ def main() -> None:
         results = {name.removeprefix(f"{what}, "): rows for name, rows in results.items()}
         best = turns.fastest(results, "wenmai", "rate", "more")
         print(f"\n{what}\n\n{turns.table(results, MEASURES, best)}")
-        found[what] = turns.record(results, MEASURES, best)
-    turns.finish(found, options.json)
+        results_of[what] = turns.record(results, MEASURES, best)
+    turns.finish(results_of, options.json)
 
 
 if __name__ == "__main__":
