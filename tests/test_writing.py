@@ -154,7 +154,11 @@ def test_a_loss_that_is_no_number(rung, monkeypatch):
     assert told.endswith("training went back to step 12, with 0.1 times the learning rate.") and told in model.notes_
     assert math.isfinite(model.perplexity(TEXT)) and [progress.step for progress in model.progress_] == [6, 12, 18, 24]
     no_number(monkeypatch, 15, 20)
-    with pytest.raises(Diverged, match=r"step 1\d: the loss is no longer a finite number \(the window from token "):
+    model = LanguageModel(rung, **options).fit(TEXT)  # nothing of what it had learned is lost
+    assert re.match(r"step 1\d: the loss is no longer a finite number \(the window from token .* by step 12", model.notes_[-1])
+    assert math.isfinite(model.perplexity(TEXT)) and not model.model_.training
+    no_number(monkeypatch, 4, 7)
+    with pytest.raises(Diverged, match=r"step \d: the loss is no longer a finite number \(the window from token "):
         LanguageModel(rung, **options).fit(TEXT)
 
 

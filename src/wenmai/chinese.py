@@ -822,6 +822,10 @@ SENTENCES = {
     "step {step}: the loss is not a finite number ({batch}); training went back to step {back}, with {times} times the "
     "learning rate.":
         "第 {step} 步：损失不再是有限的数（{batch}）；训练退回到第 {back} 步，学习率乘以 {times}。",
+    "step {step}: the loss is no longer a finite number ({batch}), also after the learning rate was lowered; training ends with "
+    "what it had learned by step {good}. Look at these rows, or start anew with --set learning_rate={rate} and --set clip=1.":
+        "第 {step} 步：降低学习率之后，损失仍不是有限的数（{batch}）；训练到此为止，保留到第 {good} 步为止学到的。请看看这几行，"
+        "或者重新开始，加上 --set learning_rate={rate} 和 --set clip=1。",
     "step {step}: the loss is no longer a finite number ({batch}), also after the learning rate was lowered; look at these rows, "
     "or start anew with --set learning_rate={rate} and --set clip=1.":
         "第 {step} 步：降低学习率之后，损失仍不是有限的数（{batch}）；请检查这些行，或用 --set learning_rate={rate} 与 "

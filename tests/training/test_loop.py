@@ -1,5 +1,7 @@
 """What goes wrong in the middle of training is put right, or said: a loss that is no number, a batch that does not fit."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -48,9 +50,21 @@ def test_a_loss_that_is_no_number_sends_training_back_once(monkeypatch, value):
     assert all(np.isfinite(value).all() for value in weights(model).values())
 
 
-def test_a_second_time_it_stops_with_advice(monkeypatch):
+def test_a_second_time_it_ends_with_the_last_good_state_and_advice(monkeypatch):
+    until = Classifier("gru", **SMALL | {"patience": 99}).fit(TEXTS, LABELS)  # the same steps, of which 12 were good
     no_number(monkeypatch, 15, 20)
-    with pytest.raises(Diverged, match=r"step 17: the loss is no longer .* start anew with --set learning_rate=0.0001 "):
+    model = Classifier("gru", **SMALL | {"patience": 99})
+    seen = list(model.training(TEXTS, LABELS))
+    assert seen[-1].step == 12 and [progress.step for progress in model.progress_] == [6, 12]
+    assert re.match(r"step 17: the loss is no longer .* by step 12\. .* --set learning_rate=0.0001 and", model.notes_[-1])
+    assert not model.model_.training and np.isfinite(model.predict_proba(TEXTS)).all()
+    scores = {progress.step: progress.score for progress in until.progress_}
+    assert {progress.step: progress.score for progress in model.progress_} == {step: scores[step] for step in (6, 12)}
+
+
+def test_where_no_state_was_good_yet_it_stops_with_advice(monkeypatch):
+    no_number(monkeypatch, 3, 8)
+    with pytest.raises(Diverged, match=r"step 5: the loss is no longer .* start anew with --set learning_rate=0.0001 "):
         Classifier("gru", **SMALL).fit(TEXTS, LABELS)
 
 

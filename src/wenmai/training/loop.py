@@ -147,6 +147,14 @@ def train(
             if not all(finite):
                 wrong = finite.index(False)
                 at, those = now.step - len(read) + 1 + wrong, shown_rows(read[wrong], where)
+                if now.lowered and good[0].step:
+                    now = good[0]
+                    descent.load(good[1])
+                    yield told(passing=True, resumable=False, warning=f"step {at}: the loss is no longer a finite number "
+                               f"({those}), also after the learning rate was lowered; training ends with what it had learned by "
+                               f"step {now.step}. Look at these rows, or start anew with --set learning_rate="
+                               f"{learning_rate * LOWERED / 3:.1g} and --set clip=1.")  # fmt: skip
+                    break
                 if now.lowered:
                     raise Diverged(f"step {at}: the loss is no longer a finite number ({those}), also after the learning rate "
                                    "was lowered; look at these rows, or start anew with --set learning_rate="
