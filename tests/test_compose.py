@@ -226,6 +226,9 @@ def test_a_long_text_is_cut_and_said_so():
     assert model.inputs_.target.longest == 8 and all(len(text) <= 8 for text in model.compose("fruit", 9))
     model.evaluate(["fruit"], ["apple pie with cream"])
     assert model.evaluated_ == ["1 of the texts are longer than max_length=8 tokens: what goes beyond is not read"]
+    texts = ("apple pie", "apple pie with as much cream as can be")
+    one, other = (model.evaluate(["fruit"], [text])["bits_per_byte"] for text in texts)
+    assert one == other  # of what is not read no byte counts
 
 
 def test_a_vocabulary_of_one_letter_counts():

@@ -54,6 +54,20 @@ def test_several_prompts_are_written_as_each_alone(rung, how, trained):
     assert model.generate(iter(prompts[:2]), tokens=12, **how) == alone[:2] and model.generate([]) == []
 
 
+def test_many_prompts_of_one_length(trained):
+    """More than are read by a call a block."""
+    model, prompts = trained("gpt"), ["a cat", "the cat", "the dog", "a dog"] * 4
+    assert model.generate(prompts, tokens=9, temperature=0) == [model.generate(p, tokens=9, temperature=0) for p in prompts]
+
+
+@pytest.mark.parametrize(("how", "said"), [({"tokens": 0}, "tokens=0: expected 1 or more"), ({"tokens": -1}, "tokens=-1"),
+                                           ({"lines": 0}, "lines=0: expected 1 or more, after which it stops")])  # fmt: skip
+def test_no_length_at_all_is_a_sentence(how, said, trained):
+    for prompt in ("a", ["a"]):
+        with pytest.raises(Mistake, match=said):
+            trained("lstm").generate(prompt, **how)
+
+
 @every_rung
 def test_an_answer_is_the_same_wherever_its_prompt_stands(rung, trained):
     model = trained(rung)

@@ -686,6 +686,21 @@ SENTENCES = {
         "{file}：只有 {tokens} 个词元，至少应与阶数 {order} 一样多；请给更多文本，或用更低的阶数。",
     "memory={memory}: expected a size of at least 1M, such as 500M or 2G.":
         "memory={memory}：应为至少 1M 的大小，例如 500M 或 2G。",
+    "tokens={tokens}: expected 1 or more, how many are written at the most.":
+        "tokens={tokens}：应为 1 或更大，即最多写多少个词元。",
+    "lines={lines}: expected 1 or more, after which it stops; leave it out to go on through their ends.":
+        "lines={lines}：应为 1 或更大，写完这么多行就停；要越过行末写下去，请不要给。",
+    "tune is a text on which the cache and the rate of dynamic= are fitted, and neither is asked for; add cache=2000 or "
+    "dynamic=sgd, or leave it out.":
+        "tune 是用来选定缓存和 dynamic= 的学习率的文本，而两者都没有要求；请加上 cache=2000 或 dynamic=sgd，或者去掉它。",
+    "dynamic_segment={tokens}: expected at least 1.": "dynamic_segment={tokens}：应至少为 1。",
+    "the text to fit on (tune) is empty; expected at least one line.": "用来选定的文本（tune）是空的；至少要有一行。",
+    "--beginning goes with --complete N, of the next tokens those that begin so; a text begins with --prompt.":
+        "--beginning 与 --complete N 连用，只看这样开头的下一个词元；文本的开头用 --prompt 给出。",
+    "{option} goes with texts given here and a search, without --file, --stream or --temperature.":
+        "{option} 用于在这里给出、用搜索翻译的文本，不与 --file、--stream、--temperature 连用。",
+    "--top-k and --top-p say what is drawn from, and nothing is drawn by chance; add --temperature 1.":
+        "--top-k 与 --top-p 说的是从哪些词元里抽取，而现在并不随机抽取；请加上 --temperature 1。",
     "temperature={temperature}: expected 0 (always the most probable token) or more.":
         "temperature={temperature}：应为 0（总取概率最大的词元）或更大。",
     "top_k={k}: expected 1 or more, how many tokens are chosen from; 0 is all of them.":

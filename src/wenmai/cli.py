@@ -164,7 +164,8 @@ def evaluate(
         raise Mistake(f"{run} does {estimator.task_name}, and --set and --tune say how a running text is judged, by a run that "
                       "does generate; leave them out.")  # fmt: skip
     part = part_of(open_table(source, columns_from(columns), target or None, estimator.task_name), estimator.task_)
-    asked |= {"tune": part_of(open_table(tune), estimator.task_).inputs} if tune else {}
+    if tune:
+        asked["tune"] = part_of(open_table(tune, columns_from(columns), task=estimator.task_name), estimator.task_).inputs
     began = time.perf_counter()
     scores = {"test": estimator.evaluate(*part.pair, part.where, **asked)}
     unit = {"unit": estimator.inputs_.unit} if estimator.task_.metric == "perplexity" else {}
@@ -222,6 +223,8 @@ def generate(
     as_json: AsJson = False,
 ) -> None:
     """Go on with a text; it is written as it comes, token by token."""
+    if beginning and not complete:
+        raise Mistake("--beginning goes with --complete N, of the next tokens those that begin so; a text begins with --prompt.")
     model = language_model(run, device)
     if complete:
         found = model.complete(prompt, complete, beginning)
@@ -302,6 +305,11 @@ def translate(
         raise Mistake("give either texts or --file FILE: there is " + ("both." if texts else "nothing to translate."))
     if out and not file:
         raise Mistake("--out goes with --file; texts given here are answered here.")
+    for option, given in (("--alignment", alignment), ("--best", best != 1)):
+        if given and (file or stream or (temperature and option == "--alignment")):
+            raise Mistake(f"{option} goes with texts given here and a search, without --file, --stream or --temperature.")
+    if (top_k or top_p < 1) and not temperature:
+        raise Mistake("--top-k and --top-p say what is drawn from, and nothing is drawn by chance; add --temperature 1.")
     model = translator(run, device)
     search, chance = (
         {"beam": beam, "penalty": penalty, "strict": strict},

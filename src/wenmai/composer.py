@@ -62,6 +62,8 @@ class Composer(WritingEstimator):
         lengths, unknown = examples.written.lengths, int((examples.written.flat == UNK).sum())
         self.evaluated_ = unknown_tokens(unknown, int(lengths.sum())) + self._cut(examples)
         sizes = np.fromiter((len(text.encode("utf-8", "replace")) + 1 for text in texts), np.int64, len(texts))
+        for row in np.flatnonzero(examples.written.flat[examples.written.offsets[1:] - 1] != END):  # of one that was cut
+            sizes[row] = len(self._text(examples.written[int(row)].tolist()).encode("utf-8", "replace"))
         right = np.fromiter((one == other for one, (other, _) in zip(texts, self._greedy(examples.inputs))), bool, len(texts))
         return self.task_.scores(self._sums(examples), lengths, sizes, right)
 

@@ -33,6 +33,13 @@ from wenmai.training.progress import Progress, Snapshot
 SIDE_BY_SIDE = 64  # texts that are written at once
 
 
+def check_length(tokens: int, lines: int | None) -> None:
+    if tokens < 1:
+        raise Mistake(f"tokens={tokens}: expected 1 or more, how many are written at the most.")
+    if lines is not None and lines < 1:
+        raise Mistake(f"lines={lines}: expected 1 or more, after which it stops; leave it out to go on through their ends.")
+
+
 class LanguageModel(Estimator):
     """`LanguageModel("ngram", order=5).fit(lines).generate("the")`; a text is a line, or several."""
 
@@ -144,6 +151,7 @@ class LanguageModel(Estimator):
                top_p: float = 1.0, seed: int = 0) -> Iterator[str]:  # fmt: skip
         """What follows the prompt, piece by piece; up to so many `tokens`, or `lines` that end. It can be closed midway."""
         self._fitted()
+        check_length(tokens, lines)
         choice, begun = Choice(temperature, top_k, top_p), self._begun(prompt)
         first, state = self.model_.begin(begun)
         step, state = self.model_.steps_from(state)
@@ -170,13 +178,15 @@ class LanguageModel(Estimator):
         order = sorted(range(len(prompts)), key=lambda row: len(begun[row]))
         for some in (order[start : start + SIDE_BY_SIDE] for start in range(0, len(order), SIDE_BY_SIDE)):
             for rows, first, state in self._opened(some, begun):
-                own = [seeds[row] for row in rows]
-                step, state = self.model_.steps_from(state)
-                chosen, _ = together(self._known(step), self._known_of(first), state, tokens, choice, own, END, lines)
+                chosen = self._chosen(first, state, tokens, choice, [seeds[row] for row in rows], lines)
                 for row, numbers in zip(rows, chosen):
                     pieces = self.inputs_.pieces(begun[row].tolist(), numbers, lines, prompts[row][-1:].isspace())
                     found[row] = "".join(pieces)
         return found
+
+    def _chosen(self, first: torch.Tensor, state, tokens: int, choice: Choice, seeds: list[int], lines: int | None):
+        step, state = self.model_.steps_from(state)
+        return together(self._known(step), self._known_of(first), state, tokens, choice, seeds, END, lines)[0]
 
     def _opened(self, rows: list[int], begun: list[np.ndarray]) -> list[tuple[list[int], torch.Tensor, object]]:
         """(rows, log p of what comes next (B, V), their state) of rows in the order of their lengths, as few times as can be."""
@@ -210,6 +220,7 @@ class LanguageModel(Estimator):
         if isinstance(prompt, str):
             how = {"lines": lines, "temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
             return prompt + "".join(self.stream(prompt, tokens=tokens, **how))
+        check_length(tokens, lines)
         prompts, choice = list(prompt), Choice(temperature, top_k, top_p)
         written = self._together(prompts, list(range(seed, seed + len(prompts))), tokens, lines, choice)
         return [begun + more for begun, more in zip(prompts, written)]

@@ -109,6 +109,8 @@ class Translator(WritingEstimator):
     def sample(self, input: str, count: int = 1, *, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0,
                seed: int = 0) -> list[str]:  # fmt: skip
         """So many texts for one, drawn by chance."""
+        if count < 1:
+            raise Mistake(f"count={count}: expected 1 or more, how many texts are written.")
         encoded, choice = self._asked([input] * count), Choice(temperature, top_k, top_p)
         most = int(self.inputs_.most(encoded.lengths).max())
         rows, _ = together(self._step, *self._begun(encoded, most), most, choice, list(range(seed, seed + count)), END, 1)

@@ -1,5 +1,6 @@
 """A token that is read by machine code gives what the blocks give."""
 
+import pickle
 from types import SimpleNamespace
 
 import pytest
@@ -76,3 +77,28 @@ def test_rows_that_go_on_from_others_leave_them_where_they_are(rows):
             torch.testing.assert_close(read(one, x)[0], read(other, x)[0])
             some = torch.tensor([rows - 1, 0])
             torch.testing.assert_close(read(one.take(some), x[:2])[0], read(other.take(some), x[:2])[0])
+
+
+def test_a_state_that_was_put_away_reads_on():
+    torch.manual_seed(0)
+    blocks = nn.ModuleList(Block(WIDTH, HEADS, 40, 0.0, causal=True) for _ in range(2))
+    with torch.inference_mode():  # in which it began, and from which it comes out
+        first = Cache.empty(2, blocks, 6, torch.zeros(1)).grown(1)
+        first.fused.step(torch.randn(2, 1, WIDTH), first)
+    with torch.no_grad():
+        there = pickle.loads(pickle.dumps(first))
+        assert there.fused is None and there.layers[0].data_ptr() == there.kept[0].data_ptr()
+        x = torch.randn(2, 1, WIDTH)
+        after, slow = first.grown(1), there.grown(1)
+        wanted, found = after.fused.step(x, after), x
+        for block, past in zip(blocks, slow.layers):
+            found = block(found, None, past=past, start=1)
+        torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(slow.kept[..., :2, :], after.kept[..., :2, :], rtol=1e-4, atol=1e-5)
+
+
+def test_rows_may_change_before_anything_was_read():
+    blocks = nn.ModuleList([Block(WIDTH, HEADS, 40, 0.0, causal=True)])
+    with torch.no_grad():
+        mixed = Cache.empty(3, blocks, 6, torch.zeros(1)).within(torch.tensor([2, 0, 0]))
+        assert mixed.grown(2).in_order().kept is mixed.kept

@@ -29,3 +29,14 @@ def test_where_a_gradient_is_asked_for_there_is_one():
         assert plain(x) and not plain(x.double())
         with torch.autocast("cpu", torch.bfloat16):
             assert product(x, layer.weight, layer.bias).dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize("rows", [8, 9, 64, 65, 130])
+@pytest.mark.parametrize("words", [16, 17, 40])
+def test_what_is_said_is_the_softmax(rows, words):
+    """Whichever way round it is multiplied, and with a token that is never said."""
+    torch.manual_seed(0)
+    x, weight, bias = torch.randn(rows, 1, 5), torch.randn(words, 5), torch.randn(words)
+    bias[3] = float("-inf")
+    with torch.no_grad():
+        torch.testing.assert_close(said(x, weight, bias), (x @ weight.mT + bias).log_softmax(-1))

@@ -243,9 +243,21 @@ def test_a_network_learns_from_what_it_reads(rung):
     ("lstm", {"cache": 9, "cache_weight": 1.1}, "cache_weight=1.1: expected a share"),
     ("lstm", {"dynamic_rate": 0.1}, "goes with dynamic=…"), ("lstm", {"dynamic": "adam"}, "dynamic='adam' is not one of none"),
     ("lstm", {"dynamic": "rms"}, "give one with --tune FILE"), ("lstm", {"dynamic": "sgd", "dynamic_decay": 2}, "a share"),
+    ("lstm", {"dynamic_segment": 9}, "goes with dynamic=…"),
+    ("lstm", {"tune": HELD}, "neither is asked for; add cache=2000 or dynamic=sgd"),
+    ("lstm", {"tune": [], "dynamic": "rms"}, "is empty; expected at least one line"),
+    ("lstm", {"tune": [], "cache": 9}, "is empty"),
     ("lstm", {"dynamic": "sgd", "dynamic_segment": 0}, "dynamic_segment=0: expected at least 1"),
     ("lstm", {"cash": 9}, 'unknown option "cash"; did you mean cache?'),
 ])  # fmt: skip
 def test_what_cannot_be_judged_is_a_sentence(rung, ways, said, trained):
     with pytest.raises(Mistake, match=said):
         trained(rung).evaluate(HELD, **ways)
+
+
+def test_a_cache_that_was_given_is_not_said_to_be_fitted(trained):
+    model = trained("lstm")
+    model.evaluate(HELD, cache=9, cache_weight=0.2, cache_flatness=0.5, tune=TEXT)
+    assert model.evaluated_[-1] == "cache: the last 9 tokens, weight 0.2, flatness 0.5"
+    model.evaluate(HELD, cache=9, cache_weight=0.2, tune=TEXT)
+    assert model.evaluated_[-1].endswith("as they were best on the other text")

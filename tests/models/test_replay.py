@@ -1,10 +1,12 @@
 """A recorded step gives what the Writer's own step does. What is recorded is run here as it stands; on a GPU, as a graph."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from test_language_model import trained
 
-from wenmai.models.replay import Replay, replayed
+from wenmai.models.replay import KEPT, Lease, Replay, replayed
 
 
 @pytest.mark.parametrize(("rung", "options"), [("gpt", {"positions": kind}) for kind in ("learned", "sinusoidal", "rotary")]
@@ -39,6 +41,44 @@ def test_on_a_cpu_a_step_stays_a_step():
     model = trained("gpt", device="cpu")
     _, state = model.model_.begin(model.inputs_.prompt("the"))
     assert replayed(model.model_, state) == (model.model_.step, state)
+
+
+@pytest.mark.parametrize("rung", ["gpt", "lstm"])
+def test_a_recording_is_one_texts_until_nobody_can_read_on(rung, monkeypatch):
+    model = trained(rung, device="cpu")
+    writer = model.model_
+    _, state = writer.begin(model.inputs_.prompt("the"))
+    monkeypatch.setattr(type(writer), "device", torch.device("cuda"))
+    monkeypatch.setattr("wenmai.models.replay.Recordings", Taking)
+    step, _ = replayed(writer, state)
+    assert isinstance(step, Lease)
+    assert replayed(writer, state) == (writer.step, state)  # while the first is still being written
+    del step
+    assert isinstance(replayed(writer, state)[0], Lease)
+    KEPT.clear()
+
+
+class Taking:
+    """What gives out recordings, without a GPU to make them on."""
+
+    def __init__(self, writer):
+        self.replay = SimpleNamespace(taken=lambda: None, begun=lambda state: state, step=writer.step)
+
+    def stale(self, writer) -> bool:
+        return False
+
+    def of(self, rows, state):
+        return self.replay
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+@pytest.mark.parametrize("rung", ["gpt", "lstm"])
+def test_two_texts_at_a_time_on_a_gpu(rung):
+    model = trained(rung, device="cuda")
+    prompts = ("the", "a")
+    alone = [list(model.stream(prompt, tokens=12, temperature=0)) for prompt in prompts]
+    together = zip(*(model.stream(prompt, tokens=12, temperature=0) for prompt in prompts))
+    assert [list(some) for some in zip(*together)] == alone
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")

@@ -28,7 +28,15 @@ class Cache:
             self.whose = torch.arange(len(tokens), dtype=torch.int32)[:, None].repeat(1, tokens.shape[1])
         self.taken = [length]  # places of this room that some state has filled; all that share the room share the list
 
+    def __getstate__(self) -> dict:
+        """What can be kept in a file: the views of every layer are made again, and the weights are the model's."""
+        return {name: value for name, value in self.__dict__.items() if name != "layers"} | {"fused": None}
+
+    def __setstate__(self, known: dict) -> None:
+        self.__dict__ |= known | {"layers": known["kept"].unbind()}
+
     @classmethod
+    @torch.inference_mode(False)
     def empty(cls, batch: int, blocks: nn.ModuleList, longest: int, like: Tensor) -> Cache:
         tokens = torch.empty(batch, longest, dtype=torch.int64, device=like.device)
         heads, width = blocks[0].attention.heads, blocks[0].attention.output.out_features
@@ -64,6 +72,7 @@ class Cache:
             return self.take(rows)
         found = self.filled(self.length)
         found.tokens, found.whose = self.tokens.index_select(0, rows), self.whose.index_select(0, rows)
+        found.whose[:, self.length :] = torch.arange(len(rows), dtype=torch.int32)[:, None]
         return found
 
     def in_order(self) -> Cache:
@@ -73,6 +82,7 @@ class Cache:
     def mixed(self) -> bool:
         return self.whose is not None and bool((self.whose[:, : self.length] != torch.arange(len(self))[:, None]).any())
 
+    @torch.inference_mode(False)
     def moved(self, rows: Tensor | None) -> Cache:
         tokens, kept = self.tokens[:, : self.length], self.kept[..., : self.length, :]
         if rows is not None:

@@ -132,7 +132,7 @@ class NextHead(nn.Module):
     2017), from y brought to its width.
 
     `quiet` and `slow` weigh what training adds to the loss: the square of y as it was dropped, and of its change from step to
-    step (Merity, Keskar & Socher 2017)."""
+    step (Merity, McCann & Socher 2017)."""
 
     per_step = has_probabilities = True
 

@@ -22,6 +22,7 @@ from wenmai.models.scoring import stride_of
 # that are tried where a text is given to try them on
 RATES = {"sgd": (0.003, 0.01, 0.03, 0.1, 0.3, 1.0), "rms": (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3)}
 USUAL, BACK = {"sgd": 0.1, "rms": 3e-4}, {"sgd": 0.001, "rms": 0.01}  # rates and decays unless they are given
+SEGMENT = 20  # tokens that are learned from at once
 TRIED = 20_000  # tokens of that text that a rate is tried on; the later half counts, where one that is too high has drifted away
 
 
@@ -37,15 +38,18 @@ class Ways:
     dynamic: Literal["none", "sgd", "rms"] = "none"
     dynamic_rate: float | None = None
     dynamic_decay: float | None = None
-    dynamic_segment: int = 20
+    dynamic_segment: int | None = None
 
     def __post_init__(self):
         learns = self.dynamic != "none"
-        owned = {"cache_weight": self.cache, "cache_flatness": self.cache, "dynamic_rate": learns, "dynamic_decay": learns}
+        owned = {"cache_weight": self.cache, "cache_flatness": self.cache, "dynamic_rate": learns, "dynamic_decay": learns,
+                 "dynamic_segment": learns}  # fmt: skip
         for name, asked in owned.items():
             if getattr(self, name) is not None and not asked:
                 raise Mistake(f"{name}={getattr(self, name):g} goes with {name.partition('_')[0]}=…, which is missing; add it, "
                               f"or leave out {name}.")  # fmt: skip
+        if self.dynamic_segment is not None and self.dynamic_segment < 1:
+            raise Mistake(f"dynamic_segment={self.dynamic_segment}: expected at least 1.")
         for name in ("cache_weight", "dynamic_decay"):
             if (getattr(self, name) or 0) > 1:
                 raise Mistake(f"{name}={getattr(self, name):g}: expected a share, from 0 to 1.")
@@ -54,6 +58,11 @@ class Ways:
 def further(model, text: Corpus, ways: Ways, tune: Corpus | None) -> Iterator[tuple[str, float, str]]:
     """(its name, Σ log p, a note) of every way that is asked for. On `tune` is chosen what is left open."""
     windows = not getattr(model, "carried", True)
+    if tune is not None and not ways.cache and ways.dynamic == "none":
+        raise Mistake("tune is a text on which the cache and the rate of dynamic= are fitted, and neither is asked for; add "
+                      "cache=2000 or dynamic=sgd, or leave it out.")  # fmt: skip
+    if tune is not None and not any(tune.blocks()):
+        raise Mistake("the text to fit on (tune) is empty; expected at least one line.")
     if ways.stride is not None and not windows:
         raise Mistake("stride goes with rungs that read a text in windows, and this one reads it from end to end; leave it out.")
     if ways.dynamic != "none" and not hasattr(model, "body"):
@@ -82,8 +91,8 @@ def with_cache(model, text: Corpus, ways: Ways, tune: Corpus | None) -> tuple[fl
             raise Mistake("cache_flatness weighs how alike two places are to a network, and an n-gram model cannot tell: in its "
                           "cache all count alike; leave it out.")  # fmt: skip
         flatness = 0.0
-    cache = ContinuousCache(ways.cache, ways.cache_weight, flatness)
-    if tune is not None:
+    cache, fitted = ContinuousCache(ways.cache, ways.cache_weight, flatness), None in (ways.cache_weight, flatness)
+    if tune is not None and fitted:
         cache.log_probs(model.said(tune.blocks(), **stride))
         cache = ContinuousCache(ways.cache, *cache.best())
     total = float(cache.log_probs(model.said(text.blocks(), **stride)).sum())
@@ -91,7 +100,7 @@ def with_cache(model, text: Corpus, ways: Ways, tune: Corpus | None) -> tuple[fl
     if len(cache.weights) * len(cache.flatnesses) > 1:
         note = (f"cache: the last {ways.cache:,} tokens; weight and flatness were always those that had been best so far, at "
                 f"the end {weight:g} and {flatness:g}")  # fmt: skip
-    elif tune is not None:
+    elif tune is not None and fitted:
         note = (f"cache: the last {ways.cache:,} tokens, weight {weight:g}, flatness {flatness:g}, as they were best on the "
                 "other text")  # fmt: skip
     else:
@@ -100,7 +109,7 @@ def with_cache(model, text: Corpus, ways: Ways, tune: Corpus | None) -> tuple[fl
 
 
 def learning(model, text: Corpus, ways: Ways, tune: Corpus | None) -> tuple[float, str]:
-    kind, segment, squares = ways.dynamic, ways.dynamic_segment, None
+    kind, segment, squares = ways.dynamic, SEGMENT if ways.dynamic_segment is None else ways.dynamic_segment, None
     rate = USUAL[kind] if ways.dynamic_rate is None else ways.dynamic_rate
     decay = BACK[kind] if ways.dynamic_decay is None else ways.dynamic_decay
 

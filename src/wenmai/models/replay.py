@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from copy import deepcopy
-from weakref import WeakKeyDictionary, proxy
+from threading import Lock
+from weakref import WeakKeyDictionary, proxy, ref
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +22,7 @@ from wenmai.layers.cache import Cache, Placed
 STRIDE = 64
 EVEN = 64  # to a multiple of which the vocabulary is brought
 KEPT: WeakKeyDictionary = WeakKeyDictionary()  # Writer → Recordings
+TAKING = Lock()
 
 
 def replayed(writer, state):
@@ -31,10 +33,25 @@ def replayed(writer, state):
         or (isinstance(state, Tensor) and not writer.carried)
     ):
         return writer.step, state
-    if writer not in KEPT or KEPT[writer].stale(writer):
-        KEPT[writer] = Recordings(writer)
-    replay = KEPT[writer].of(len(state), state)
-    return replay.step, replay.begun(state)
+    with TAKING:
+        if writer not in KEPT or KEPT[writer].stale(writer):
+            KEPT[writer] = Recordings(writer)
+        replay = KEPT[writer].of(len(state), state)
+        if replay.taken() is not None:  # by another text, which is still being written
+            return writer.step, state
+        lease = Lease(replay)
+        replay.taken = ref(lease)
+    return lease, replay.begun(state)
+
+
+class Lease:
+    """The steps of one text: as long as there is somebody who might take one, the recording is this text's alone."""
+
+    def __init__(self, replay: Replay):
+        self.replay = replay
+
+    def __call__(self, state: Tensor | Cache, tokens: Tensor) -> tuple[Tensor, Tensor | Cache]:
+        return self.replay.step(state, tokens)
 
 
 class Recordings:
@@ -80,7 +97,7 @@ def tensor_cores():
 
 class Replay:
     def __init__(self, writer, rows: int, state: Tensor | Cache):
-        self.writer, self.graphs = writer, {}
+        self.writer, self.graphs, self.taken = writer, {}, lambda: None  # taken: the Lease that holds it
         self.tokens = torch.zeros(rows, dtype=torch.int64, device=writer.device)
         self.place = torch.zeros((), dtype=torch.int64, device=writer.device)
         self.room = torch.empty_like(state) if isinstance(state, Tensor) else writer.body.cache(rows, writer.steps)

@@ -82,7 +82,15 @@ class Seen:
     source: Tensor
 
     def take(self, rows: Tensor) -> Seen:
+        if self.text.fused is None:  # then they lie in the order of the texts
+            return Seen(self.text.take(rows), take(self.memory, rows), take(self.real, rows), self.source[: len(rows)])
         return replace(self, text=self.text.take(rows), source=take(self.source, rows))
+
+    def in_order(self) -> tuple[Tensor, Tensor]:
+        """(memory, real), a row a text"""
+        if self.text.fused is None:
+            return self.memory, self.real
+        return take(self.memory, self.source), take(self.real, self.source)
 
     def within(self, rows: Tensor) -> Seen:
         return replace(self, text=self.text.within(rows))
@@ -112,8 +120,8 @@ class Decoder(nn.Module):
             after = state.text.grown(1)
             return self.norm(after.fused.step(x, after, state)), replace(state, text=after)
         after = None if state is None else state.text.in_order().grown(tokens.shape[1])
-        allowed = see_real(mask) if state is None else state.real[state.source]
+        looked, allowed = (None, see_real(mask)) if state is None else state.in_order()
         for level, block in enumerate(self.blocks):
-            past, across = (None, memory) if after is None else (after.layers[level], state.memory[state.source, level])
+            past, across = (None, memory) if after is None else (after.layers[level], looked[:, level])
             x = block(x, None, trace, f"writer.{level}", past, start, across, allowed)
         return self.norm(x), None if after is None else replace(state, text=after)

@@ -19,6 +19,7 @@ from wenmai.evaluation.probes.exercises import Exercise
 from wenmai.models.network import Network
 from wenmai.options import accepted
 from wenmai.training import loop
+from wenmai.training.progress import Diverged
 
 VALID, TEST, JUDGED = 512, 1000, 25  # rows to stop by, rows to judge by, and how often training looks at the first
 POOL = 6_000_000  # steps of the rows that are drawn for one length; what a longer training needs beyond it is read again
@@ -65,8 +66,10 @@ def climb(rung: str, exercise: Exercise, lengths: list[int], recipe: Recipe, see
         began = time.perf_counter()
         task, kind, network = built(rung, exercise, recipe, steps, seed)
         updates, score = yield from trained(rung, network, task, kind, exercise, steps, recipe, seed)
-        found.append({"length": steps, "score": score, "passed": exercise.passes(score), "updates": updates,
+        found.append({"length": steps, "score": score, "passed": score is not None and exercise.passes(score), "updates": updates,
                       "seconds": round(time.perf_counter() - began, 2)})  # fmt: skip
+        if score is None:
+            task, kind, network = built(rung, exercise, recipe, steps, seed)
         kept = (task, kind, network) if found[-1]["passed"] or kept is None else kept
         if not found[-1]["passed"]:
             break
@@ -75,7 +78,8 @@ def climb(rung: str, exercise: Exercise, lengths: list[int], recipe: Recipe, see
 
 def trained(rung: str, network: Network, task, kind: Frames, exercise: Exercise, steps: int, recipe: Recipe,
             seed: int) -> Iterator:  # fmt: skip
-    """One length, until it is surely remembered or the updates are spent; returns (updates made, score on other rows)."""
+    """One length, until it is surely remembered or the updates are spent; returns (updates made, score on other rows, None where
+    its weights have become no numbers)."""
     generator = np.random.default_rng((seed, steps, 2))
     valid, test = (exercise.examples(kind, task, generator, rows, steps) for rows in (VALID, TEST))
     long = int(valid.inputs.lengths[0])
@@ -83,14 +87,18 @@ def trained(rung: str, network: Network, task, kind: Frames, exercise: Exercise,
     train = exercise.examples(kind, task, generator, rows, steps)
     rate = {"attention": recipe.attention_rate, "transformer": recipe.transformer_rate}.get(rung, recipe.learning_rate)
     reached, updates = None, 0
-    for progress in loop.train(network, train, lambda: exercise.score(network, valid, recipe.device), exercise.higher_is_better,
+    learning = loop.train(network, train, lambda: exercise.score(network, valid, recipe.device), exercise.higher_is_better,
                                1 << 20, recipe.device, seed, steps=recipe.updates, batch_tokens=recipe.rows * long,
                                learning_rate=rate, clip=recipe.clip, weight_decay=0.0, optimizer="adamw",
                                evaluations=min(JUDGED, recipe.updates), patience=recipe.updates,
-                               precision="float32"):  # fmt: skip
-        updates, reached = progress.step, progress.score
-        yield rung, f"{exercise.name}, T={steps}", replace(progress, snapshot=None)
-        if reached is not None and exercise.surely(reached):
-            break
+                               precision="float32")  # fmt: skip
+    try:
+        for progress in learning:
+            updates, reached = progress.step, progress.score
+            yield rung, f"{exercise.name}, T={steps}", replace(progress, snapshot=None)
+            if reached is not None and exercise.surely(reached):
+                break
+    except Diverged:  # it has learned nothing, which the other rungs need not pay for
+        return updates, None
     network.eval()
     return updates, exercise.score(network, test, recipe.device)

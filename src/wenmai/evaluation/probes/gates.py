@@ -47,23 +47,25 @@ def measured(source: str, columns, seed: int, *, rows: int = 6000, epochs: int =
         variants.append(Variant(f"{cell}, {size}", cell, options | {"hidden": size}))
     training = {"epochs": epochs, "learning_rate": learning_rate, "device": device}
     metric, found = yield from compared(data, variants, training, seeds, seed)
-    return {"probe": "gates", "data": source, "task": data.task.name, "metric": metric, "rows": sizes(data), "epochs": epochs,
+    return {"probe": "gates", "data": source, "task": data.task.name, "metric": metric,
+            "higher_is_better": data.task.higher_is_better, "rows": sizes(data), "epochs": epochs,
             "hidden": hidden, "embed": embed, "learning_rate": learning_rate, "seed": seed, "seeds": seeds, "device": device,
             "variants": found, "seconds": round(time.perf_counter() - began, 1)}  # fmt: skip
 
 
 def told(known: dict) -> list[str]:
-    from wenmai.evaluation.probes.variants import apart, with_spread
+    from wenmai.evaluation.probes.variants import apart, best_of, with_spread
 
     rnn, gru, lstm, large_rnn, large_gru = known["variants"]
-    metric = known["metric"]
+    metric, higher = known["metric"], known["higher_is_better"]
+    gated = best_of([gru, lstm, large_gru], higher)["mean"] - best_of([rnn, large_rnn], higher)["mean"]
     shares = [f"{cell['parameters'] / lstm['parameters']:.0%}" for cell in (gru, rnn)]
     return [
         f"Equal hidden: {metric} of gru {with_spread(gru)}, of lstm {with_spread(lstm)}; the difference is {apart(gru, lstm)}. "
         f"Of the lstm's weights gru has {shares[0]}, rnn {shares[1]}.",
         f"Equal weights: {metric} of gru {with_spread(large_gru)}; the difference to lstm is {apart(large_gru, lstm)}.",
         f"Without gates: rnn {with_spread(rnn)}, and as large as the lstm {with_spread(large_rnn)}; the best gated one is better "
-        f"by {max(gru['mean'], lstm['mean'], large_gru['mean']) - max(rnn['mean'], large_rnn['mean']):.4f}.",
+        f"by {gated if higher else -gated:.4f}.",
     ]  # fmt: skip
 
 

@@ -46,7 +46,8 @@ def measured(source: str, columns, seed: int, *, heads: str = "1,2,4,8", width: 
     variants = [Variant(str(number), "transformer", {"heads": number, "width": width, "layers": layers}) for number in numbers]
     training = {"epochs": epochs, "learning_rate": learning_rate, "device": device}
     metric, found = yield from compared(data, variants, training, seeds, seed, lambda estimator: looked(estimator, data.test))
-    return {"probe": "heads", "data": source, "task": data.task.name, "metric": metric, "rows": sizes(data), "epochs": epochs,
+    return {"probe": "heads", "data": source, "task": data.task.name, "metric": metric,
+            "higher_is_better": data.task.higher_is_better, "rows": sizes(data), "epochs": epochs,
             "width": width, "layers": layers, "learning_rate": learning_rate, "seed": seed, "seeds": seeds, "device": device,
             "variants": found, "seconds": round(time.perf_counter() - began, 1)}  # fmt: skip
 
@@ -97,10 +98,10 @@ def overlap(weights, mask) -> list[float]:
 
 
 def told(known: dict) -> list[str]:
-    from wenmai.evaluation.probes.variants import apart, with_spread
+    from wenmai.evaluation.probes.variants import apart, best_of, with_spread
 
     rows, metric = known["variants"], known["metric"]
-    best, one = max(rows, key=lambda row: row["mean"]), rows[0]
+    best, one = best_of(rows, known["higher_is_better"]), rows[0]
     look = [f"The best {metric} is {with_spread(best)}, with heads={best['variant']}; with heads={one['variant']} it is "
             f"{with_spread(one)}."]  # fmt: skip
     if best is not one:

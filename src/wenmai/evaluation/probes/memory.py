@@ -189,8 +189,8 @@ def tables(known: dict, lang: str) -> list[Grid]:
             "误差占方差的比例" if zh else "error as a share of the variance")  # fmt: skip
         head = ["级" if zh else "rung", "种子" if zh else "seed", "T", score, "更新次数" if zh else "updates",
                 "秒" if zh else "seconds"]  # fmt: skip
-        lines = [[rung["rung"], str(climb["seed"]), str(cell["length"]), f"{cell['score']:.4f}", f"{cell['updates']:,}",
-                  f"{cell['seconds']:.1f}"]
+        lines = [[rung["rung"], str(climb["seed"]), str(cell["length"]),
+                  "–" if cell["score"] is None else f"{cell['score']:.4f}", f"{cell['updates']:,}", f"{cell['seconds']:.1f}"]
                  for rung in row["rungs"] for climb in rung["climbs"] for cell in climb["lengths"]]  # fmt: skip
         grids.append(Grid(row["exercise"], head, lines))
     return grids

@@ -78,27 +78,30 @@ def as_large(count: Callable[[str, dict], int], rung: str, options: dict, weight
 def compared(data: Dataset, variants: list[Variant], training: dict, seeds: int, seed: int,
              look: Callable[[Estimator], dict] = lambda estimator: {}) -> Iterator:  # fmt: skip
     """Yields (variant, stage, Progress); returns a dict a variant. `look` sees every trained estimator and adds to its row."""
-    found = {variant.name: {"variant": variant.name, "rung": variant.rung, "options": variant.options, "scores": [],
-                            "seconds": []} for variant in variants}  # fmt: skip
+    found = [{"variant": variant.name, "rung": variant.rung, "options": variant.options, "scores": [], "seconds": []}
+             for variant in variants]  # fmt: skip
     warm = ESTIMATORS[data.task.name](variants[0].rung, **training | {"epochs": 1, "steps": 2}, **variants[0].options)
     warm.fit(*data.train.pair, data.valid.pair)  # what is done once only is not counted
     for number in range(seed, seed + seeds):
-        for variant in variants:
+        for variant, row in zip(variants, found):
             estimator = ESTIMATORS[data.task.name](variant.rung, seed=number, **training, **variant.options)
             began = time.perf_counter()
             for progress in estimator.training(*data.train.pair, data.valid.pair):
                 yield variant.name, f"seed {number}", replace(progress, snapshot=None)
-            row = found[variant.name]
             row["seconds"].append(round(time.perf_counter() - began, 3))
             row["scores"].append(estimator.evaluate(*data.test.pair)[estimator.task_.metric])
             row["parameters"] = estimator.model_.parameters_count()
             for name, value in look(estimator).items():
                 row.setdefault(name, []).append(value)
     metric = estimator.task_.metric
-    for row in found.values():
+    for row in found:
         row |= {"mean": mean(row["scores"]), "spread": stdev(row["scores"]) if seeds > 1 else None,
                 "median_seconds": median(row["seconds"])}  # fmt: skip
-    return metric, list(found.values())
+    return metric, found
+
+
+def best_of(rows: list[dict], higher_is_better: bool) -> dict:
+    return (max if higher_is_better else min)(rows, key=lambda row: row["mean"])
 
 
 def with_spread(row: dict) -> str:
