@@ -7,14 +7,13 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from test_translators import SMALL, alone, batch, built
+from test_translators import SMALL, alone, batch, built, steps_say
 
 import wenmai
 from wenmai import Translator
 from wenmai.data.batches import Batch
 from wenmai.data.vocabulary import END, UNK
 from wenmai.errors import Mistake
-from wenmai.layers.cache import take
 from wenmai.layers.trace import Trace
 from wenmai.models.attention_decoder import attention_translator
 from wenmai.tasks.beam import beam
@@ -55,13 +54,7 @@ def test_alone_beside_others_step_by_step_and_traced(options):
     for row in range(3):
         one = model(one_of(whole, row))[0]
         torch.testing.assert_close(one, found[row, : len(one), : one.shape[1]], rtol=1e-4, atol=1e-5)
-    log_probs, state = model.begin(whole, 6)
-    rows = torch.tensor([2, 0, 1])  # and the rows may move
-    log_probs, state, target = log_probs[rows], take(state, rows), whole.target[rows]
-    for t in range(target.shape[1]):
-        live = whole.target_mask[rows][:, t]
-        torch.testing.assert_close(log_probs[live], found[rows][:, t][live], rtol=1e-4, atol=1e-5)
-        log_probs, state = model.step(state, target[:, t].clamp(min=0))
+    steps_say(model, whole, found)
 
 
 def test_a_copied_word_is_read_on_as_unknown():

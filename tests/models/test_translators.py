@@ -63,6 +63,17 @@ def alone(whole: Batch, row: int) -> Batch:
     return Batch(*(part[None] for part in parts))
 
 
+def steps_say(model, whole, found: torch.Tensor) -> None:
+    """Step by step the model says what it said of the whole at once, also where rows change places."""
+    log_probs, state = model.begin(whole, 6)
+    rows = torch.tensor([2, 0, 1])  # and the rows may move
+    log_probs, state, target = log_probs[rows], take(state, rows), whole.target[rows]
+    for t in range(target.shape[1]):
+        live = whole.target_mask[rows][:, t]
+        torch.testing.assert_close(log_probs[live], found[rows][:, t][live], rtol=1e-4, atol=1e-5)
+        log_probs, state = model.step(state, target[:, t].clamp(min=0))
+
+
 @pytest.mark.parametrize(("builder", "options"), WAYS, ids=named)
 @torch.no_grad()
 def test_alone_beside_others_step_by_step_and_traced(builder, options):
@@ -72,13 +83,7 @@ def test_alone_beside_others_step_by_step_and_traced(builder, options):
     for row in range(3):
         one = alone(whole, row)
         torch.testing.assert_close(model(one)[0], found[row, : one.target.shape[1]], rtol=1e-4, atol=1e-5)
-    log_probs, state = model.begin(whole, 6)
-    rows = torch.tensor([2, 0, 1])  # and the rows may move
-    log_probs, state, target = log_probs[rows], take(state, rows), whole.target[rows]
-    for t in range(target.shape[1]):
-        live = whole.target_mask[rows][:, t]
-        torch.testing.assert_close(log_probs[live], found[rows][:, t][live], rtol=1e-4, atol=1e-5)
-        log_probs, state = model.step(state, target[:, t].clamp(min=0))
+    steps_say(model, whole, found)
 
 
 @pytest.mark.parametrize(("builder", "options"), WAYS[::5] + WAYS[-6:], ids=named)
