@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
+from wenmai.layers.first_weights import normal
 from wenmai.layers.trace import Trace
 
 Score = Literal["general", "dot", "scaled", "additive"]
@@ -36,7 +37,8 @@ class Context(nn.Module):
         self.bring = self.see = self.read = self.weigh = None
         if score == "general":
             self.bring = nn.Linear(query, key, bias=False)  # then qᵀW is as wide as k, and the rest is dot
-            nn.init.normal_(self.bring.weight, std=0.25 / key)  # every place alike at first: a wrong place is hard to leave
+            # every place alike at first: a wrong place is hard to leave
+            self.bring.weight = nn.Parameter(normal(0.25 / key, key, query))
         elif score == "additive":
             hidden = hidden or key
             self.read, self.see = nn.Linear(query, hidden), nn.Linear(key, hidden, bias=False)

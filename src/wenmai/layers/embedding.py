@@ -16,6 +16,7 @@ from torch.nn import functional
 from wenmai.data.batches import Batch
 from wenmai.data.tokenizers import UNK
 from wenmai.layers.dropout import Dropout
+from wenmai.layers.first_weights import normal
 from wenmai.layers.spelling import Spelling
 
 
@@ -47,7 +48,7 @@ class TokenEmbedding(nn.Module):
         if not self.one_hot:
             # Small at first, so that training, not chance, decides where words stand; pretrained ones say more, and
             # are brought to twice that (in their own scale, near 0.6, they moved too little: SST-2 lost a point).
-            table = torch.randn(size, width) * 0.1
+            table = normal(0.1, size, width)
             if inputs.vectors is not None:
                 spread = np.nanstd(inputs.vectors) if np.nan_to_num(inputs.vectors).any() else 0.2
                 known = torch.from_numpy(inputs.vectors * np.float32(0.2 / spread)).to(table.device)
@@ -66,7 +67,7 @@ class TokenEmbedding(nn.Module):
         self.width = wanted if exact else self.width
         self.segment = None
         if inputs.pairs:  # as small as the words, or which text it is would drown what it says
-            self.segment = nn.Embedding.from_pretrained(torch.randn(2, self.width) * 0.1, freeze=False)
+            self.segment = nn.Embedding.from_pretrained(normal(0.1, 2, self.width), freeze=False)
         self.dropout = Dropout(dropout)
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
@@ -99,7 +100,7 @@ class Frames(nn.Module):
 class Names(nn.Module):
     def __init__(self, count: int, width: int):
         super().__init__()
-        self.table, self.width = nn.Embedding.from_pretrained(torch.randn(count, width) * 0.1, freeze=False), width
+        self.table, self.width = nn.Embedding.from_pretrained(normal(0.1, count, width), freeze=False), width
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         return self.table(batch.inputs).unsqueeze(1), batch.mask  # (B, 1, E)

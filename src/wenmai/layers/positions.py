@@ -14,6 +14,8 @@ from functools import lru_cache
 import torch
 from torch import Tensor, nn
 
+from wenmai.layers.first_weights import normal
+
 
 class Sinusoidal(nn.Module):
     def __init__(self, width: int):
@@ -42,7 +44,7 @@ def sinusoid(start: int | Tensor, steps: int, width: int, device=None) -> Tensor
 class Learned(nn.Module):
     def __init__(self, width: int, longest: int):
         super().__init__()
-        self.table = nn.Parameter(torch.randn(longest, width) * 0.02)
+        self.table = nn.Parameter(normal(0.02, longest, width))
 
     def forward(self, x: Tensor, start: int | Tensor = 0) -> Tensor:
         if isinstance(start, Tensor):

@@ -38,7 +38,7 @@ def said(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """log softmax(x Wᵀ + b). The library multiplies W by some vectors up to twice as fast as these by Wᵀ, and half as fast again
     where every row of the result begins at an even place."""
     rows = x.numel() // x.shape[-1]
-    if not plain(x) or rows <= FEW:
+    if not plain(x) or weight.dtype != x.dtype or rows <= FEW:
         return product(x, weight, bias).float().log_softmax(-1)
     found, given = x.new_empty(rows, -(-len(weight) // EVEN) * EVEN), x.reshape(rows, -1)
     found[:, len(weight) :] = float("-inf")

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from wenmai.layers.dropout import Dropout
+from wenmai.layers.first_weights import normal
 from wenmai.layers.recurrent import Recurrent
 
 
@@ -19,7 +20,7 @@ class Spelling(nn.Module):
     def __init__(self, alphabet: int, kind: str, dropout: float, embed: int = 30, width: int = 50):
         super().__init__()
         self.width, self.dropout = width, Dropout(dropout)
-        table = torch.randn(alphabet, embed) * 0.3
+        table = normal(0.3, alphabet, embed)
         table[0] = 0
         self.table = nn.Embedding.from_pretrained(table, freeze=False, padding_idx=0)
         self.filters = nn.Conv1d(embed, width, 3, padding=2) if kind == "cnn" else None

@@ -16,6 +16,7 @@ from torch.nn import functional
 from wenmai.layers.blocks import Block
 from wenmai.layers.cache import Cache
 from wenmai.layers.dropout import Dropout
+from wenmai.layers.first_weights import normal
 from wenmai.layers.fused import one_token
 from wenmai.layers.positions import Learned, Sinusoidal
 from wenmai.models.recurrent_writer import by_heart
@@ -45,7 +46,7 @@ class Places(nn.Module):
 
     def __init__(self, tokens: int, width: int, positions: str, longest: int, dropout: float):
         super().__init__()
-        self.table = nn.Parameter(torch.randn(tokens, width) * 0.02)
+        self.table = nn.Parameter(normal(0.02, tokens, width))
         self.position = {"sinusoidal": lambda: Sinusoidal(width), "learned": lambda: Learned(width, longest),
                          "rotary": lambda: None}[positions]()  # fmt: skip
         self.dropout, self.scale = Dropout(dropout), sqrt(width) if positions == "sinusoidal" else 1.0
@@ -71,10 +72,10 @@ class Past(nn.Module):
         super().__init__()
         self.blocks = nn.ModuleList(Block(width, heads, feed_forward, dropout, rotary=rotary, causal=True) for _ in range(layers))
         self.norm = nn.LayerNorm(width)
-        for name, weight in self.named_parameters():  # small, and what is added to x smaller with every block (GPT-2)
-            if weight.dim() == 2:
-                deep = name.endswith(("output.weight", "narrow.weight"))
-                nn.init.normal_(weight, std=0.02 / (sqrt(2 * layers) if deep else 1.0))
+        for name, layer in self.named_modules():  # small, and what is added to x smaller with every block (GPT-2)
+            if isinstance(layer, nn.Linear):
+                spread = 0.02 / (sqrt(2 * layers) if name.endswith(("output", "narrow")) else 1.0)
+                layer.weight = nn.Parameter(normal(spread, *layer.weight.shape))
 
     def cache(self, batch: int, longest: int) -> Cache:
         return Cache.empty(batch, self.blocks, longest, self.norm.weight)

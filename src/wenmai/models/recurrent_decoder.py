@@ -19,6 +19,7 @@ from torch.nn import functional
 
 from wenmai.layers.dropout import Dropout, Locked
 from wenmai.layers.embedding import embed_whole
+from wenmai.layers.first_weights import normal
 from wenmai.models.encoder_decoder import EncoderDecoder, Single
 from wenmai.models.recurrent_writer import Layers
 
@@ -47,7 +48,7 @@ class RecurrentDecoder(nn.Module):
         super().__init__()
         self.every, self.dropout = enters == "every", Locked(dropout)
         self.enter = nn.Linear(memory, embed)
-        self.table = nn.Parameter(torch.randn(tokens, embed) * 0.5) if feedback else None
+        self.table = nn.Parameter(normal(0.5, tokens, embed)) if feedback else None
         self.cells, self.norm = Layers(embed, [hidden] * layers, cell, dropout, 0.0), nn.LayerNorm(hidden)
 
     def opened(self, memory: Tensor, mask: Tensor, steps: int) -> None:

@@ -21,6 +21,7 @@ from torch.nn import functional
 
 from wenmai.errors import Mistake
 from wenmai.layers.dropout import Locked
+from wenmai.layers.first_weights import normal
 from wenmai.layers.heads import pool
 from wenmai.layers.recurrent import Recurrent
 from wenmai.models.encoder_decoder import EncoderDecoder, Looked
@@ -60,8 +61,8 @@ class Tables:
     `tie`: it says what is written too."""
 
     def __init__(self, inputs, width: int, tie: bool, spread: float = 0.1):
-        self.target = nn.Parameter(torch.randn(inputs.target.vocabulary, width) * spread)
-        self.source = self.target if inputs.joint else nn.Parameter(torch.randn(inputs.source.vocabulary, width) * spread)
+        self.target = nn.Parameter(normal(spread, inputs.target.vocabulary, width))
+        self.source = self.target if inputs.joint else nn.Parameter(normal(spread, inputs.source.vocabulary, width))
         self.output = self.target if tie else None
 
 

@@ -21,6 +21,7 @@ from wenmai.layers.blocks import Block
 from wenmai.layers.cache import Cache, take
 from wenmai.layers.cross_attention import CrossAttention
 from wenmai.layers.embedding import embed as input_layer
+from wenmai.layers.first_weights import normal
 from wenmai.layers.fused import one_token
 from wenmai.models.encoder_decoder import EncoderDecoder, Looked
 from wenmai.models.gpt import Places
@@ -63,7 +64,7 @@ def transformer_translator(inputs, head, *, width: int | None = None, heads: int
     words = Places(inputs.target.vocabulary, width, positions, inputs.target.most, dropout)
     # As loud as the places that are added to it; only what a table says by a product has to begin small.
     loud = 1 / words.scale if positions != "learned" else 0.02
-    table = words.table if inputs.joint else nn.Parameter(torch.randn(inputs.source.vocabulary, width) * loud)
+    table = words.table if inputs.joint else nn.Parameter(normal(loud, inputs.source.vocabulary, width))
     encoder = Encoder(width, heads, layers, wide, positions, bend, prenorm, inputs.source.most, dropout)
     decoder = Decoder(words, width, heads, layers, wide, bend, prenorm, rotary, dropout)
     last = replace(head, tokens=inputs.target.vocabulary, smoothing=smoothing)(width, 0.0, words.table if tie else None)

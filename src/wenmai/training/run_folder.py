@@ -151,7 +151,6 @@ def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
     the file announces, lest a size that was damaged fill the memory; of its layers each has weights of its own."""
     from safetensors import safe_open
     from safetensors.numpy import load_file as load_arrays
-    from safetensors.torch import load_file as load_tensors
 
     path = saved.path / "weights.safetensors"
     try:
@@ -174,10 +173,11 @@ def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
         for name in sorted(wanted.keys() | kinds.keys()):
             if wanted.get(name) != kinds.get(name):
                 raise take.Unfit(f"{name}: found {in_words(kinds.get(name))}, expected {in_words(wanted.get(name))}")
-        model = build()
-        tensors = load_tensors(path, device=device)
-        model.load_state_dict({name: tensors[name] for name in wanted})
-        return model.to(device).eval()
+        model = build().to(device)
+        with safe_open(path, framework="pt", device=device) as file, torch.no_grad():
+            for name, value in model.state_dict().items():  # one by one, lest all stand there twice
+                value.copy_(file.get_tensor(name))
+        return model.eval()
     except FileNotFoundError:
         raise Mistake(f"{path} is missing: the run folder is damaged; train it again.") from None
     except (SafetensorError, take.Unfit, RuntimeError, KeyError, OverflowError) as error:
