@@ -31,6 +31,8 @@ class Descent:
         self.team, self.deterministic, self.pieces = team, deterministic, 1
         self.carried: Tensor | None = None  # (B, S) the state that a stream goes on with
         self.sharded, self.named = parallel == "fsdp" and team.size > 1, optimizer[0]
+        # A product of another shape is another kernel, and batches have many shapes: by themselves a thousand kernels are kept.
+        os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")  # read when the first is made
         if deterministic:
             os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when the GPU is first used
         dense = self.sharded or (team.size > 1 and device != "cpu")  # these pass on no gradient of named rows

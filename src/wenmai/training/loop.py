@@ -21,12 +21,13 @@ from wenmai.data.batches import is_stream, lengths_of
 from wenmai.data.examples import Examples
 from wenmai.layers.recurrent import Recurrent
 from wenmai.models.network import Network
-from wenmai.training import distributed
+from wenmai.training import distributed, memory
 from wenmai.training.descent import Descent, repeatable
 from wenmai.training.optimizers import rate_at
 from wenmai.training.progress import Diverged, Progress, Snapshot, shown_rows
 
 TOLD = 0.5  # seconds after which training gives a sign of life, so that it can be stopped and kept
+TIDIED = 3.0  # seconds after which memory that lies unused is given back
 CHECKED = 50  # steps of a GPU between two looks at the loss, for which it has to be waited
 STILL = 5  # scores without a new best after which asgd begins to average
 LOWERED = 0.1  # of the learning rate is left after a loss that was no number
@@ -108,6 +109,7 @@ def train(
     read: list = []  # the rows of batches whose loss was not looked at yet
     now = Standing(pieces=descent.pieces)
     good, best_state = (now, first), None
+    del first  # its room is needed once `good` is another
     if resume and resume.arrays:
         now, good, best_state, losses = restored(resume, descent, device)
         began -= resume.facts["seconds"]
@@ -133,12 +135,16 @@ def train(
         plan = {"steps": steps, "evaluations": evaluations, "pieces": now.pieces}
         yield replace(told("planned", plan=plan, warning=note), snapshot=lambda: nothing)
     batches, last = batches_of(train, tokens, seed, longest, now.step), time.perf_counter()
+    tidied = last
     while now.step < steps and now.worse < patience:
         rows = next(batches)[1]
         rate = rate_at(now.step, steps, learning_rate, warmup, falls) * (LOWERED if now.lowered else 1.0)
         loss, wished = descent(rows, now.step, rate, time.perf_counter() - last > TOLD)
         losses.append(loss)
         read.append(rows)
+        if device == "cpu" and time.perf_counter() - tidied > TIDIED:
+            memory.give_back()
+            tidied = time.perf_counter()
         halved = descent.pieces > now.pieces
         now = replace(now, step=now.step + 1, pieces=descent.pieces)
         due = now.step % every == 0 or now.step == steps
