@@ -11,7 +11,7 @@ demo: $(VENV)/demo-ready
 
 test: $(VENV)/test-ready
 	$(VENV)/bin/ruff check .
-	$(VENV)/bin/python -m pytest
+	$(VENV)/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 soak: $(VENV)/test-ready
 	$(VENV)/bin/python -m pytest -m soak
@@ -24,6 +24,8 @@ bench: $(VENV)/bench-ready
 	$(VENV)/bin/python benchmarks/ngram.py
 	$(VENV)/bin/python benchmarks/trust.py
 	$(VENV)/bin/python benchmarks/rungs.py
+	$(VENV)/bin/python benchmarks/language_models.py
+	$(VENV)/bin/python benchmarks/translation.py
 
 $(VENV)/demo-ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "wenmai needs Python 3.11 or newer; name one: make PYTHON=python3.11 demo")'
