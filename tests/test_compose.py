@@ -200,7 +200,7 @@ def refused(words: str, made):
 def test_mistakes_are_sentences():
     model, numbers, images = trained(), trained(inputs=np.ones((24, 3))), trained(inputs=pictures(24))
     refused("row 2: the label 'metall' is not among the trained ones: metal, fruit", lambda: model.predict(["fruit", "metall"]))
-    refused("input 0: expected a label, found float", lambda: model.predict([0.5]))
+    refused("input 1: expected a label, found float", lambda: model.predict([0.5]))
     refused("expected rows of 3 numbers, found an array of shape", lambda: numbers.predict(np.ones((2, 4))))
     refused("row 1, column 2: found nan", lambda: numbers.predict(np.array([[0.0, np.nan, 1.0]])))
     refused("expected images of shape .*, found", lambda: images.predict(np.zeros((1, 9, 9), np.uint8)))

@@ -287,7 +287,7 @@ def test_what_does_not_fit_the_model_is_refused():
     numbers = trained(inputs=np.arange(90.0).reshape(30, 3))
     images = trained(inputs=np.random.default_rng(0).integers(0, 255, (30, 4, 4)))
     for estimator, wrong, says in [
-        (texts, [3], "input 0: expected a text, found int"), (texts, [None], "expected a text, found NoneType"),
+        (texts, [3], "input 1: expected a text, found int"), (texts, [None], "expected a text, found NoneType"),
         (texts, [("a", "b")], "expected a text, found tuple"), (texts, np.zeros((2, 3)), "expected a text"),
         (pairs, ["a"], "reads pairs"), (pairs, [("a", "b", "c")], "reads pairs"), (pairs, [("a", 3)], "expected a text"),
         (numbers, np.zeros((2, 4)), "expected rows of 3 numbers"), (numbers, ["a text"], "numbers"),

@@ -9,10 +9,14 @@ from rich.console import Console
 
 import wenmai
 from wenmai import Translator
-from wenmai.evaluation import lengths
+from wenmai.catalog import TASKS
+from wenmai.chinese import in_chinese
+from wenmai.data.dataset import Dataset, Part
+from wenmai.evaluation import answers, lengths
 from wenmai.evaluation.compare import as_seen
 from wenmai.evaluation.leaderboard import leaderboard
-from wenmai.evaluation.translating import by_length, worst
+from wenmai.evaluation.translating import by_length, lead, worst
+from wenmai.tasks.translate import Translate
 
 WORDS = {"red": "rot", "blue": "blau", "dog": "Hund", "cat": "Katze", "house": "Haus"}
 TINY = ["--set", "hidden=8", "--set", "embed=8", "--set", "width=8"]
@@ -102,9 +106,9 @@ def test_a_run_is_evaluated_and_trained_from_two_files(wenmai_cli, tmp_path):
         (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in some_pairs()), "utf-8")
     options = [*TINY[:4], "--set", "steps=3", "--out", "run"]
     found = last_json(wenmai_cli("train", "seq2seq", "a.en,a.de", "--test", "0.2", *options, "--json"))
-    assert found["task"] == "translate" and set(found["scores"]["test"]) == {"bleu", "chrf", "exact_match"}
+    assert found["task"] == "translate" and set(found["scores"]["test"]) == {"bleu", "bleu_lower", "chrf", "exact_match"}
     again = last_json(wenmai_cli("evaluate", "run", "a.en", "--target", "a.de", "--json"))
-    assert again["rows"] == 60 and set(again["scores"]["test"]) == {"bleu", "chrf", "exact_match"}
+    assert again["rows"] == 60 and set(again["scores"]["test"]) == {"bleu", "bleu_lower", "chrf", "exact_match"}
     with open("a.de", "a", encoding="utf-8") as file:
         file.write("übrig\n")
     ran = wenmai_cli("train", "seq2seq", "a.en,a.de", *options[:-1], "other")
@@ -116,16 +120,23 @@ def test_a_run_is_evaluated_and_trained_from_two_files(wenmai_cli, tmp_path):
     (["red", "--file", "x.txt"], "give either texts or --file FILE: there is both."),
     (["red", "--out", "x.jsonl"], "--out goes with --file; texts given here are answered here."),
     (["red", "--beam", "0"], "beam=0: expected 1 to 1000"),
-    (["red", "--best", "0"], "count=0: expected 1"),
+    (["red", "--best", "0"], "best=0: expected 1"),
     (["red", "--best", "0", "--temperature", "1"], "count=0: expected 1 or more"),
-    (["red", "--alignment", "--temperature", "1"], "--alignment goes with texts given here and a search"),
-    (["red", "--alignment", "--stream"], "--alignment goes with texts given here and a search"),
-    (["red", "--best", "2", "--stream"], "--best goes with texts given here and a search"),
-    (["--file", "x.txt", "--alignment"], "--alignment goes with texts given here and a search"),
+    (["red", "--alignment", "--temperature", "1"], "--alignment does nothing together with --temperature; leave one"),
+    (["red", "--alignment", "--stream"], "--alignment does nothing together with --stream"),
+    (["red", "--best", "2", "--stream"], "--best does nothing together with --stream"),
+    (["red", "--beam", "2", "--stream"], "--beam does nothing together with --stream"),
+    (["red", "--beam", "2", "--temperature", "1"], "--beam does nothing together with --temperature"),
+    (["red", "--penalty", "2", "--temperature", "1"], "--penalty does nothing together with --temperature"),
+    (["--file", "x.txt", "--alignment"], "--alignment does nothing together with --file"),
+    (["--file", "x.txt", "--temperature", "1"], "--temperature does nothing together with --file"),
+    (["--file", "x.txt", "--stream"], "--stream does nothing together with --file"),
+    (["red " * 200, "--strict", "--stream"], "input 1: it is longer than the 60 tokens that this model reads"),
+    (["red " * 200, "--strict", "--temperature", "1"], "input 1: it is longer than the 60 tokens that this model reads"),
     (["red", "--top-k", "5"], "nothing is drawn by chance; add --temperature 1"),
     (["red", "--penalty", "-1"], "penalty=-1.0: expected 0"),
-    (["red", ""], "input 1: the text is empty"),
-    (["red " * 200, "--strict"], "input 0: it is longer than the 60 tokens that this model reads"),
+    (["red", ""], "input 2: the text is empty"),
+    (["red " * 200, "--strict"], "input 1: it is longer than the 60 tokens that this model reads"),
 ])  # fmt: skip
 def test_what_cannot_be_done_is_said(wenmai_cli, run, arguments, says):
     ran = wenmai_cli("translate", run, *arguments)
@@ -145,6 +156,44 @@ def test_a_run_of_another_task_is_refused(wenmai_cli, tmp_path):
     assert ran.status == 2 and "does classify, and a run is wanted that does translate" in " ".join(ran.err.split())
 
 
+@pytest.mark.filterwarnings("always::wenmai.errors.Notice")
+def test_an_answer_beside_every_line(wenmai_cli, run, tmp_path, monkeypatch):
+    """Empty lines too, so that line n of what is written is line n of what was read."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("\n1 red dog\n\n  \n2 blue cat\n")
+    ran = wenmai_cli("translate", run, "--file", "a.txt", "--out", "b.jsonl")
+    found = [json.loads(line) for line in (tmp_path / "b.jsonl").read_text("utf-8").splitlines()]
+    assert [bool(row["text"]) for row in found] == [False, True, False, False, True] and ran.status == 0
+    assert "3 of the texts are empty, and so is what is written for them" in " ".join(ran.err.split())
+    alone = last_json(wenmai_cli("translate", run, "1 red dog", "--json"))["answers"][0]
+    assert found[1]["text"] == alone["text"]
+
+
+def test_a_file_that_is_read_is_not_written_over(wenmai_cli, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("source\n1 red dog\n")
+    ran = wenmai_cli("translate", run, "--file", "a.csv", "--out", tmp_path / "a.csv")
+    assert ran.status == 2 and "is the file that is read; choose another" in " ".join(ran.err.split())
+    assert (tmp_path / "a.csv").read_text() == "source\n1 red dog\n"
+
+
+@pytest.mark.filterwarnings("always::wenmai.errors.Notice")
+def test_what_stood_there_stays_until_all_is_answered(wenmai_cli, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(answers, "CHUNK", 2)
+    (tmp_path / "a.txt").write_text("1 red dog\n\n2 blue cat\n" + "red " * 200)
+    (tmp_path / "b.jsonl").write_text("of yesterday")
+    ran = wenmai_cli("translate", run, "--file", "a.txt", "--out", "b.jsonl", "--strict")
+    said = " ".join(ran.err.split())
+    assert ran.status == 2 and "a.txt, line 4: it is longer than the 60 tokens" in said
+    assert (tmp_path / "b.jsonl").read_text() == "of yesterday"
+    assert "what was answered before stands in b.jsonl.part" in said
+    assert len((tmp_path / "b.jsonl.part").read_text("utf-8").splitlines()) == 1
+    (tmp_path / "a.txt").write_text("red " * 200)
+    assert wenmai_cli("translate", run, "--file", "a.txt", "--out", "c.jsonl", "--strict").status == 2
+    assert not list(tmp_path.glob("c.jsonl*"))
+
+
 # wenmai compare
 
 
@@ -156,7 +205,7 @@ def test_compare_shows_what_translations_are_worth(wenmai_cli, pairs, run, tmp_p
     assert kept["metric"] == "bleu" and kept["judged"] == "chrf" and "tok:13a|" in kept["signature"]
     for row in found["rungs"]:
         test = row["scores"]["test"]
-        assert row["failed"] is None and set(test) == {"bleu", "chrf", "exact_match"}
+        assert row["failed"] is None and set(test) == {"bleu", "bleu_lower", "chrf", "exact_match"}
         assert row["interval"][0] - 1e-6 <= test["bleu"] <= row["interval"][1] + 1e-6
         assert row["predictions_per_second"] > 0 and row["latency_ms"]["p50"] > 0 and row["parameters"] > 0 and row["bytes"] > 0
         assert all(set(one) == {"input", "expected", "answer"} for one in row["worst"])
@@ -179,10 +228,6 @@ def test_compare_shows_what_translations_are_worth(wenmai_cli, pairs, run, tmp_p
 
 
 def test_lengths_and_the_worst(pairs):
-    from wenmai.catalog import TASKS
-    from wenmai.data.dataset import Part
-    from wenmai.tasks.translate import Translate
-
     sources = ["a"] * 4 + ["bbb"] * 4 + ["ccccc"] * 4
     part = Part(sources, [source.upper() for source in sources], "x", range(1, 13))
     task = Translate()
@@ -195,3 +240,31 @@ def test_lengths_and_the_worst(pairs):
     assert len(by_length(task, alike, ["x", "y", "q"])) == 1
     assert lengths.lengths({"rungs": [{"rung": "a", "lengths": by_length(task, alike, ["x", "y", "q"])}]}, "en") is None
     assert as_seen(TASKS["translate"](summarise=True)) == {"summarise": True}  # a part of the rows might say otherwise
+
+
+@pytest.mark.parametrize("sources, target, best, sentence, in_zh", [
+    ([f"a {word} dog runs home as soon as it begins to rain, and then again" for word in WORDS],
+     lambda text: " ".join(text.split()[:4]), 0.5,
+     "Without a model, the first 4 words of every source, taken as its summary, score 1.000: no rung has more.",
+     "不用模型，取每篇原文开头 4 个词作摘要，得分为 1.000：没有哪一级更高。"),
+    ([f"{colour}狗跑到老房子那里去，下雨了就回家，天天如此" for colour in "红黄蓝白黑"], lambda text: text[2:5], 0.7,
+     "Without a model, the first 6 characters of every source, taken as its summary, score 0.667.",
+     "不用模型，取每篇原文开头 6 个单字作摘要，得分为 0.667。"),
+])  # fmt: skip
+def test_the_lead_is_what_a_summary_must_beat(sources, target, best, sentence, in_zh):
+    """As many words as score most: twice a target's characters hold all of one that begins with the third."""
+    part = Part(sources, [target(source) for source in sources], "x", range(1, 6))
+    found = lead(Dataset("x", Translate(summarise=True), part, part, part), best)
+    assert found == sentence and in_chinese(found) == in_zh
+
+
+def test_compare_says_it_beside_its_advice(wenmai_cli, tmp_path):
+    body = "the {} dog runs to the old house in the evening and comes back home as soon as it rains, every {} of the year, {}"
+    rows = [
+        {"source": body.format(word, day, day), "target": f"the {word} dog runs {day}"} for word in WORDS for day in range(12)
+    ]
+    (tmp_path / "mails.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    given = ["--minutes", "0.02", *TINY[:4], "--rungs", "seq2seq", "--out", tmp_path / "there"]
+    ran = wenmai_cli("compare", tmp_path / "mails.jsonl", *given)
+    assert "Without a model, the first " in " ".join(ran.out.split())
+    assert "不用模型，取每篇原文开头" in (tmp_path / "there" / "report.md").read_text("utf-8")

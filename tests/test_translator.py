@@ -180,8 +180,8 @@ def test_rows_that_cannot_be_learned_from(sources, targets, says):
 def test_what_cannot_be_translated():
     model = trained("seq2seq")
     for ask, says in (
-        (lambda: model.predict(["ab", " "]), "input 1: the text is empty; give every row a text to read or drop the row."),
-        (lambda: model.predict(["ab", 7]), "input 1: expected a text, found int '7'."),
+        (lambda: model.predict(["ab", " "]), "input 2: the text is empty; give every row a text to read or drop the row."),
+        (lambda: model.predict(["ab", 7]), "input 2: expected a text, found int '7'."),
         (lambda: model.translate(["ab"], beam=0), "beam=0: expected 1 to 1000"),
         (lambda: model.answers(["ab"], beam=-3), "beam=-3: expected 1 to 1000"),
         (lambda: model.translate(["ab"], penalty=-1.0), "penalty=-1.0: expected 0"),
@@ -208,7 +208,7 @@ def test_a_text_that_is_too_long_is_cut_and_said_or_refused(rung):
     long = "abcdef" * 3
     with pytest.warns(Notice, match="1 of the texts are longer than the 9 tokens that this model reads"):
         cut, short = model.translate([long, "ab"])
-    with pytest.raises(Mistake, match="input 0: it is longer than the 9 tokens that this model reads; shorten it"):
+    with pytest.raises(Mistake, match="input 1: it is longer than the 9 tokens that this model reads; shorten it"):
         model.translate([long, "ab"], strict=True)
     assert short == model.translate(["ab"], strict=True)[0] and len(cut) <= 9
     told = small(rung, steps=2, max_length=4).fit(SOURCES, TARGETS).notes_
@@ -221,6 +221,56 @@ def test_a_line_of_a_megabyte_ends():
     for text in ("a" * 1_000_000, "ab " * 350_000, "文" * 350_000):
         (found,) = model.translate([text])
         assert len(found) <= model.inputs_.target.most
+
+
+@pytest.mark.parametrize("tokenizer", ["bpe", "wordpiece", "unigram", "words", "characters"])
+def test_a_line_of_a_megabyte_is_learned_from(tokenizer):
+    """One word of a million letters, of which subwords would be learned for hours."""
+    for long in ("a" * 1_000_000, "".join(np.random.default_rng(0).choice(list("abcdefghijklmnop"), 100_000))):
+        model = small("attention", steps=1, tokenizer=tokenizer, vocabulary=300, validation=0.0)
+        model.fit([*SOURCES, long], [*TARGETS, "X"])
+        assert any("of the texts that are read are longer than" in note for note in model.notes_) or tokenizer in (
+            "words",
+            "wordpiece",
+        )
+
+
+def test_almost_all_that_was_learned_can_be_written():
+    """Also for a text that is far shorter than what is to be written for it."""
+    sources = ["a", "b", *("c d e f g h i j k l m n o p q r s t u v w x y z " * 4,) * 98]
+    model = small("attention", steps=1, tokenizer="words", validation=0.0).fit(
+        sources, ["1 2 3 4 5 6 7 8 9 10 11 12 13 14"] * 99 + ["1"]
+    )
+    encoded = model.inputs_.encode(["a"])
+    assert model.inputs_.most(encoded.lengths)[0] == 15 > 2 * 2 + 10
+    again = type(model.inputs_).from_json(model.inputs_.to_json())
+    assert again.most(encoded.lengths)[0] == 15
+
+
+def test_what_is_not_read_is_said():
+    model = small("attention", steps=2, max_length=9).fit(SOURCES, TARGETS)
+    model.evaluate(["abcdef" * 3, "ab"], ["AB", "AB"])
+    assert "1 of the texts that are read are longer than max_length=9 tokens: what goes beyond is not read" in model.evaluated_
+    with pytest.warns(Notice, match="1 of the texts are longer than max_length=9 tokens"):
+        model.log_prob(["ab"], ["AB" * 9])
+
+
+def test_a_text_is_no_list_of_texts():
+    model = trained("attention")
+    for ask in (model.translate, model.predict, model.answers):
+        with pytest.raises(Mistake, match="found a single text where rows are expected; give a list, of one row too"):
+            ask("dog")
+        with pytest.raises(Mistake, match="found nothing where rows are expected"):
+            ask(None)
+
+
+@pytest.mark.parametrize("option, says", [
+    ({"sampling": 1.5}, "sampling=1.5: expected at least 0 and below 1"), ({"smoothing": 1.0}, "smoothing=1.0: expected at"),
+    ({"hidden": 0}, "hidden=0: expected at least 1"), ({"embed": 0}, "embed=0: expected at least 1"),
+])  # fmt: skip
+def test_options_that_make_no_sense(option, says):
+    with pytest.raises(Mistake, match=says):
+        Translator("attention", **option).fit(SOURCES, TARGETS)
 
 
 def test_letters_that_were_never_seen():

@@ -73,7 +73,7 @@ def test_an_answer_is_the_same_wherever_its_prompt_stands(rung, trained):
     model = trained(rung)
     found = model.predict(["a", "the cat sat on", "the", "a"])
     assert found[0] == found[3] == model.predict(["a"])[0] and "\n" not in "".join(found)
-    with pytest.raises(Mistake, match="input 1: expected a text, found int"):
+    with pytest.raises(Mistake, match="input 2: expected a text, found int"):
         model.predict(["a", 3])
 
 

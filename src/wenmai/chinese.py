@@ -113,11 +113,17 @@ SENTENCES = {
         "读入的文本中有 {count} 条超过 max_length={most} 个词元：超出部分不读",
     "{count} of the texts are longer than the {most} tokens that this model reads: what goes beyond is not read":
         "有 {count} 条文本超过此模型能读的 {most} 个词元：超出部分不读",
+    "{count} of the {tokens} tokens that are expected are unknown to the model, which never writes them":
+        "应写出的 {tokens} 个词元中有 {count} 个模型不认识，永远写不出来",
+    "found {what} where rows are expected; give a list, of one row too.":
+        "应为若干行，现在是{what}；请给出列表，只有一行也一样。",
+    "{count} of the texts are empty, and so is what is written for them": "有 {count} 条文本是空的，为它们写出的也是空的",
+    "what was answered before stands in {file}": "此前的答案在 {file} 中",
     "a Translator writes texts, of which there is no table; log_prob(sources, texts) says how probable they are.":
         "Translator 写出的是文本，没有概率表；log_prob(sources, texts) 给出它们的概率。",
-    "input {row}: it is longer than the {most} tokens that this model reads; shorten it, or leave strict out and what goes "
+    "{where}: it is longer than the {most} tokens that this model reads; shorten it, or leave strict out and what goes "
     "beyond is not read.":
-        "第 {row} 个输入超过此模型能读的 {most} 个词元；请缩短它，或不用 strict，超出部分便不读。",
+        "{where}：超过此模型能读的 {most} 个词元；请缩短它，或不用 strict，超出部分便不读。",
     "{rung} looks at nothing while it writes: it has no alignment; attention and transformer have.":
         "{rung} 写的时候什么也不看，没有对齐；attention 和 transformer 有。",
     "input {row}: the text is empty; give every row a text to read or drop the row.":
@@ -697,8 +703,8 @@ SENTENCES = {
     "the text to fit on (tune) is empty; expected at least one line.": "用来选定的文本（tune）是空的；至少要有一行。",
     "--beginning goes with --complete N, of the next tokens those that begin so; a text begins with --prompt.":
         "--beginning 与 --complete N 连用，只看这样开头的下一个词元；文本的开头用 --prompt 给出。",
-    "{option} goes with texts given here and a search, without --file, --stream or --temperature.":
-        "{option} 用于在这里给出、用搜索翻译的文本，不与 --file、--stream、--temperature 连用。",
+    "{option} does nothing together with {other}; leave one of them out.":
+        "{option} 与 {other} 一起用不起作用；请去掉其中一个。",
     "--top-k and --top-p say what is drawn from, and nothing is drawn by chance; add --temperature 1.":
         "--top-k 与 --top-p 说的是从哪些词元里抽取，而现在并不随机抽取；请加上 --temperature 1。",
     "temperature={temperature}: expected 0 (always the most probable token) or more.":
@@ -715,8 +721,9 @@ SENTENCES = {
         "beam={size}：应为 1 到 1000，即每一步保留几段文本；1 即每步取最可能的词元。",
     "penalty={penalty}: expected 0 (long texts are not helped) to 10; 0.6 to 1 is usual.":
         "penalty={penalty}：应为 0（不照顾长文本）到 10；常用 0.6 到 1。",
-    "count={count}: expected 1 to {size}, no more texts than the beam keeps; give a larger beam for more.":
-        "count={count}：应为 1 到 {size}，不多于束中保留的文本；要更多，请加大 beam。",
+    "{option}={value}: expected {wanted}, found {found}.": "{option}={value}：应为{wanted}，现在是 {found}。",
+    "best={count}: expected 1 to {size}, no more texts than the beam keeps; give a larger beam for more.":
+        "best={count}：应为 1 到 {size}，不多于束中保留的文本；要更多，请加大 beam。",
     "{over} of the texts are longer than max_length={most} tokens: what goes beyond is not read":
         "有 {over} 段文本超过 max_length={most} 个词元：多出的部分不读",
     "a Composer writes texts, of which there is no table; log_prob(inputs, texts) says how probable they are.":
@@ -937,6 +944,10 @@ SENTENCES = {
         "目标值从 {least} 到 {most}；由 {history} 步预测之后 {horizon} 步",
     "Still improving when the budget ended, so that more --minutes would raise them: {choices}.":
         "预算用完时仍在进步，增加 --minutes 还会更好：{choices}。",
+    "Without a model, the first {count} {unit} of every source, taken as its summary, score {found}.":
+        "不用模型，取每篇原文开头 {count} 个{unit}作摘要，得分为 {found}。",
+    "Without a model, the first {count} {unit} of every source, taken as its summary, score {found}: no rung has more.":
+        "不用模型，取每篇原文开头 {count} 个{unit}作摘要，得分为 {found}：没有哪一级更高。",
     # Notes: what training is doing
     "planned": "已定好步数",
     "training": "训练中",
@@ -985,7 +996,7 @@ PHRASES = {
     "metric": {"accuracy": "准确率", "span_f1": "片段 F1", "token_accuracy": "逐词准确率", "r2": "R²"},
     "said": {"Why rnn stops first in {exercises}": "rnn 为什么在 {exercises} 里最先停下", "What rnn forgets": "rnn 忘了什么"},
     "file": {"the system": "系统"},
-    "where": {"{file}, line {line}": "{file} 第 {line} 行", "row {row}": "第 {row} 行",
+    "where": {"{file}, line {line}": "{file} 第 {line} 行", "row {row}": "第 {row} 行", "input {row}": "第 {row} 个输入",
               "the window from token {token} on": "从第 {token} 个词元起的窗口"},
     "batch": {"{where}, and {count} other rows of its batch": "{where}，以及同一批的另外 {count} 行",
               "{file}, line {line}": "{file} 第 {line} 行", "row {row}": "第 {row} 行",
@@ -1074,7 +1085,7 @@ PHRASES = {
     },
     "or_else": {", or a text": "，或一段文本"},
     "part": {"valid": "验证数据", "test": "测试数据"},
-    "what": {"input": "输入", "text": "文本"},
+    "what": {"input": "输入", "text": "文本", "nothing": "空", "a single text": "一段文本"},
     "position": {"column {number}": "第 {number} 列"},
     "cut": {"read byte by byte": "逐字节读入", "read character by character": "逐字读入", "cut at spaces": "以空格切开",
             "cut into Chinese words by jieba": "由 jieba 切成词",

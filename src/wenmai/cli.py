@@ -305,23 +305,31 @@ def translate(
         raise Mistake("give either texts or --file FILE: there is " + ("both." if texts else "nothing to translate."))
     if out and not file:
         raise Mistake("--out goes with --file; texts given here are answered here.")
-    for option, given in (("--alignment", alignment), ("--best", best != 1)):
-        if given and (file or stream or (temperature and option == "--alignment")):
-            raise Mistake(f"{option} goes with texts given here and a search, without --file, --stream or --temperature.")
+    for option, given, without in (
+        ("--alignment", alignment, {"--file": file, "--stream": stream, "--temperature": temperature}),
+        ("--best", best != 1, {"--file": file, "--stream": stream}),
+        ("--beam", beam != 5, {"--stream": stream, "--temperature": temperature}),
+        ("--penalty", penalty != 1.0, {"--stream": stream, "--temperature": temperature}),
+        ("--temperature", temperature, {"--file": file}),
+        ("--stream", stream, {"--file": file}),
+    ):
+        other = next((name for name, value in without.items() if value), None)
+        if given and other:
+            raise Mistake(f"{option} does nothing together with {other}; leave one of them out.")
     if (top_k or top_p < 1) and not temperature:
         raise Mistake("--top-k and --top-p say what is drawn from, and nothing is drawn by chance; add --temperature 1.")
     model = translator(run, device)
     search, chance = (
         {"beam": beam, "penalty": penalty, "strict": strict},
-        {"temperature": temperature, "top_k": top_k, "top_p": top_p},
+        {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed, "strict": strict},
     )
     if file:
         table = open_table(file, columns_from(columns), task=model.task_name)
         return finish(answer_file(model, table, out, as_json, **search), as_json, quiet=True)
     if stream:
-        answers = [{"text": shown_as_written(model.stream(text, **chance, seed=seed), as_json)} for text in texts]
+        answers = [{"text": shown_as_written(model.stream(text, **chance), as_json)} for text in texts]
     elif temperature:
-        answers = [{"text": found} for text in texts for found in model.sample(text, best, **chance, seed=seed)]
+        answers = [{"text": found} for text in texts for found in model.sample(text, best, **chance)]
     else:
         answers = model.answers(texts, **search, best=best, alignment=alignment)
     for answer in [] if as_json or stream else answers:

@@ -173,7 +173,7 @@ class LanguageModel(Estimator):
         self._fitted()
         for row, prompt in enumerate(prompts):
             if not isinstance(prompt, str):
-                raise Mistake(f"input {row}: expected a text, found {type(prompt).__name__} {str(prompt)[:40]!r}.")
+                raise Mistake(f"input {row + 1}: expected a text, found {type(prompt).__name__} {str(prompt)[:40]!r}.")
         begun, found = [self._begun(prompt) for prompt in prompts], [""] * len(prompts)
         order = sorted(range(len(prompts)), key=lambda row: len(begun[row]))
         for some in (order[start : start + SIDE_BY_SIDE] for start in range(0, len(order), SIDE_BY_SIDE)):

@@ -10,8 +10,9 @@ from collections.abc import Callable
 
 from wenmai.errors import Mistake, unknown
 
-SHARES = ("dropout", "validation", "warmup")
+SHARES = ("dropout", "validation", "warmup", "smoothing", "sampling")
 SIGNED = ("z0",)
+FROM_ZERO = ("window", "history", "order", "stride")  # of these 0 says something, or who takes them says more
 
 
 def accepted(function: Callable) -> dict[str, inspect.Parameter]:
@@ -85,7 +86,7 @@ def in_range(option: inspect.Parameter, value):
         return value
     if option.name in SIGNED and math.isfinite(value):
         return value
-    least = 1 if isinstance(value, int) and option.default not in (0, None) else 0
+    least = 1 if isinstance(value, int) and option.default != 0 and option.name not in FROM_ZERO else 0
     if not math.isfinite(value) or value < least or (option.name in SHARES and value >= 1):
         wanted = f"at least {least} and below 1" if option.name in SHARES else f"at least {least}"
         raise Mistake(f"{option.name}={value}: expected {wanted}; the default is {option.default}.")

@@ -26,7 +26,6 @@ from wenmai.layers.trace import Trace
 from wenmai.tasks.beam import beam as searched
 from wenmai.tasks.beam import check
 from wenmai.tasks.decoding import Choice, continued, together
-from wenmai.tasks.generate import unknown_tokens
 from wenmai.writing_estimator import WritingEstimator
 
 TOGETHER = 4096  # tokens that are read and written at once, about
@@ -48,15 +47,19 @@ class Translator(WritingEstimator):
 
     def _learned_from(self, inputs, targets, given: dict) -> Examples:
         self.copies_ = bool(given["rung"].get("copy"))  # words of the source
-        examples = super()._learned_from(texts_of(inputs), targets, given)
-        over, most = self.inputs_.source.cut(examples.inputs), self.inputs_.source.most
+        return super()._learned_from(texts_of(inputs), targets, given)
+
+    def _cut(self, examples: Examples) -> list[str]:
+        return super()._cut(examples) + self._not_read(examples.inputs)
+
+    def _not_read(self, encoded: Sequences) -> list[str]:
+        over, most = self.inputs_.source.cut(encoded), self.inputs_.source.most
         note = f"{over:,} of the texts that are read are longer than max_length={most:,} tokens: what goes beyond is not read"
-        self.notes_ += [note] if over else []
-        return examples
+        return [note] if over else []
 
     def judge_of(self, examples: Examples) -> Callable[[], float]:
         """The likeness of what it writes to what it should, character for character: of single words there is no BLEU."""
-        some = examples.take(np.arange(min(JUDGED, len(examples))))
+        some = examples.take(np.sort(np.random.default_rng(0).permutation(len(examples))[:JUDGED]))
         wanted = [self._text(tokens.tolist(), self._words(some.inputs, row)) for row, tokens in enumerate(some.written)]
         return lambda: self.task_.likeness([one.text for one in self._greedy(some.inputs)], wanted)
 
@@ -87,9 +90,19 @@ class Translator(WritingEstimator):
         self._fitted()
         texts = listed(targets)
         examples = self._pairs(inputs, texts, where)
-        self.evaluated_ = unknown_tokens(int((examples.written.flat == UNK).sum()), len(examples.written.flat))
-        answers = [best[0].text for best in self._best(examples.inputs, beam, penalty, 1)]
+        answers = [one.text for one in self._judged(examples, beam, penalty)]
         return self.task_.scores(answers, texts)
+
+    def written(self, inputs, targets, *, beam: int = BEAM, penalty: float = PENALTY) -> list[Written]:
+        """What `evaluate` scores: the best for each, with its tokens."""
+        self._fitted()
+        return self._judged(self._pairs(inputs, targets), beam, penalty)
+
+    def _judged(self, examples: Examples, beam: int, penalty: float) -> list[Written]:
+        unknown, tokens = int((examples.written.flat == UNK).sum()), len(examples.written.flat)
+        note = f"{unknown:,} of the {tokens:,} tokens that are expected are unknown to the model, which never writes them"
+        self.evaluated_ = ([note] if unknown else []) + self._not_read(examples.inputs)
+        return [best[0] for best in self._best(examples.inputs, beam, penalty, 1)]
 
     def score(self, inputs, targets) -> float:
         return self.evaluate(inputs, targets)[self.task_.metric]
@@ -107,28 +120,29 @@ class Translator(WritingEstimator):
         return [best[0].text for best in self._best(self._asked(inputs, strict), beam, penalty, 1)]
 
     def sample(self, input: str, count: int = 1, *, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0,
-               seed: int = 0) -> list[str]:  # fmt: skip
+               seed: int = 0, strict: bool = False) -> list[str]:  # fmt: skip
         """So many texts for one, drawn by chance."""
         if count < 1:
             raise Mistake(f"count={count}: expected 1 or more, how many texts are written.")
-        encoded, choice = self._asked([input] * count), Choice(temperature, top_k, top_p)
+        encoded, choice = self._asked([input] * count, strict), Choice(temperature, top_k, top_p)
         most = int(self.inputs_.most(encoded.lengths).max())
         rows, _ = together(self._step, *self._begun(encoded, most), most, choice, list(range(seed, seed + count)), END, 1)
         return [self._text(row, self._words(encoded, 0)) for row in rows]
 
-    def stream(self, input: str, *, temperature: float = 0.0, top_k: int = 0, top_p: float = 1.0, seed: int = 0) -> Iterator[str]:
+    def stream(self, input: str, *, temperature: float = 0.0, top_k: int = 0, top_p: float = 1.0, seed: int = 0,
+               strict: bool = False) -> Iterator[str]:  # fmt: skip
         """A text for one text, piece by piece, each as soon as it is chosen; the most probable token at every step unless a
         temperature is given."""
-        encoded, choice = self._asked([input]), Choice(temperature, top_k, top_p)
+        encoded, choice = self._asked([input], strict), Choice(temperature, top_k, top_p)
         most = int(self.inputs_.most(encoded.lengths).max())
         chosen = continued(self._step, *self._begun(encoded, most), most, choice, seed)
         yield from self.inputs_.target.knowing(self._words(encoded, 0)).pieces(map(int, chosen))
 
     def answers(self, inputs, *, beam: int = BEAM, penalty: float = PENALTY, best: int = 1, alignment: bool = False,
-                strict: bool = False) -> list[dict]:  # fmt: skip
+                strict: bool = False, where=lambda row: f"input {row + 1}") -> list[dict]:  # fmt: skip
         """{"text", "log_prob"} a text; with `best` above 1 also the so many best, {"text", "score", "log_prob"} each; with
         `alignment` also the tokens of both and how much each that was written looked at each that was read, (T, S)."""
-        encoded = self._asked(inputs, strict)
+        encoded = self._asked(inputs, strict, where)
         found = self._best(encoded, max(beam, best) if best > 1 else beam, penalty, best)
         rows = [{"text": some[0].text, "log_prob": round(some[0].log_prob, 6)} for some in found]
         for row, some in zip(rows, found) if best > 1 else ():
@@ -142,13 +156,13 @@ class Translator(WritingEstimator):
             "a Translator writes texts, of which there is no table; log_prob(sources, texts) says how probable they are."
         )
 
-    def _asked(self, inputs, strict: bool = False) -> Sequences:
+    def _asked(self, inputs, strict: bool = False, where=lambda row: f"input {row + 1}") -> Sequences:
         self._fitted()
         encoded, source = self._examples(inputs).inputs, self.inputs_.source
         over = source.cut(encoded)
         if over and strict:
             row = int(np.flatnonzero(encoded.flat[encoded.offsets[1:] - 1] != END)[0])
-            raise Mistake(f"input {row}: it is longer than the {source.most:,} tokens that this model reads; shorten it, or "
+            raise Mistake(f"{where(row)}: it is longer than the {source.most:,} tokens that this model reads; shorten it, or "
                           "leave strict out and what goes beyond is not read.")  # fmt: skip
         if over:
             warnings.warn(Notice(f"{over:,} of the texts are longer than the {source.most:,} tokens that this model reads: what "
@@ -222,7 +236,7 @@ def texts_of(inputs) -> list[str]:
     texts = listed(inputs)
     for row, text in enumerate(texts):
         if not isinstance(text, str):
-            raise Mistake(f"input {row}: expected a text, found {type(text).__name__} {str(text)[:40]!r}.")
+            raise Mistake(f"input {row + 1}: expected a text, found {type(text).__name__} {str(text)[:40]!r}.")
         if not text.strip():
-            raise Mistake(f"input {row}: the text is empty; give every row a text to read or drop the row.")
+            raise Mistake(f"input {row + 1}: the text is empty; give every row a text to read or drop the row.")
     return list(texts)

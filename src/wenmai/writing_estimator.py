@@ -4,6 +4,7 @@ are to be written, how probable these are, and the first step of one that is wri
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Iterator
 
 import numpy as np
@@ -15,6 +16,7 @@ from wenmai.data.examples import Examples
 from wenmai.data.sequences import Sequences
 from wenmai.data.values import check_lengths, listed
 from wenmai.data.vocabulary import END, UNK
+from wenmai.errors import Notice
 from wenmai.estimator import Estimator
 from wenmai.training import memory
 
@@ -71,7 +73,10 @@ class WritingEstimator(Estimator):
     def log_prob(self, inputs, texts) -> np.ndarray:
         """Σ log p of each text for its input (N,), its end among its tokens."""
         self._fitted()
-        return self._sums(self._pairs(inputs, texts))
+        examples = self._pairs(inputs, texts)
+        for note in self._cut(examples):
+            warnings.warn(Notice(note), stacklevel=2)
+        return self._sums(examples)
 
     def _pairs(self, inputs, texts, where=lambda row: f"row {row + 1}") -> Examples:
         inputs, texts = listed(inputs), listed(texts)

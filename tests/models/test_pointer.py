@@ -144,7 +144,7 @@ def test_the_outputs_are_as_wide_as_the_most_words(learned):
 
 
 def test_a_saved_model_copies_as_it_did(learned, tmp_path):
-    again = wenmai.load(learned.save(tmp_path / "run"))
+    again = wenmai.load(learned.save(tmp_path / "run"), device="cpu")
     assert again.answers(SOURCES[:8], best=2) == learned.answers(SOURCES[:8], best=2)
 
 

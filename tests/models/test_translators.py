@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from wenmai.data.batches import NOTHING, Batch
-from wenmai.data.vocabulary import END
+from wenmai.data.vocabulary import BEGIN, END
 from wenmai.errors import Mistake
 from wenmai.layers.cache import take
 from wenmai.layers.heads import Next
@@ -25,7 +25,9 @@ WAYS = (
     + [(attention_translator, {**SMALL, "cell": cell, "score": score, "query": query, "feeding": feeding, "layers": layers})
        for cell, score, query, feeding, layers in product(CELLS, ("dot", "scaled", "general", "additive"), ("after", "before"),
                                                           (True, False), (1, 2))]
-    + [(attention_translator, {**SMALL, "encoder": "plain", "query": query}) for query in ("after", "before")]
+    + [(attention_translator, {**SMALL, "cell": cell, "score": score, "query": query, "feeding": feeding, **encoder})
+       for cell, score, query, feeding, encoder in product(CELLS, ("dot", "scaled", "general", "additive"), ("after", "before"),
+                                                           (True, False), ({"encoder": "plain"}, {"bidirectional": False}))]
     + [(transformer_translator, {"width": 8, "heads": 2, "layers": 2, "positions": positions, "norm": norm})
        for positions, norm in product(("sinusoidal", "learned", "rotary"), ("pre", "post"))]
 )  # fmt: skip
@@ -104,11 +106,24 @@ def test_nothing_peeks_and_everything_learns(builder, options):
             assert weight.grad is not None and weight.grad.isfinite().all(), name
 
 
-def test_scheduled_sampling_reads_its_own_words():
-    model, whole = built(seq2seq, {**SMALL, "sampling": 1.0, "dropout": 0.0}), batch()
-    taught = model.loss(whole)[0]
-    own = model.train().loss(whole)[0]
-    assert not torch.allclose(taught, own)
+@pytest.mark.parametrize(("builder", "options"), [
+    (seq2seq, SMALL), (attention_translator, SMALL), (transformer_translator, {"width": 8, "heads": 2}),
+], ids=named)  # fmt: skip
+def test_scheduled_sampling_reads_its_own_words(builder, options):
+    """All of them: what it would have said after the words of the target."""
+    model, whole = built(builder, {**options, "sampling": 1.0, "smoothing": 0.0, "dropout": 0.0}), batch()
+    said = model(whole).argmax(-1)[:, :-1]
+    taught = -probability_of(model(whole), whole)
+    memory, mask, _ = model.encoder(*model.input(whole))
+    y = model.decoder(torch.cat([torch.full((3, 1), BEGIN), said], 1), memory, mask)[0]
+    own = -probability_of(model.head.outputs(y, None), whole)
+    torch.testing.assert_close(model.train().loss(whole)[0], own)
+    assert abs(own - taught) > 1e-3
+
+
+def probability_of(log_probs, whole: Batch):
+    """Σ log p of its targets."""
+    return (log_probs.gather(2, whole.target.clamp(min=0)[..., None])[..., 0] * whole.target_mask).sum()
 
 
 def test_one_vocabulary_is_one_table():

@@ -225,7 +225,9 @@ def test_nothing_is_found_where_nothing_is_possible():
 @pytest.mark.parametrize("size, penalty, count, says", [
     (0, 0.0, 1, "beam=0: expected 1 to 1000"), (-3, 0.0, 1, "beam=-3"), (5000, 0.0, 1, "beam=5000"),
     (2, -0.5, 1, "penalty=-0.5: expected 0"), (2, float("nan"), 1, "penalty=nan"),
-    (2, 0.0, 3, "count=3: expected 1 to 2"), (2, 0.0, 0, "count=0"),
+    (2, 0.0, 3, "best=3: expected 1 to 2"), (2, 0.0, 0, "best=0"),
+    (2.0, 0.0, 1, "beam=2.0: expected a whole number, found float"), ("5", 0.0, 1, "beam='5': expected a whole number"),
+    (2, None, 1, "penalty=None: expected a number, found NoneType"), (5, 1.0, 2.5, "best=2.5: expected a whole number"),
 ])  # fmt: skip
 def test_what_cannot_be_searched_is_refused(size, penalty, count, says):
     said = Said(0, 5)

@@ -268,7 +268,7 @@ X, Y = table(30)
     (Y, Y, {"horizon": 40}, r"rows in time .*, expected at least history \+ horizon = 120 \+ 40; give more rows"),
     (Y, np.where(np.arange(30) == 21, np.nan, Y), {"horizon": 2, "validation": 0.0}, "row 22: found the target nan"),
     (X, Y, {"history": 4}, "history=4 goes with horizon=N"),
-    (X, Y, {"horizon": -1}, "horizon=-1: expected at least 0"),
+    (X, Y, {"horizon": -1}, "horizon=-1: expected at least 1"),
     (X, Y, {"solver": "magic"}, "solver='magic' is not one of auto, closed, gradient"),
 ], ids=range(13))  # fmt: skip
 def test_what_cannot_be_learned_from_is_refused(inputs, targets, options, says):

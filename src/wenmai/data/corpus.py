@@ -161,5 +161,5 @@ def checked(texts) -> Iterator[str]:
         raise Mistake(f"expected a text, or texts, found {type(texts).__name__} {str(texts)[:40]!r}.")
     for row, text in enumerate(texts):
         if not isinstance(text, str):
-            raise Mistake(f"input {row}: expected a text, found {type(text).__name__} {str(text)[:40]!r}.")
+            raise Mistake(f"input {row + 1}: expected a text, found {type(text).__name__} {str(text)[:40]!r}.")
         yield text.removesuffix("\n")

@@ -60,6 +60,12 @@ def extra(module: str, source) -> object:
         raise Mistake(f"{source} needs the package {package}; run pip install wenmai[formats].") from None
 
 
+def not_the_same(out: Path | None, source: Path | None) -> None:
+    """What is written must not be the file that is read."""
+    if out and source and out.exists() and source.exists() and out.samefile(source):
+        raise Mistake(f"--out {out} is the file that is read; choose another.")
+
+
 @contextmanager
 def readable(source) -> Iterator[None]:
     """Inside, Parquet is read; what is wrong with the file becomes a Mistake."""

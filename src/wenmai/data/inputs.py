@@ -151,7 +151,7 @@ def checked_texts(values) -> list[str] | StoredTexts:
         return values
     for row, value in enumerate(values):
         if not isinstance(value, str):
-            raise Mistake(f"input {row}: expected a text, found {type(value).__name__} {str(value)[:40]!r}.")
+            raise Mistake(f"input {row + 1}: expected a text, found {type(value).__name__} {str(value)[:40]!r}.")
     return values if isinstance(values, list) else list(values)
 
 

@@ -50,4 +50,4 @@ def named(value, row: int) -> str:
     """A label as it is written; whole numbers are names too."""
     if isinstance(value, (str, int, np.integer)) and not isinstance(value, bool):
         return str(value)
-    raise Mistake(f"input {row}: expected a label, found {type(value).__name__} {str(value)[:40]!r}.")
+    raise Mistake(f"input {row + 1}: expected a label, found {type(value).__name__} {str(value)[:40]!r}.")

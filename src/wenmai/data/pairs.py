@@ -60,16 +60,25 @@ def aligned(path: Path, source: str, other: Path, target: str) -> Format:
 
 
 def named(table: Table) -> Table:
-    """To translate, two columns without names are source and target, and the lines of a plain text are sources."""
+    """To translate, two columns without names are source and target, and the lines of a plain text are sources, empty ones too:
+    what is written stays beside what was read."""
     names = {("0", "1"): SIDES, ("text",): SIDES[:1]}.get(tuple(table.names))
     if names is None:
         return table
 
     def stream(rows: int) -> Iterator[Chunk]:
+        before = 0  # lines
         for chunk in table.chunks(rows):
+            chunk, before = with_empty_lines(chunk, before) if table.plain else chunk, chunk.lines[-1]
             yield replace(chunk, columns=dict(zip(names, chunk.columns.values())))
 
     return replace(table, names=list(names), stream=stream)
+
+
+def with_empty_lines(chunk: Chunk, before: int) -> Chunk:
+    """Those too that were left out, from line `before` + 1 to its last."""
+    lines, texts = range(before + 1, chunk.lines[-1] + 1), dict(zip(chunk.lines, chunk.columns["text"]))
+    return replace(chunk, columns={"text": [texts.get(line, "") for line in lines]}, lines=lines)
 
 
 def checked(table: Table) -> Table:

@@ -10,6 +10,7 @@ from wenmai.data.writing import Writing
 from wenmai.errors import Mistake, unknown
 
 SPARE = 10  # tokens that may be written beyond what the length of the text that is read says
+ALMOST_ALL = 0.99  # of the texts that it learned from may be written for any text, however short
 
 
 class Sides:
@@ -31,10 +32,10 @@ class Sides:
 class Pairs(Sides):
     """Texts in, texts out: numbered alike, and closed alike. `joint`: one tokenizer has learned from both."""
 
-    def __init__(self, source: Writing, target: Writing, growth: float):
-        """`growth`: tokens written for each that was read, at the most."""
+    def __init__(self, source: Writing, target: Writing, growth: float, usual: int):
+        """`growth`: tokens written for each that was read, at the most, where these are more than `usual`."""
         self.source, self.target, self.kind, self.unit = source, target, "tokens", target.unit
-        self.growth, self.joint = growth, source.tokenizer is target.tokenizer
+        self.growth, self.usual, self.joint = growth, usual, source.tokenizer is target.tokenizer
         self.longest = max(source.most, target.most)
 
     @classmethod
@@ -61,12 +62,13 @@ class Pairs(Sides):
         else:
             source, target = (Writing.learn(texts, max_length, tokenizer=kind, **tokenizing)
                               for texts, kind in zip((sources, targets), kinds))  # fmt: skip
-        read, written = (int(side.encode(texts).lengths.sum()) for side, texts in ((source, sources), (target, targets)))
-        return cls(source, target, 2 * written / max(1, read))
+        read, written = (side.encode(texts).lengths for side, texts in ((source, sources), (target, targets)))
+        usual = int(np.quantile(written, ALMOST_ALL, method="higher"))
+        return cls(source, target, 2 * int(written.sum()) / max(1, int(read.sum())), usual)
 
     def most(self, lengths: np.ndarray) -> np.ndarray:
         """How many tokens are written, at the most, for texts of so many tokens."""
-        return np.minimum(self.target.most, (self.growth * lengths).astype(np.int64) + SPARE)
+        return np.minimum(self.target.most, np.maximum(self.usual, (self.growth * lengths).astype(np.int64) + SPARE))
 
     def notes(self, values) -> list[str]:
         if self.joint:
@@ -76,7 +78,7 @@ class Pairs(Sides):
                 f"what is written is cut into {written}: {self.target.vocabulary:,} tokens known"]  # fmt: skip
 
     def to_json(self) -> dict:
-        return {"kind": "pairs", "source": self.source.to_json(), "joint": self.joint, "growth": self.growth,
+        return {"kind": "pairs", "source": self.source.to_json(), "joint": self.joint, "growth": self.growth, "usual": self.usual,
                 "target": {"longest": self.target.longest} if self.joint else self.target.to_json()}  # fmt: skip
 
     @classmethod
@@ -85,12 +87,13 @@ class Pairs(Sides):
         growth = take.value(saved, "growth")
         if not take.is_number(growth) or not 0 < growth < 1e6:
             raise take.unfit("growth", growth, "a number above 0")
+        usual = take.whole(saved, "usual", 1)
         if not take.flag(saved, "joint"):
-            return cls(source, Writing.from_json(target), growth)
+            return cls(source, Writing.from_json(target), growth, usual)
         longest = take.whole(target, "longest", 1)
         if longest > source.most:
             raise take.Unfit('"longest" is above "most"')
-        return cls(source, Writing(source.tokenizer, longest, source.most), growth)
+        return cls(source, Writing(source.tokenizer, longest, source.most), growth, usual)
 
 
 def suited(texts: list[str]) -> str:

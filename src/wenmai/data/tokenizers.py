@@ -33,6 +33,8 @@ MARKS = "\u3000-\u303f\uff00-\uffef\u2018-\u201d·—…"  # that stand among th
 CLOSE = re.compile(f"[{UNSPACED}{MARKS}]")
 # The same words of a text that holds ASCII only, found twice as fast.
 PLAIN_WORD = re.compile(r"\w+(?:'\w+)*|[^\w\s\x1c-\x1f]", re.ASCII)
+LONG = 200  # letters without a space between them, beyond which subwords are not learned from them as one word
+LONG_RUN = re.compile(rf"\S{{{LONG}}}")
 MOST = 1_000_000  # distinct words that are counted at once: beyond, the rarest so far are forgotten
 
 
@@ -254,6 +256,12 @@ def jieba():
     return jieba
 
 
+def broken(texts: list[str]) -> list[str]:
+    """With a space in every run of more than LONG letters: what subwords are learned from, whose time grows with the square of a
+    word's length."""
+    return [LONG_RUN.sub(r"\g<0> ", text) if len(text) > LONG else text for text in texts]
+
+
 def whole(texts: list[str]) -> list[str]:
     """Without half characters (lone surrogates), which `tokenizers` does not take."""
     return [text if text.isascii() else text.encode("utf-8", "replace").decode() for text in texts]
@@ -287,7 +295,7 @@ class Subwords:
         else:
             engine = shell(kind, lowercase, models.Unigram(), learned=False)
             trainer = trainers.UnigramTrainer(unk_token="<unk>", **same)
-        engine.train_from_iterator(map(whole, chunks(texts)), trainer, length=len(texts))
+        engine.train_from_iterator(map(broken, map(whole, chunks(texts))), trainer, length=len(texts))
         if kind == "wordpiece":  # the inner letters are no special tokens
             engine = shell(kind, lowercase, models.WordPiece(engine.get_vocab(), unk_token="<unk>"))
         return cls(engine, kind, lowercase)

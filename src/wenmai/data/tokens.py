@@ -138,5 +138,5 @@ def split_unspaced(chunk: str) -> list[tuple[str, int]]:
 def checked_tokens(values, or_else: str = "") -> list[list[str]]:
     for row, tokens in enumerate(values):
         if not isinstance(tokens, (list, tuple)) or not all(isinstance(token, str) for token in tokens):
-            raise Mistake(f"input {row}: expected a list of tokens{or_else}, found {str(tokens)[:40]!r}.")
+            raise Mistake(f"input {row + 1}: expected a list of tokens{or_else}, found {str(tokens)[:40]!r}.")
     return values

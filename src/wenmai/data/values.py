@@ -14,6 +14,9 @@ def listed(values):
     in."""
     if isinstance(values, (Sequences, StoredTexts)):
         return values
+    if values is None or isinstance(values, (str, bytes)):  # a text is a list of its letters, which nobody means
+        what = "nothing" if values is None else "a single text"
+        raise Mistake(f"found {what} where rows are expected; give a list, of one row too.")
     values = values.to_numpy() if hasattr(values, "to_numpy") else values  # a column or a table of pandas or polars
     if isinstance(values, np.ndarray) and values.dtype.kind not in "OUS":
         return values

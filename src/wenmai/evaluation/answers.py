@@ -4,36 +4,55 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import warnings
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
+from wenmai.data.files import not_the_same
 from wenmai.data.images import read_images
 from wenmai.data.readers import Table
 from wenmai.data.sequences import Sequences
-from wenmai.errors import Mistake
+from wenmai.errors import Mistake, Notice
 from wenmai.estimator import Estimator
+from wenmai.translator import Translator
+
+CHUNK = 4096  # rows that are read, answered and written at a time
 
 
 def answer_file(estimator: Estimator, table: Table, out: Path | None, as_json: bool = False, **how) -> dict:
     """One line out for every row in, in order: its columns (but images) and the answer, found with the options `how`. Returns
     counts, and the answers themselves where they go nowhere else."""
-    task, rows, kept = estimator.task_, 0, []
+    task, rows, kept, empty = estimator.task_, 0, [], 0
     # A forecast follows the last rows, of which it reads as many as its history is long.
-    chunks = [last_rows(table.load(), task.history)] if task.history else table.chunks(4096)
+    chunks = [last_rows(table.load(), task.history)] if task.history else table.chunks(CHUNK)
+    not_the_same(out, Path(table.source))
     with writer(out, quiet=as_json) as write:
         for chunk in chunks:
-            answers = estimator.answers(
-                task.inputs_of(chunk if task.history else without_target(chunk, task), table.source), **how
-            )
+            inputs = task.inputs_of(chunk if task.history else without_target(chunk, task), table.source)
+            if task.name == "translate":
+                answers = translated(estimator, inputs, lambda row, chunk=chunk: f"{table.source}, line {chunk.lines[row]}", how)
+                empty += sum(not answer["text"] for answer in answers)
+            else:
+                answers = estimator.answers(inputs, **how)
             shown = {} if task.history else {name: v for name, v in chunk.columns.items() if not isinstance(v, np.ndarray)}
             for row, answer in enumerate(answers):
                 write({name: values[row] for name, values in shown.items() if name != task.target} | answer)
             rows += len(answers)
             if as_json and out is None:
                 kept += answers
+    if empty:
+        warnings.warn(Notice(f"{empty:,} of the texts are empty, and so is what is written for them"), stacklevel=2)
     return {"rows": rows} | ({"out": str(out)} if out else {"answers": kept})
+
+
+def translated(estimator: Translator, texts: list[str], where, how: dict) -> list[dict]:
+    """For an empty text, an empty one."""
+    rows = [row for row, text in enumerate(texts) if text.strip()]
+    found = iter(estimator.answers([texts[row] for row in rows], **how, where=lambda row: where(rows[row])))
+    return [next(found) if text.strip() else {"text": "", "log_prob": 0.0} for text in texts]
 
 
 def last_rows(chunk, count: int):
@@ -74,8 +93,10 @@ def writer(out: Path | None, quiet: bool):
         return
     if out.suffix not in (".jsonl", ".csv", ".tsv", ".conll"):
         raise Mistake(f"--out {out}: expected a name that ends in .jsonl, .csv, .tsv or (for tags) .conll.")
+    # What was there stays until all is written; a pipe is written to at once.
+    part = out if out.exists() and not out.is_file() else out.with_name(f"{out.name}.part")
     # A half character (a lone surrogate), which UTF-8 does not know, is written as the escape that JSON reads back.
-    with open(out, "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+    with whole_or_kept(part, out), open(part, "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         if out.suffix == ".jsonl":
             yield lambda record: file.write(json.dumps(record, ensure_ascii=False) + "\n")
             return
@@ -93,6 +114,22 @@ def writer(out: Path | None, quiet: bool):
             table.writerow(v if isinstance(v, plain) else json.dumps(v, ensure_ascii=False) for v in record.values())
 
         yield write
+
+
+@contextmanager
+def whole_or_kept(part: Path, out: Path):
+    """`part` becomes `out` when all is written; where something goes wrong, what was answered until then stays, and is named."""
+    try:
+        yield
+    except BaseException:
+        if part != out and part.exists():
+            if part.stat().st_size:
+                warnings.warn(Notice(f"what was answered before stands in {part}"), stacklevel=2)
+            else:
+                part.unlink()
+        raise
+    if part != out:
+        os.replace(part, out)
 
 
 def conll(record: dict, out: Path) -> str:

@@ -30,7 +30,7 @@ from wenmai.estimators import ESTIMATORS, load
 from wenmai.evaluation.leaderboard import size as size_of
 from wenmai.evaluation.measures import drawn, edges, latency
 from wenmai.evaluation.pictures import metric_name
-from wenmai.evaluation.translating import measured_translation
+from wenmai.evaluation.translating import lead, measured_translation
 from wenmai.evaluation.writing import measured_writing
 from wenmai.language_model import LanguageModel
 from wenmai.tasks.columns import shown
@@ -281,6 +281,10 @@ def summary(data: Dataset, rows: list[dict], outputs: dict, minutes: float, seed
     rising = ", ".join(row["rung"] for row in rows if still_rising(row.get("curve", []), sign))
     if rising:
         notes.append(f"Still improving when the budget ended, so that more --minutes would raise them: {rising}.")
+    advice = recommend(rows, outputs, metric, sign)
+    if advice and data.task.name == "translate" and data.task.summarise:
+        said = lead(data, rows[0]["scores"]["test"][metric])
+        advice |= {"reason": f"{advice['reason']} {said}", "reason_zh": advice["reason_zh"] + in_chinese(said)}
     classes = next((row["confusion"]["classes"] for row in rows if row.get("confusion")), None)
     return {
         "wenmai": wenmai.__version__, "data": data.name, "task": data.task.name, "metric": metric,
@@ -290,7 +294,7 @@ def summary(data: Dataset, rows: list[dict], outputs: dict, minutes: float, seed
         "judged": metric if data.task.name == "generate" else judged_by(data.task),
         **({"signature": data.task.signature()} if data.task.name == "translate" else {}),
         "notes": notes, "notes_zh": [in_chinese(note) for note in notes], "rungs": rows,
-        "recommendation": recommend(rows, outputs, metric, sign),
+        "recommendation": advice,
     }  # fmt: skip
 
 
@@ -339,7 +343,8 @@ def recommend(rows: list[dict], outputs: dict[str, np.ndarray], metric: str, sig
     if choice is best:
         beaten = len(able) - count
         reason = f"{chosen} has the best {name} ({score:.3f}, {size})"
-        reason_zh = f"{chosen} 的{zh}{' ' * zh[-1:].isascii()}最{'高' if sign > 0 else '低'}（{score:.3f}，{size}）"
+        spaced = f"{' ' * zh[:1].isascii()}{zh}{' ' * zh[-1:].isascii()}"
+        reason_zh = f"{chosen} 的{spaced}最{'高' if sign > 0 else '低'}（{score:.3f}，{size}）"
         if count > 1:
             reason += f" and is the smallest of the {count} rungs that cannot be told from it"
             reason_zh += f"，在与它难分高下的 {count} 级中体积最小"

@@ -24,7 +24,8 @@ INK, PAPER = "#010203", "#fdfcfb"  # two colours nobody else uses, so that svg()
 METRICS = {
     "accuracy": "准确率", "macro_f1": "宏平均 F1", "span_f1": "片段 F1", "token_accuracy": "逐词准确率",
     "mse": "均方误差", "r2": "R²", "exact_match": "完全匹配", "f1": "F1", "bleu": "BLEU", "chrf": "chrF",
-    "rouge_1": "ROUGE-1", "rouge_2": "ROUGE-2", "rouge_l": "ROUGE-L", "wer": "词错误率", "cer": "字错误率",
+    "bleu_lower": "BLEU（小写）", "rouge_1": "ROUGE-1", "rouge_2": "ROUGE-2", "rouge_l": "ROUGE-L",
+    "wer": "词错误率", "cer": "字错误率",
     "perplexity": "困惑度", "bits_per_byte": "每字节比特数",
     "precision": "精确率", "recall": "召回率", "mae": "平均绝对误差",
     "perplexity_sliding": "困惑度（滑动窗口）", "bits_per_byte_sliding": "每字节比特数（滑动窗口）",
@@ -33,8 +34,8 @@ METRICS = {
     "masked_accuracy": "遮词准确率", "next_sentence_accuracy": "下句准确率",
 }  # fmt: skip
 ENGLISH = {
-    "mse": "MSE", "mae": "MAE", "r2": "R²", "bleu": "BLEU", "chrf": "chrF", "rouge_1": "ROUGE-1", "rouge_2": "ROUGE-2",
-    "rouge_l": "ROUGE-L", "wer": "WER", "cer": "CER",
+    "mse": "MSE", "mae": "MAE", "r2": "R²", "bleu": "BLEU", "chrf": "chrF", "bleu_lower": "BLEU, lower case",
+    "rouge_1": "ROUGE-1", "rouge_2": "ROUGE-2", "rouge_l": "ROUGE-L", "wer": "WER", "cer": "CER",
 }  # fmt: skip
 COSTS = {  # what a rung may cost: name → (its value, the axis in English and in Chinese)
     "parameters": (lambda rung: rung.get("parameters"), ("parameters", "参数个数")),

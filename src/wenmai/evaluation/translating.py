@@ -1,5 +1,6 @@
 """What compare shows of a model that translates or summarises: its scores, those of short and of long sources, the texts that it
-missed by most, some that it writes, and how many tokens a second it writes. All by beam search, as `evaluate` does.
+missed by most, some that it writes, and how many tokens a second it writes. All by beam search, as `evaluate` does. And of
+summaries, what the first words of every source score: the lead, which asks for no model.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from wenmai.catalog import RUNGS
 from wenmai.data.dataset import Dataset, Part
 from wenmai.evaluation.measures import edges, latency
 from wenmai.tasks.columns import shown
-from wenmai.tasks.overlap import chrf_of_each
-from wenmai.tasks.translate import Translate
-from wenmai.translator import BEAM, PENALTY, Translator
+from wenmai.tasks.overlap import chrf_of_each, script_of
+from wenmai.tasks.translate import LOOKED_AT, Translate
+from wenmai.translator import Translator
 
 WORST, SAMPLES = 10, 12
+LEADS, LED = (1, 2, 3), 500  # times as long as a target by the median, and rows that say which of them
 
 
 def measured_translation(estimator: Translator, data: Dataset, name: str) -> tuple[dict, np.ndarray]:
@@ -29,7 +31,7 @@ def measured_translation(estimator: Translator, data: Dataset, name: str) -> tup
         "interval": edges(samples), "parameters": estimator.model_.parameters_count(), "predictions_per_second": speed,
         "latency_ms": latency(estimator, test), "confusion": None, "worst": worst(test, answers),
         "samples": some(test, answers), "lengths": by_length(task, test, answers),
-        "about": about.about, "about_zh": about.about_zh, "options": estimator.options,
+        "about": about.about, "about_zh": about.about_zh, "options": estimator.options, "notes": estimator.evaluated_,
     }  # fmt: skip
     return row, samples
 
@@ -37,7 +39,7 @@ def measured_translation(estimator: Translator, data: Dataset, name: str) -> tup
 def written(estimator: Translator, test: Part) -> tuple[list[str], float]:
     """A text for every source of the test part, and how many tokens a second were written, ends of texts among them."""
     start = time.perf_counter()
-    found = [best for (best,) in estimator._best(estimator._examples(test.inputs).inputs, BEAM, PENALTY, 1)]
+    found = estimator.written(test.inputs, test.targets)
     seconds = time.perf_counter() - start
     return [best.text for best in found], sum(len(best.tokens) for best in found) / seconds
 
@@ -72,3 +74,24 @@ def by_length(task: Translate, test: Part, answers: list[str]) -> list[dict]:
             found.append({"shortest": int(lengths[rows].min()), "longest": int(lengths[rows].max()), "rows": len(rows),
                           "score": score})  # fmt: skip
     return found
+
+
+def lead(data: Dataset, best: float) -> str:
+    """What the beginnings of the sources score as summaries: as many words of each, or characters, as score most on valid. `best`
+    is what the rungs do."""
+    task, spaced = data.task, (data.task.script or script_of(data.train.targets)) in ("english", "spaced")
+
+    def first(texts: list[str], count: int) -> list[str]:
+        return [" ".join(text.split()[:count]) if spaced else text[:count] for text in texts]
+
+    def score(part: Part, count: int, rows: int | None = None) -> float:
+        return float(task.each(first(part.inputs[:rows], count), part.targets[:rows]).mean())
+
+    usual = int(np.median([len(text.split()) if spaced else len(text) for text in data.train.targets[:LOOKED_AT]]))
+    count = max((times * usual for times in LEADS), key=lambda count: score(data.valid, count, LED))
+    found = score(data.test, count)
+    unit = "words" if spaced else "characters"
+    if best <= found:
+        return (f"Without a model, the first {count} {unit} of every source, taken as its summary, score {found:.3f}: no rung "
+                "has more.")  # fmt: skip
+    return f"Without a model, the first {count} {unit} of every source, taken as its summary, score {found:.3f}."

@@ -19,7 +19,7 @@ from typing import BinaryIO
 import numpy as np
 
 from wenmai.data.corpus import LONGEST_LINE, endless
-from wenmai.data.files import MAGIC, bare_name, find, packed, text_file, unpacked
+from wenmai.data.files import MAGIC, bare_name, find, not_the_same, packed, text_file, unpacked
 from wenmai.data.files import SAMPLE as SAMPLED
 from wenmai.errors import Mistake
 from wenmai.language_model import LanguageModel
@@ -68,8 +68,7 @@ def filtered(model: LanguageModel, source: str, lowest: float, highest: float, o
         raise Mistake(f"{source} is a folder; filter takes a file of lines or of JSON objects, a line each.")
     if path and bare_name(path).endswith((".csv", ".tsv", ".parquet", ".json")):
         raise Mistake(f"{source} is a table; filter takes a file of lines or of JSON objects, a line each.")
-    if path and out and out.exists() and out.samefile(path):
-        raise Mistake(f"--out {out} is the file that is read; choose another.")
+    not_the_same(out, path)
     counts, number, chinese = Counts(), 1, False
     with suppress(Mistake):  # what is neither UTF-8 nor GB18030 is read as it is, and its words are unknown
         chinese = path is not None and text_file(path, source).encoding == "gb18030"

@@ -13,6 +13,7 @@ large as the number of all texts, the best of all are found; where it is 1, the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
@@ -34,12 +35,16 @@ class Candidate(NamedTuple):
 
 
 def check(size: int, penalty: float, count: int) -> None:
+    for name, value, kind in (("beam", size, Integral), ("penalty", penalty, Real), ("best", count, Integral)):
+        if isinstance(value, bool) or not isinstance(value, kind):
+            wanted = "a whole number" if kind is Integral else "a number"
+            raise Mistake(f"{name}={value!r}: expected {wanted}, found {type(value).__name__}.")
     if not 1 <= size <= 1000:
         raise Mistake(f"beam={size}: expected 1 to 1000, how many texts are kept at every step; 1 is the most probable token.")
     if not 0 <= penalty <= 10:
         raise Mistake(f"penalty={penalty}: expected 0 (long texts are not helped) to 10; 0.6 to 1 is usual.")
     if not 1 <= count <= size:
-        raise Mistake(f"count={count}: expected 1 to {size}, no more texts than the beam keeps; give a larger beam for more.")
+        raise Mistake(f"best={count}: expected 1 to {size}, no more texts than the beam keeps; give a larger beam for more.")
 
 
 @torch.no_grad()

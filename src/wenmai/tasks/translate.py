@@ -48,7 +48,7 @@ class Translate:
             names = listed(chunk.columns)
             raise Mistake(f"{source} has no column source (found: {names}), which is what a model reads; name it with "
                           "--columns source=NAME,target=NAME.")  # fmt: skip
-        return not_empty(texts_in(chunk, "source", source), "source", lambda row: f"{source}, line {chunk.lines[row]}")
+        return texts_in(chunk, "source", source)
 
     def targets_of(self, chunk: Chunk, source: str) -> list[str]:
         if "target" not in chunk.columns:
@@ -114,21 +114,24 @@ class Translate:
         rows = overlap.rouge(answers, targets, script) if self.summarise else {}
         found = {name: float(each.mean()) if len(each) else 0.0 for name, each in rows.items()}
         found |= overlap.bleu_and_chrf(answers, targets, script)
+        if self.metric == "bleu" and script in ("english", "spaced"):
+            found["bleu_lower"] = overlap.lower_bleu(answers, targets, script)
         return found | {"exact_match": sum(map(str.__eq__, answers, targets)) / max(1, len(targets))}
 
     def likeness(self, answers: list[str], targets: list[str]) -> float:
         """What training is judged by: chrF, which sees half a word that is right, where BLEU sees nothing."""
         return overlap.bleu_and_chrf(answers, targets, self.script or overlap.script_of(targets))["chrf"]
 
+    def each(self, answers: list[str], targets: list[str]) -> np.ndarray:
+        """The metric of every row by itself (N,): ROUGE-L, or whether it is right. BLEU is of all rows at once."""
+        if self.metric == "rouge_l":
+            return overlap.rouge(answers, targets, self.script or overlap.script_of(targets))["rouge_l"]
+        return np.fromiter(map(str.__eq__, answers, targets), np.float64, len(targets))
+
     def drawn(self, answers: list[str], targets: list[str], samples: int = 1000) -> np.ndarray:
         """The metric on test sets drawn again from this one (samples,), the same for every rung: BLEU is no ratio of sums."""
         script, generator, found = self.script or overlap.script_of(targets), np.random.default_rng(0), np.empty(samples)
-        if self.metric == "bleu":
-            counts = overlap.bleu_counts(answers, targets, script)  # (N, 10)
-        elif self.metric == "rouge_l":
-            counts = overlap.rouge(answers, targets, script)["rouge_l"]  # (N,)
-        else:
-            counts = np.fromiter(map(str.__eq__, answers, targets), np.float64, len(targets))
+        counts = overlap.bleu_counts(answers, targets, script) if self.metric == "bleu" else self.each(answers, targets)  # (N, …)
         for sample in range(samples):
             rows = counts[generator.integers(0, len(counts), len(counts))]
             found[sample] = overlap.bleu_of(rows.sum(0)) if self.metric == "bleu" else rows.mean()
