@@ -3,9 +3,10 @@
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional
 
 from wenmai.layers import products
-from wenmai.layers.products import plain, product, said
+from wenmai.layers.products import Packed, plain, product
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 5), (3, 1, 5), (4, 1, 5), (2, 3, 5), (7, 1, 5), (9, 1, 5), (1, 5)])
@@ -18,8 +19,6 @@ def test_a_product_is_the_layer(shape, bias, shared, monkeypatch):
     with torch.no_grad():
         for given in (x, x.transpose(0, -2)):
             torch.testing.assert_close(product(given, layer.weight, layer.bias), layer(given))
-            if bias:
-                torch.testing.assert_close(said(given, layer.weight, layer.bias), layer(given).log_softmax(-1))
 
 
 def test_where_a_gradient_is_asked_for_there_is_one():
@@ -31,12 +30,20 @@ def test_where_a_gradient_is_asked_for_there_is_one():
             assert product(x, layer.weight, layer.bias).dtype == torch.bfloat16
 
 
-@pytest.mark.parametrize("rows", [8, 9, 64, 65, 130])
+@pytest.mark.parametrize("onednn", [True, False])
+@pytest.mark.parametrize("rows", [9, 64, 130])
 @pytest.mark.parametrize("words", [16, 17, 40])
-def test_what_is_said_is_the_softmax(rows, words):
-    """Whichever way round it is multiplied, and with a token that is never said."""
+def test_products_with_many_vectors(rows, words, onednn, monkeypatch):
+    """With the library's better product and without it, and with a token that is never said."""
+    monkeypatch.setattr(products, "ONEDNN", onednn and products.ONEDNN)
     torch.manual_seed(0)
-    x, weight, bias = torch.randn(rows, 1, 5), torch.randn(words, 5), torch.randn(words)
-    bias[3] = float("-inf")
+    layer, x, y = nn.Linear(5, words), torch.randn(rows, 5), torch.randn(rows, words)
     with torch.no_grad():
-        torch.testing.assert_close(said(x, weight, bias), (x @ weight.mT + bias).log_softmax(-1))
+        layer.bias[3] = float("-inf")
+        torch.testing.assert_close(product(x[:, None], layer.weight, layer.bias), layer(x)[:, None])
+        layer.bias[3] = 0.0
+        packed = Packed(layer)
+        torch.testing.assert_close(packed(x), layer(x))
+        torch.testing.assert_close(packed(x, "relu"), layer(x).relu())
+        torch.testing.assert_close(packed(x, "gelu"), functional.gelu(layer(x)))
+        torch.testing.assert_close(packed.added(x, y), layer(x) + y)

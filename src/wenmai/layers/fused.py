@@ -16,7 +16,7 @@ from numba import njit
 from torch import Tensor, nn
 from torch.nn import functional
 
-from wenmai.layers.products import FEW, plain, times
+from wenmai.layers.products import FEW, Packed, plain, times
 
 if TYPE_CHECKING:
     from wenmai.layers.cache import Cache
@@ -28,10 +28,12 @@ def one_token(x: Tensor, trace) -> bool:
 
 
 class Fused:
-    """The weights of the blocks as arrays: views, which stay true as long as no weight moves to another place."""
+    """The weights of the blocks as arrays: views, which stay true as long as no weight moves to another place. What is packed is
+    not, and is for one text, or one batch of them: a `Fused` is made when it begins."""
 
     def __init__(self, blocks: nn.ModuleList):
         self.blocks, self.arrays = blocks, [arrays_of(block) for block in blocks]
+        self.packed: list[Products] | None = None  # the same for many rows, made when there are
 
     def step(self, x: Tensor, cache: Cache, seen=None) -> Tensor:
         """x (B, 1, E), the last token that the cache has room for → (B, 1, E); its keys and values are added there. `seen`: what
@@ -52,24 +54,35 @@ class Fused:
         return found.unsqueeze(1)
 
     def step_of_many(self, x: Tensor, past: np.ndarray, start: int, whose: np.ndarray, across: tuple) -> Tensor:
-        for level, block in enumerate(self.blocks):
+        if self.packed is None:
+            self.packed = [Products(block) for block in self.blocks]
+        for level, (block, by) in enumerate(zip(self.blocks, self.packed)):
             attention, other = block.attention, block.across
             h = block.before_attention(x) if block.prenorm else x
-            qkv, c = attention.query_key_value(h), torch.empty_like(h)
+            qkv, c = by.query_key_value(h), torch.empty_like(h)
             look_back(qkv.numpy(), past, start, whose, level, attention.heads, np.float32(attention.factor), attention.rotary,
                       c.numpy())  # fmt: skip
-            x = joined(block.before_attention, x, attention.output(c), block.prenorm)
+            x = by.output.added(c, x)
+            x = x if block.prenorm else block.before_attention(x)
             if other is not None:
-                q, c = other.query(block.before_across(x) if block.prenorm else x), torch.empty_like(h)
+                q, c = by.query(block.before_across(x) if block.prenorm else x), torch.empty_like(h)
                 look_across(q.numpy(), *across, level, other.heads, np.float32(other.factor), c.numpy())
-                x = joined(block.before_across, x, other.output(c), block.prenorm)
+                x = by.across.added(c, x)
+                x = x if block.prenorm else block.before_across(x)
             h = block.before_mlp(x) if block.prenorm else x
-            x = joined(block.before_mlp, x, block.narrow(block.bend(block.widen(h))), block.prenorm)
+            x = by.narrow.added(by.widen(h, "gelu" if block.bend is functional.gelu else "relu"), x)
+            x = x if block.prenorm else block.before_mlp(x)
         return x
 
 
-def joined(norm: nn.LayerNorm, x: Tensor, more: Tensor, prenorm: bool) -> Tensor:
-    return more.add_(x) if prenorm else norm(more.add_(x))
+class Products:
+    """Those of a block with many vectors."""
+
+    def __init__(self, block: nn.Module):
+        self.query_key_value, self.output = Packed(block.attention.query_key_value), Packed(block.attention.output)
+        if block.across is not None:
+            self.query, self.across = Packed(block.across.query), Packed(block.across.output)
+        self.widen, self.narrow = Packed(block.widen), Packed(block.narrow)
 
 
 NOTHING = np.zeros((0,) * 6, np.float32), np.zeros((0, 0), np.bool_), np.zeros(0, np.int64)

@@ -18,7 +18,7 @@ from wenmai.data.vocabulary import BEGIN
 from wenmai.layers.crf import CRF
 from wenmai.layers.dropout import Dropout, Locked
 from wenmai.layers.next_loss import NextLoss
-from wenmai.layers.products import product, said
+from wenmai.layers.products import plain, product
 
 
 def pool(y: Tensor, mask: Tensor, how: str) -> Tensor:
@@ -162,7 +162,8 @@ class NextHead(nn.Module):
         return product(self.bring(y), weight, bias).float()
 
     def outputs(self, y: Tensor, mask: Tensor | None = None) -> Tensor:
-        return said(self.bring(y), self.output.weight, self.bias())  # (B, T, V)
+        scores = self.scores(y)
+        return torch.log_softmax(scores, -1, out=scores if plain(scores) else None)  # (B, T, V), in their place
 
     def loss(self, y: Tensor, mask: Tensor, batch: Batch) -> tuple[Tensor, Tensor | int]:
         dropped, smoothing = self.dropout(y), self.smoothing if self.training else 0.0
