@@ -56,6 +56,18 @@ def test_alone_as_beside_others(rung):
 
 
 @every_rung
+@pytest.mark.parametrize("beam", [1, 5])
+def test_in_16_bits_nearly_the_same_is_written(rung, beam):
+    model = trained(rung)
+    exact, close = model.answers(OTHERS, beam=beam), model.answers(OTHERS, beam=beam, precision="bf16")
+    assert sum(one["text"] == other["text"] for one, other in zip(exact, close)) >= 0.9 * len(OTHERS)
+    likely, about = ([answer["log_prob"] for answer in found] for found in (exact, close))
+    assert likely != about and np.mean(about) == pytest.approx(np.mean(likely), rel=0.1, abs=0.01)
+    assert model.translate(OTHERS, beam=beam, precision="bf16") == [answer["text"] for answer in close]
+    assert model.answers(OTHERS, beam=beam) == exact  # what follows is as exact as before
+
+
+@every_rung
 def test_a_beam_of_one_is_the_most_probable_token_at_every_step(rung):
     model = trained(rung)
     greedy, encoded = model.answers(OTHERS, beam=1), model._asked(OTHERS)
@@ -185,6 +197,7 @@ def test_what_cannot_be_translated():
         (lambda: model.translate(["ab"], beam=0), "beam=0: expected 1 to 1000"),
         (lambda: model.answers(["ab"], beam=-3), "beam=-3: expected 1 to 1000"),
         (lambda: model.translate(["ab"], penalty=-1.0), "penalty=-1.0: expected 0"),
+        (lambda: model.translate(["ab"], precision="int8"), "precision='int8': expected one of float32, bf16."),
         (lambda: model.sample("ab", temperature=-1.0), "temperature=-1.0"),
         (lambda: model.evaluate(["ab", "cd"], ["AB"]), "2 inputs and 1 targets"),
         (lambda: model.evaluate(["ab", "cd"], ["AB", ""]), "row 2: the target is empty"),

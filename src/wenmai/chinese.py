@@ -722,6 +722,7 @@ SENTENCES = {
     "penalty={penalty}: expected 0 (long texts are not helped) to 10; 0.6 to 1 is usual.":
         "penalty={penalty}：应为 0（不照顾长文本）到 10；常用 0.6 到 1。",
     "{option}={value}: expected {wanted}, found {found}.": "{option}={value}：应为{wanted}，现在是 {found}。",
+    "precision={precision}: expected one of {choices}.": "precision={precision}：应为以下之一：{choices}。",
     "best={count}: expected 1 to {size}, no more texts than the beam keeps; give a larger beam for more.":
         "best={count}：应为 1 到 {size}，不多于束中保留的文本；要更多，请加大 beam。",
     "{over} of the texts are longer than max_length={most} tokens: what goes beyond is not read":
@@ -1196,6 +1197,7 @@ HELP = {
     "Draw by chance instead, at this temperature; 0 searches.": "改为以此温度随机抽取；0 表示搜索。",
     "Show for each token that was written where it looked.": "显示写出的每个词元看向何处。",
     "Refuse a text that is longer than the model reads.": "拒绝超过模型可读长度的文本。",
+    "float32, or bf16: faster for many texts, a little less exact.": "float32，或 bf16：文本多时更快，略欠精确。",
     "Write token by token, each the most probable.": "逐个词元写出，每个都取最可能的。",
     "Write a text for a text: in another language, or shorter.": "由文本写出文本：译成另一种语言，或更短。",
 }  # fmt: skip

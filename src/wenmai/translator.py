@@ -31,6 +31,7 @@ from wenmai.writing_estimator import WritingEstimator
 TOGETHER = 4096  # tokens that are read and written at once, about
 JUDGED = 500  # held-out texts that are translated each time training is judged
 BEAM, PENALTY = 5, 1.0
+PRECISIONS = "float32", "bf16"
 GREEDY = Choice(temperature=0.0)
 
 
@@ -83,26 +84,25 @@ class Translator(WritingEstimator):
         """Those of the source's own, which the vocabulary lacks."""
         return encoded.words[row] if isinstance(encoded, Copied) else ()
 
-    def evaluate(
-        self, inputs, targets, where=lambda row: f"row {row + 1}", *, beam: int = BEAM, penalty: float = PENALTY
-    ) -> dict:
+    def evaluate(self, inputs, targets, where=lambda row: f"row {row + 1}", *, beam: int = BEAM, penalty: float = PENALTY,
+                 precision: str = "float32") -> dict:  # fmt: skip
         """Every metric of the task, of what beam search writes."""
         self._fitted()
         texts = listed(targets)
         examples = self._pairs(inputs, texts, where)
-        answers = [one.text for one in self._judged(examples, beam, penalty)]
+        answers = [one.text for one in self._judged(examples, beam, penalty, precision)]
         return self.task_.scores(answers, texts)
 
     def written(self, inputs, targets, *, beam: int = BEAM, penalty: float = PENALTY) -> list[Written]:
         """What `evaluate` scores: the best for each, with its tokens."""
         self._fitted()
-        return self._judged(self._pairs(inputs, targets), beam, penalty)
+        return self._judged(self._pairs(inputs, targets), beam, penalty, "float32")
 
-    def _judged(self, examples: Examples, beam: int, penalty: float) -> list[Written]:
+    def _judged(self, examples: Examples, beam: int, penalty: float, precision: str) -> list[Written]:
         unknown, tokens = int((examples.written.flat == UNK).sum()), len(examples.written.flat)
         note = f"{unknown:,} of the {tokens:,} tokens that are expected are unknown to the model, which never writes them"
         self.evaluated_ = ([note] if unknown else []) + self._not_read(examples.inputs)
-        return [best[0] for best in self._best(examples.inputs, beam, penalty, 1)]
+        return [best[0] for best in self._best(examples.inputs, beam, penalty, 1, precision)]
 
     def score(self, inputs, targets) -> float:
         return self.evaluate(inputs, targets)[self.task_.metric]
@@ -113,11 +113,12 @@ class Translator(WritingEstimator):
         """A text for every text."""
         return np.array(self.translate(inputs), object)
 
-    def translate(self, inputs, *, beam: int = BEAM, penalty: float = PENALTY, strict: bool = False) -> list[str]:
+    def translate(self, inputs, *, beam: int = BEAM, penalty: float = PENALTY, strict: bool = False,
+                  precision: str = "float32") -> list[str]:  # fmt: skip
         """The best that a search through `beam` beginnings at once finds: that of the highest Σ log p / length^penalty. A beam
         of 1 takes the most probable token at every step. A text that is too long is cut, and this is told, or, if `strict`,
-        refused."""
-        return [best[0].text for best in self._best(self._asked(inputs, strict), beam, penalty, 1)]
+        refused. In bf16 many texts are written faster, and a close choice may fall otherwise."""
+        return [best[0].text for best in self._best(self._asked(inputs, strict), beam, penalty, 1, precision)]
 
     def sample(self, input: str, count: int = 1, *, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0,
                seed: int = 0, strict: bool = False) -> list[str]:  # fmt: skip
@@ -139,11 +140,12 @@ class Translator(WritingEstimator):
         yield from self.inputs_.target.knowing(self._words(encoded, 0)).pieces(map(int, chosen))
 
     def answers(self, inputs, *, beam: int = BEAM, penalty: float = PENALTY, best: int = 1, alignment: bool = False,
-                strict: bool = False, where=lambda row: f"input {row + 1}") -> list[dict]:  # fmt: skip
+                strict: bool = False, precision: str = "float32",
+                where=lambda row: f"input {row + 1}") -> list[dict]:  # fmt: skip
         """{"text", "log_prob"} a text; with `best` above 1 also the so many best, {"text", "score", "log_prob"} each; with
         `alignment` also the tokens of both and how much each that was written looked at each that was read, (T, S)."""
         encoded = self._asked(inputs, strict, where)
-        found = self._best(encoded, max(beam, best) if best > 1 else beam, penalty, best)
+        found = self._best(encoded, max(beam, best) if best > 1 else beam, penalty, best, precision)
         rows = [{"text": some[0].text, "log_prob": round(some[0].log_prob, 6)} for some in found]
         for row, some in zip(rows, found) if best > 1 else ():
             row["best"] = [{"text": one.text, "score": round(one.score, 6), "log_prob": round(one.log_prob, 6)} for one in some]
@@ -186,8 +188,14 @@ class Translator(WritingEstimator):
                 found[row] = Written(self._text(tokens, self._words(encoded, row)), tokens, total, total)
         return found
 
-    def _best(self, encoded: Sequences, size: int, penalty: float, count: int) -> list[list[Written]]:
+    def _best(self, encoded: Sequences, size: int, penalty: float, count: int, precision: str) -> list[list[Written]]:
         check(size, penalty, count)
+        if precision not in PRECISIONS:
+            raise Mistake(f"precision={precision!r}: expected one of {', '.join(PRECISIONS)}.")
+        with torch.autocast(self.device_.split(":")[0], torch.bfloat16, enabled=precision == "bf16"):
+            return self._searched(encoded, size, penalty, count)
+
+    def _searched(self, encoded: Sequences, size: int, penalty: float, count: int) -> list[list[Written]]:
         if size == 1:
             return [[replace(one, score=one.log_prob / max(1, len(one.tokens)) ** penalty)] for one in self._greedy(encoded)]
         found: list = [None] * len(encoded)

@@ -26,8 +26,6 @@ def test_where_a_gradient_is_asked_for_there_is_one():
     assert product(x, layer.weight, layer.bias).requires_grad
     with torch.no_grad():
         assert plain(x) and not plain(x.double())
-        with torch.autocast("cpu", torch.bfloat16):
-            assert product(x, layer.weight, layer.bias).dtype == torch.bfloat16
 
 
 @pytest.mark.parametrize("onednn", [True, False])
@@ -47,3 +45,21 @@ def test_products_with_many_vectors(rows, words, onednn, monkeypatch):
         torch.testing.assert_close(packed(x, "relu"), layer(x).relu())
         torch.testing.assert_close(packed(x, "gelu"), functional.gelu(layer(x)))
         torch.testing.assert_close(packed.added(x, y), layer(x) + y)
+
+
+@pytest.mark.parametrize("onednn", [True, False])
+def test_products_in_16_bits(onednn, monkeypatch):
+    monkeypatch.setattr(products, "ONEDNN", onednn and products.ONEDNN)
+    torch.manual_seed(0)
+    layer, x, y = nn.Linear(50, 7), torch.randn(20, 50), torch.randn(20, 7)
+    with torch.no_grad():
+        with torch.autocast("cpu", torch.bfloat16):
+            packed = Packed(layer)
+            found = {"wide": packed(x, "gelu"), "added": packed.added(x, y), "many": product(x, layer.weight, layer.bias)}
+            few = product(x[:2], layer.weight, layer.bias)  # which stay in 32
+        wanted = {"wide": functional.gelu(layer(x)), "added": layer(x) + y, "many": layer(x)}
+    assert {name: value.dtype for name, value in found.items()} == {
+        "wide": torch.bfloat16, "added": torch.float32, "many": torch.bfloat16}  # fmt: skip
+    for name, value in found.items():
+        torch.testing.assert_close(value.float(), wanted[name], atol=0.03, rtol=0.03)
+    torch.testing.assert_close(few, layer(x[:2]).detach())

@@ -59,13 +59,13 @@ class Fused:
         for level, (block, by) in enumerate(zip(self.blocks, self.packed)):
             attention, other = block.attention, block.across
             h = block.before_attention(x) if block.prenorm else x
-            qkv, c = by.query_key_value(h), torch.empty_like(h)
+            qkv, c = by.query_key_value(h).float(), torch.empty_like(h)
             look_back(qkv.numpy(), past, start, whose, level, attention.heads, np.float32(attention.factor), attention.rotary,
                       c.numpy())  # fmt: skip
             x = by.output.added(c, x)
             x = x if block.prenorm else block.before_attention(x)
             if other is not None:
-                q, c = by.query(block.before_across(x) if block.prenorm else x), torch.empty_like(h)
+                q = by.query(block.before_across(x) if block.prenorm else x).float()
                 look_across(q.numpy(), *across, level, other.heads, np.float32(other.factor), c.numpy())
                 x = by.across.added(c, x)
                 x = x if block.prenorm else block.before_across(x)

@@ -26,9 +26,10 @@ ONEDNN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_li
 
 def product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """x Wᵀ + b, x (B, T, E), by the fastest way if no gradient is asked for."""
-    if not plain(x) or weight.dtype != torch.float32:
+    many = x.numel() // x.shape[-1] > FEW
+    if not plain(x) or weight.dtype != torch.float32 or (many and in_16_bits()):
         return functional.linear(x, weight, bias)
-    if x.numel() // x.shape[-1] > FEW:
+    if many:
         return linear(x, weight, bias)
     w, given = weight.detach().numpy(), x.detach().reshape(-1, x.shape[-1]).contiguous().numpy()
     found = np.empty((len(given), len(w)), np.float32)
@@ -38,30 +39,36 @@ def product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return torch.from_numpy(found).view(*x.shape[:-1], len(w))
 
 
+def has_onednn(kind: torch.dtype) -> bool:
+    return ONEDNN and (kind == torch.float32 or torch.ops.mkldnn._is_mkldnn_bf16_supported())
+
+
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None, bend: str = "none") -> Tensor:
     """bend(x Wᵀ + b); bend: none, relu or gelu"""
-    if ONEDNN:
+    if has_onednn(x.dtype):
         return torch.ops.mkldnn._linear_pointwise(x, weight, bias, bend, [], "none")
     y = functional.linear(x, weight, bias)
     return y if bend == "none" else getattr(functional, bend)(y)
 
 
 class Packed:
-    """A linear layer whose W lies in the order in which a product with many vectors reads it; not a view: it stays as it was."""
+    """A linear layer whose W lies in the order in which a product with many vectors reads it, in 16 bits if these are asked for
+    (autocast). It is no view: it stays as it was."""
 
     def __init__(self, layer: nn.Linear):
-        self.weight, self.bias = layer.weight.detach(), layer.bias.detach()
-        if ONEDNN:
+        kind = torch.bfloat16 if in_16_bits() else torch.float32
+        self.weight, self.bias = layer.weight.detach().to(kind), layer.bias.detach().to(kind)
+        if has_onednn(kind):
             self.weight = torch.ops.mkldnn._reorder_linear_weight(self.weight)
 
     def __call__(self, x: Tensor, bend: str = "none") -> Tensor:
-        return linear(x, self.weight, self.bias, bend)
+        return linear(x.to(self.bias.dtype), self.weight, self.bias, bend)
 
     def added(self, x: Tensor, y: Tensor) -> Tensor:
-        """y + W x + b"""
-        if ONEDNN:
+        """y + W x + b, in 32 bits"""
+        if ONEDNN and self.bias.dtype == torch.float32:
             return torch.ops.mkldnn._linear_pointwise.binary(x, y, self.weight, self.bias, "add")
-        return linear(x, self.weight, self.bias).add_(y)
+        return self(x).to(y.dtype).add_(y)
 
 
 def parts(size: int, many: int) -> list[tuple[int, int]]:
@@ -72,7 +79,12 @@ def parts(size: int, many: int) -> list[tuple[int, int]]:
 def plain(x: Tensor) -> bool:
     """Float32 on a CPU, and no gradient is asked for."""
     return (x.device.type == "cpu" and x.dtype == torch.float32 and not torch.is_grad_enabled()
-            and not torch.is_autocast_enabled("cpu") and not torch.compiler.is_compiling())  # fmt: skip
+            and not torch.compiler.is_compiling())  # fmt: skip
+
+
+def in_16_bits() -> bool:
+    """Whether products are to be. Those with a few vectors are not: they would wait for memory as long, and be less exact."""
+    return torch.is_autocast_enabled("cpu")
 
 
 @njit(cache=True, nogil=True, fastmath=True)

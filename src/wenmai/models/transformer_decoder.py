@@ -111,7 +111,7 @@ class Decoder(nn.Module):
 
     def opened(self, memory: Tensor, mask: Tensor, steps: int) -> Seen:
         text, source = Cache.empty(len(memory), self.blocks, steps, memory), torch.arange(len(memory), device=memory.device)
-        return Seen(text, self.look(memory), see_real(mask), source)
+        return Seen(text, self.look(memory).to(memory.dtype), see_real(mask), source)
 
     def forward(self, tokens: Tensor, memory: Tensor, mask: Tensor, state: Seen | None = None, trace=None):
         """tokens (B, T), memory (B, S, E) → y (B, T, E)"""

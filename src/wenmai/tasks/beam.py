@@ -64,7 +64,7 @@ def beam(step: Callable, log_probs: Tensor, state, most: Sequence[int] | Tensor,
     for length in range(1, max(limits, default=0) + 1):
         slots = sums.shape[1]
         reached, slot, token = best(log_probs, sums, 2 * size)  # (R, M), the best first
-        del log_probs  # the next are as large
+        log_probs = None  # the next are as large
         closes, key = token == end, slot[:, :size]
         if length in limits:
             closes |= (most <= length)[:, None]
