@@ -70,13 +70,31 @@ def test_rows_that_go_on_from_others_leave_them_where_they_are(rows):
             torch.testing.assert_close(y, wanted)
             states.append((moved, stays))
             order = torch.randint(rows, (rows,), generator=chance)
-            moved, stays = moved.within(order), stays.take(order)
+            moved, stays = moved.take(order), stays.moved(order)
             assert moved.kept is states[-1][0].kept and stays.kept is not states[-1][1].kept
         for one, other in states:
             torch.testing.assert_close(one.in_order().kept[..., : one.length, :], other.kept[..., : one.length, :])
             torch.testing.assert_close(read(one, x)[0], read(other, x)[0])
             some = torch.tensor([rows - 1, 0])
             torch.testing.assert_close(read(one.take(some), x[:2])[0], read(other.take(some), x[:2])[0])
+
+
+@pytest.mark.parametrize("rows", [7, 40])
+def test_fewer_rows_stay_in_the_room_until_it_is_far_too_large(rows):
+    torch.manual_seed(0)
+    blocks = nn.ModuleList(Block(WIDTH, HEADS, 40, 0.0, causal=True) for _ in range(2))
+    with torch.no_grad():
+        found = wanted = Cache.empty(rows, blocks, 12, torch.zeros(1))
+        rooms = {found.kept.data_ptr()}
+        for left in (rows, rows, rows - 2, rows // 2 + 1, rows // 2, rows // 3, rows // 4, 1, 1):
+            order = torch.randperm(len(found))[:left]
+            found, wanted = found.take(order), wanted.moved(order)
+            x = torch.randn(left, 1, WIDTH)
+            found, wanted = found.grown(1), wanted.grown(1)
+            torch.testing.assert_close(found.fused.step(x, found), wanted.fused.step(x, wanted), rtol=1e-4, atol=1e-5)
+            torch.testing.assert_close(found.in_order().kept[..., : found.length, :], wanted.kept[..., : found.length, :])
+            rooms.add(found.kept.data_ptr())
+        assert len(rooms) <= 3 and found.kept.shape[2] < rows
 
 
 def test_a_state_that_was_put_away_reads_on():
@@ -100,5 +118,5 @@ def test_a_state_that_was_put_away_reads_on():
 def test_rows_may_change_before_anything_was_read():
     blocks = nn.ModuleList([Block(WIDTH, HEADS, 40, 0.0, causal=True)])
     with torch.no_grad():
-        mixed = Cache.empty(3, blocks, 6, torch.zeros(1)).within(torch.tensor([2, 0, 0]))
+        mixed = Cache.empty(3, blocks, 6, torch.zeros(1)).take(torch.tensor([2, 0, 0]))
         assert mixed.grown(2).in_order().kept is mixed.kept

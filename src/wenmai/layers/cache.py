@@ -19,10 +19,10 @@ from wenmai.layers.fused import Fused
 
 class Cache:
     def __init__(self, tokens: Tensor, kept: Tensor, length: int = 0, fused: Fused | None = None):
-        """Room for tokens (B, C) and their keys and values (L, 2, B, A, C, D), of which the first `length` of C are filled.
+        """Room for tokens (B, C) and their keys and values (L, 2, R, A, C, D), of which the first `length` of C are filled.
         `fused`: the blocks that read a single token more on a CPU."""
         self.tokens, self.kept, self.length, self.allowed, self.fused = tokens, kept, length, None, fused
-        self.layers: Sequence[Tensor] = kept.unbind()  # L of (2, B, A, C, D)
+        self.layers: Sequence[Tensor] = kept.unbind()  # L of (2, R, A, C, D)
         self.whose: Tensor | None = None  # (B, C): in which row of the room a row's token lies
         if fused is not None:
             self.whose = torch.arange(len(tokens), dtype=torch.int32)[:, None].repeat(1, tokens.shape[1])
@@ -63,13 +63,11 @@ class Cache:
         return found
 
     def take(self, rows: Tensor) -> Cache:
-        """These rows of the batch, in a room of their own; a row may be taken more than once, or not at all."""
-        return self.moved(rows.to(self.kept.device))
-
-    def within(self, rows: Tensor) -> Cache:
-        """The same, where as many rows as there are go on in the same room."""
-        if self.fused is None or self.taken[0] != self.length:
-            return self.take(rows)
+        """These rows of the batch; a row may be taken more than once, or not at all. They stay in this room, unless it is too
+        small or far too large for them, or another state has gone on in it."""
+        room = self.kept.shape[2]
+        if self.fused is None or self.taken[0] != self.length or not len(rows) <= room <= 4 * len(rows):
+            return self.moved(rows.to(self.kept.device))
         found = self.filled(self.length)
         found.tokens, found.whose = self.tokens.index_select(0, rows), self.whose.index_select(0, rows)
         found.whose[:, self.length :] = torch.arange(len(rows), dtype=torch.int32)[:, None]
@@ -80,7 +78,9 @@ class Cache:
         return self.moved(None) if self.mixed() else self
 
     def mixed(self) -> bool:
-        return self.whose is not None and bool((self.whose[:, : self.length] != torch.arange(len(self))[:, None]).any())
+        if self.whose is None:
+            return False
+        return len(self) < self.kept.shape[2] or bool((self.whose[:, : self.length] != torch.arange(len(self))[:, None]).any())
 
     @torch.inference_mode(False)
     def moved(self, rows: Tensor | None) -> Cache:

@@ -94,7 +94,7 @@ class Seen:
         return take(self.memory, self.source), take(self.real, self.source)
 
     def within(self, rows: Tensor) -> Seen:
-        return replace(self, text=self.text.within(rows))
+        return replace(self, text=self.text.take(rows))
 
 
 class Decoder(nn.Module):
