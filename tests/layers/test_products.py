@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn import functional
 
 from wenmai.layers import products
-from wenmai.layers.products import Packed, plain, product
+from wenmai.layers.products import Packed, Repeated, plain, product
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 5), (3, 1, 5), (4, 1, 5), (2, 3, 5), (7, 1, 5), (9, 1, 5), (1, 5)])
@@ -40,11 +40,23 @@ def test_products_with_many_vectors(rows, words, onednn, monkeypatch):
         layer.bias[3] = float("-inf")
         torch.testing.assert_close(product(x[:, None], layer.weight, layer.bias), layer(x)[:, None])
         layer.bias[3] = 0.0
-        packed = Packed(layer)
+        packed = Packed(layer.weight, layer.bias)
         torch.testing.assert_close(packed(x), layer(x))
         torch.testing.assert_close(packed(x, "relu"), layer(x).relu())
         torch.testing.assert_close(packed(x, "gelu"), functional.gelu(layer(x)))
         torch.testing.assert_close(packed.added(x, y), layer(x) + y)
+
+
+def test_a_product_again_and_again():
+    torch.manual_seed(0)
+    layer, again, packed = nn.Linear(5, 7), Repeated(), False
+    for rows in (1, 8, 9, 40, 3, 12):
+        x = torch.randn(rows, 1, 5)
+        with torch.no_grad():
+            torch.testing.assert_close(again(x, layer.weight, layer.bias), layer(x))
+            packed = packed or rows > 8
+            assert (again.packed is not None) == packed
+    assert again(x, layer.weight, layer.bias).requires_grad
 
 
 @pytest.mark.parametrize("onednn", [True, False])
@@ -54,7 +66,7 @@ def test_products_in_16_bits(onednn, monkeypatch):
     layer, x, y = nn.Linear(50, 7), torch.randn(20, 50), torch.randn(20, 7)
     with torch.no_grad():
         with torch.autocast("cpu", torch.bfloat16):
-            packed = Packed(layer)
+            packed = Packed(layer.weight, layer.bias)
             found = {"wide": packed(x, "gelu"), "added": packed.added(x, y), "many": product(x, layer.weight, layer.bias)}
             few = product(x[:2], layer.weight, layer.bias)  # which stay in 32
         wanted = {"wide": functional.gelu(layer(x)), "added": layer(x) + y, "many": layer(x)}

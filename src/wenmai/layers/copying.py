@@ -9,6 +9,7 @@ by 1 − ε, and asks an even share of P alone: the source's own words have none
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -17,6 +18,7 @@ from torch.nn import functional
 
 from wenmai.data.batches import NOTHING, Batch
 from wenmai.layers.heads import NextHead
+from wenmai.layers.products import product
 
 NEVER = -1e4  # as log p: nothing beside any other, and its gradient is a number
 
@@ -52,10 +54,10 @@ class CopyHead(nn.Module):
         super().__init__()
         self.head, self.width = head, head.width
 
-    def outputs(self, pointed: Pointed, copies: Copies) -> Tensor:
+    def outputs(self, pointed: Pointed, copies: Copies, by: Callable = product) -> Tensor:
         """log p (B, T, V + X)"""
         gate = pointed.gate.float()
-        said = self.head.outputs(pointed.y) + functional.logsigmoid(gate)
+        said = self.head.outputs(pointed.y, by=by) + functional.logsigmoid(gate)
         said = functional.pad(said, (0, copies.extra), value=float("-inf"))  # (B, T, V + X)
         places = copies.numbers.unsqueeze(1).expand(pointed.weights.shape)  # (B, T, S)
         shares = pointed.weights.float() * gate.neg().sigmoid()

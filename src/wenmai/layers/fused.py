@@ -16,7 +16,7 @@ from numba import njit
 from torch import Tensor, nn
 from torch.nn import functional
 
-from wenmai.layers.products import FEW, Packed, plain, times
+from wenmai.layers.products import FEW, Packed, Repeated, plain, times
 
 if TYPE_CHECKING:
     from wenmai.layers.cache import Cache
@@ -34,6 +34,7 @@ class Fused:
     def __init__(self, blocks: nn.ModuleList):
         self.blocks, self.arrays = blocks, [arrays_of(block) for block in blocks]
         self.packed: list[Products] | None = None  # the same for many rows, made when there are
+        self.say = Repeated()  # what they say is multiplied by
 
     def step(self, x: Tensor, cache: Cache, seen=None) -> Tensor:
         """x (B, 1, E), the last token that the cache has room for → (B, 1, E); its keys and values are added there. `seen`: what
@@ -79,10 +80,14 @@ class Products:
     """Those of a block with many vectors."""
 
     def __init__(self, block: nn.Module):
-        self.query_key_value, self.output = Packed(block.attention.query_key_value), Packed(block.attention.output)
+        self.query_key_value, self.output = packed(block.attention.query_key_value), packed(block.attention.output)
         if block.across is not None:
-            self.query, self.across = Packed(block.across.query), Packed(block.across.output)
-        self.widen, self.narrow = Packed(block.widen), Packed(block.narrow)
+            self.query, self.across = packed(block.across.query), packed(block.across.output)
+        self.widen, self.narrow = packed(block.widen), packed(block.narrow)
+
+
+def packed(layer: nn.Linear) -> Packed:
+    return Packed(layer.weight, layer.bias)
 
 
 NOTHING = np.zeros((0,) * 6, np.float32), np.zeros((0, 0), np.bool_), np.zeros(0, np.int64)

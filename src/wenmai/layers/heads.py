@@ -6,6 +6,7 @@ the head; before that, a rung can read from it what is wanted (`per_step`, `clas
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -154,15 +155,16 @@ class NextHead(nn.Module):
     def bias(self) -> Tensor:
         return self.never if self.output.bias is None else self.output.bias + self.never
 
-    def scores(self, y: Tensor, even: int = 1) -> Tensor:
+    def scores(self, y: Tensor, even: int = 1, by: Callable = product) -> Tensor:
         """(B, T, V); the opening of a line never follows anything. Nor do tokens that bring V to a multiple of `even`."""
         weight, bias = self.output.weight, self.bias()
         if more := -len(weight) % even:
             weight, bias = functional.pad(weight, (0, 0, 0, more)), functional.pad(bias, (0, more), value=float("-inf"))
-        return product(self.bring(y), weight, bias).float()
+        return by(self.bring(y), weight, bias).float()
 
-    def outputs(self, y: Tensor, mask: Tensor | None = None) -> Tensor:
-        scores = self.scores(y)
+    def outputs(self, y: Tensor, mask: Tensor | None = None, by: Callable = product) -> Tensor:
+        """`by`: how a text that is written step by step multiplies (products.Repeated)"""
+        scores = self.scores(y, by=by)
         return torch.log_softmax(scores, -1, out=scores if plain(scores) else None)  # (B, T, V), in their place
 
     def loss(self, y: Tensor, mask: Tensor, batch: Batch) -> tuple[Tensor, Tensor | int]:

@@ -13,12 +13,12 @@ from __future__ import annotations
 import numpy as np
 import torch
 from numba import njit
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from wenmai.data.threads import side_by_side, threads
 
-FEW = 8  # rows, up to which this is the faster way
+FEW = 8  # rows, up to which machine code of our own is the faster way
 SHARED = 1_000_000  # weights, from which it pays to share the rows of W among threads
 # What torch compiles a linear layer to on a CPU (oneDNN); a build without it has the usual product.
 ONEDNN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
@@ -52,12 +52,12 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None, bend: str = "none") -
 
 
 class Packed:
-    """A linear layer whose W lies in the order in which a product with many vectors reads it, in 16 bits if these are asked for
-    (autocast). It is no view: it stays as it was."""
+    """W in the order in which a product with many vectors reads it, and b, in 16 bits if these are asked for (autocast). It is no
+    view: it stays as it was."""
 
-    def __init__(self, layer: nn.Linear):
+    def __init__(self, weight: Tensor, bias: Tensor):
         kind = torch.bfloat16 if in_16_bits() else torch.float32
-        self.weight, self.bias = layer.weight.detach().to(kind), layer.bias.detach().to(kind)
+        self.weight, self.bias = weight.detach().to(kind), bias.detach().to(kind)
         if has_onednn(kind):
             self.weight = torch.ops.mkldnn._reorder_linear_weight(self.weight)
 
@@ -69,6 +69,19 @@ class Packed:
         if ONEDNN and self.bias.dtype == torch.float32:
             return torch.ops.mkldnn._linear_pointwise.binary(x, y, self.weight, self.bias, "add")
         return self(x).to(y.dtype).add_(y)
+
+
+class Repeated:
+    """`product` by the same W and b, once a step of a text: they are packed when first there are many vectors."""
+
+    def __init__(self):
+        self.packed: Packed | None = None
+
+    def __call__(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        if x.numel() // x.shape[-1] <= FEW or not plain(x):
+            return product(x, weight, bias)
+        self.packed = self.packed or Packed(weight, bias)
+        return self.packed(x)
 
 
 def parts(size: int, many: int) -> list[tuple[int, int]]:

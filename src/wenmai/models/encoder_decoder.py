@@ -13,7 +13,7 @@ A decoder is `decoder(tokens, memory, mask, state=None, trace=None) → (y, stat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor, nn
@@ -24,25 +24,28 @@ from wenmai.data.vocabulary import BEGIN
 from wenmai.layers.cache import take, within
 from wenmai.layers.copying import Copies
 from wenmai.layers.dropout import Dropout
+from wenmai.layers.products import Repeated
 from wenmai.layers.trace import Trace
 
 
 @dataclass
 class Writing:
-    """A text that is being written: the memory (B, S, H), its mask (B, S), what the decoder carries, and what can be copied."""
+    """A text that is being written: the memory (B, S, H), its mask (B, S), what the decoder carries, what can be copied, and what
+    says the next token."""
 
     memory: Tensor
     mask: Tensor
     inner: object = None
     copies: Copies | None = None
+    say: Repeated = field(default_factory=Repeated)
 
     def take(self, rows: Tensor) -> Writing:
         kept = (None if part is None else take(part, rows) for part in (self.inner, self.copies))
-        return Writing(take(self.memory, rows), take(self.mask, rows), *kept)
+        return Writing(take(self.memory, rows), take(self.mask, rows), *kept, self.say)
 
     def within(self, rows: Tensor) -> Writing:
         """Rows that change places with others of the same text: what was read stays where it is."""
-        return Writing(self.memory, self.mask, None if self.inner is None else within(self.inner, rows), self.copies)
+        return replace(self, inner=None if self.inner is None else within(self.inner, rows))
 
 
 class EncoderDecoder(nn.Module):
@@ -96,7 +99,7 @@ class EncoderDecoder(nn.Module):
     def step(self, state: Writing, tokens: Tensor) -> tuple[Tensor, Writing]:
         """The same after one token more in every row (B,)."""
         y, inner = self.decoder(tokens[:, None], state.memory, state.mask, state.inner)
-        return self.head.outputs(y, state.copies)[:, 0].float(), Writing(state.memory, state.mask, inner, state.copies)
+        return self.head.outputs(y, state.copies, state.say)[:, 0].float(), replace(state, inner=inner)
 
     @property
     def body(self) -> nn.Module:
