@@ -47,16 +47,17 @@ def test_products_with_many_vectors(rows, words, onednn, monkeypatch):
         torch.testing.assert_close(packed.added(x, y), layer(x) + y)
 
 
-def test_a_product_again_and_again():
+@pytest.mark.parametrize("bits", [16, 32])
+def test_a_product_again_and_again(bits):
     torch.manual_seed(0)
-    layer, again, packed = nn.Linear(5, 7), Repeated(), False
+    layer, again, near = nn.Linear(5, 7), Repeated(), {"atol": 0.03, "rtol": 0.03} if bits == 16 else {}
     for rows in (1, 8, 9, 40, 3, 12):
         x = torch.randn(rows, 1, 5)
-        with torch.no_grad():
-            torch.testing.assert_close(again(x, layer.weight, layer.bias), layer(x))
-            packed = packed or rows > 8
-            assert (again.packed is not None) == packed
-    assert again(x, layer.weight, layer.bias).requires_grad
+        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, enabled=bits == 16):
+            found = again(x, layer.weight, layer.bias)
+        torch.testing.assert_close(found.float(), layer(x).detach(), **near)
+        assert found.dtype == (torch.bfloat16 if bits == 16 and rows > 8 else torch.float32)
+    assert (again.packed is not None) == (bits == 16) and again(x, layer.weight, layer.bias).requires_grad
 
 
 @pytest.mark.parametrize("onednn", [True, False])

@@ -16,7 +16,7 @@ from numba import njit
 from torch import Tensor, nn
 from torch.nn import functional
 
-from wenmai.layers.products import FEW, Packed, Repeated, plain, times
+from wenmai.layers.products import FEW, Packed, plain, times
 
 if TYPE_CHECKING:
     from wenmai.layers.cache import Cache
@@ -34,7 +34,6 @@ class Fused:
     def __init__(self, blocks: nn.ModuleList):
         self.blocks, self.arrays = blocks, [arrays_of(block) for block in blocks]
         self.packed: list[Products] | None = None  # the same for many rows, made when there are
-        self.say = Repeated()  # what they say is multiplied by
 
     def step(self, x: Tensor, cache: Cache, seen=None) -> Tensor:
         """x (B, 1, E), the last token that the cache has room for → (B, 1, E); its keys and values are added there. `seen`: what

@@ -17,7 +17,6 @@ from wenmai.data.batches import Batch
 from wenmai.data.lines import Lines
 from wenmai.data.vocabulary import END, UNK
 from wenmai.layers.cache import Cache
-from wenmai.layers.products import product
 from wenmai.layers.trace import Trace
 from wenmai.models.replay import replayed
 from wenmai.models.scoring import READ, Reader, Said, alone, batch_of
@@ -149,5 +148,4 @@ class Writer(nn.Module):
         """(log p after the last of these tokens (B, V), the state there)"""
         x, mask = self.input(batch_of(tokens, self.device, state))
         y, mask, state = self.body(x, mask, state)
-        by = state.fused.say if isinstance(state, Cache) and state.fused is not None else product
-        return self.head.outputs(y[:, -1:], mask[:, -1:], by)[:, 0].float(), state
+        return self.head.outputs(y[:, -1:], mask[:, -1:])[:, 0].float(), state
