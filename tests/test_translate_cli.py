@@ -129,6 +129,8 @@ def test_a_run_is_evaluated_and_trained_from_two_files(wenmai_cli, tmp_path):
     (["red", "--beam", "2", "--temperature", "1"], "--beam does nothing together with --temperature"),
     (["red", "--penalty", "2", "--temperature", "1"], "--penalty does nothing together with --temperature"),
     (["red", "--precision", "bf16", "--stream"], "--precision does nothing together with --stream"),
+    (["red", "--beam", "5", "--stream"], "--beam does nothing together with --stream"),  # though it is the usual one
+    (["red", "--penalty", "0", "--stream"], "--penalty does nothing together with --stream"),
     (["red", "--precision", "8"], "precision='8': expected one of float32, bf16."),
     (["--file", "x.txt", "--alignment"], "--alignment does nothing together with --file"),
     (["--file", "x.txt", "--temperature", "1"], "--temperature does nothing together with --file"),

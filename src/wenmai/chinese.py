@@ -703,8 +703,8 @@ SENTENCES = {
     "the text to fit on (tune) is empty; expected at least one line.": "用来选定的文本（tune）是空的；至少要有一行。",
     "--beginning goes with --complete N, of the next tokens those that begin so; a text begins with --prompt.":
         "--beginning 与 --complete N 连用，只看这样开头的下一个词元；文本的开头用 --prompt 给出。",
-    "{option} does nothing together with {other}; leave one of them out.":
-        "{option} 与 {other} 一起用不起作用；请去掉其中一个。",
+    "--{option} does nothing together with --{other}; leave one of them out.":
+        "--{option} 与 --{other} 一起用不起作用；请去掉其中一个。",
     "--top-k and --top-p say what is drawn from, and nothing is drawn by chance; add --temperature 1.":
         "--top-k 与 --top-p 说的是从哪些词元里抽取，而现在并不随机抽取；请加上 --temperature 1。",
     "temperature={temperature}: expected 0 (always the most probable token) or more.":

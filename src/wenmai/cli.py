@@ -277,8 +277,15 @@ def compose(
     finish({"run": str(run), "answers": answers}, as_json, quiet=True)
 
 
+APART = {  # options of translate → those that leave them without an effect
+    "alignment": ("file", "stream", "temperature"), "best": ("file", "stream"), "beam": ("stream", "temperature"),
+    "penalty": ("stream", "temperature"), "precision": ("stream", "temperature"), "temperature": ("file",), "stream": ("file",),
+}  # fmt: skip
+
+
 @app.command()
 def translate(
+    context: typer.Context,
     run: Run,
     texts: Annotated[list[str] | None, typer.Argument(help="Texts to translate, or to make short.")] = None,
     file: Annotated[str, typer.Option(help="A file of texts, one a line, or with a column source.")] = "",
@@ -306,18 +313,10 @@ def translate(
         raise Mistake("give either texts or --file FILE: there is " + ("both." if texts else "nothing to translate."))
     if out and not file:
         raise Mistake("--out goes with --file; texts given here are answered here.")
-    for option, given, without in (
-        ("--alignment", alignment, {"--file": file, "--stream": stream, "--temperature": temperature}),
-        ("--best", best != 1, {"--file": file, "--stream": stream}),
-        ("--beam", beam != 5, {"--stream": stream, "--temperature": temperature}),
-        ("--penalty", penalty != 1.0, {"--stream": stream, "--temperature": temperature}),
-        ("--precision", precision != "float32", {"--stream": stream, "--temperature": temperature}),
-        ("--temperature", temperature, {"--file": file}),
-        ("--stream", stream, {"--file": file}),
-    ):
-        other = next((name for name, value in without.items() if value), None)
-        if given and other:
-            raise Mistake(f"{option} does nothing together with {other}; leave one of them out.")
+    for option, without in APART.items():
+        other = next((name for name in without if context.params[name]), None)
+        if other and context.get_parameter_source(option).name == "COMMANDLINE":
+            raise Mistake(f"--{option} does nothing together with --{other}; leave one of them out.")
     if (top_k or top_p < 1) and not temperature:
         raise Mistake("--top-k and --top-p say what is drawn from, and nothing is drawn by chance; add --temperature 1.")
     model = translator(run, device)

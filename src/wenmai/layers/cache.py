@@ -19,8 +19,8 @@ from wenmai.layers.fused import Fused
 
 class Cache:
     def __init__(self, tokens: Tensor, kept: Tensor, length: int = 0, fused: Fused | None = None):
-        """Room for tokens (B, C) and their keys and values (L, 2, R, A, C, D), of which the first `length` of C are filled.
-        `fused`: the blocks that read a single token more on a CPU."""
+        """Room for tokens (B, C) and their keys and values (L, 2, R, A, C, D), of which the first `length` of C are filled. R is
+        B, or more where rows have left. `fused`: the blocks that read a single token more on a CPU."""
         self.tokens, self.kept, self.length, self.allowed, self.fused = tokens, kept, length, None, fused
         self.layers: Sequence[Tensor] = kept.unbind()  # L of (2, R, A, C, D)
         self.whose: Tensor | None = None  # (B, C): in which row of the room a row's token lies
