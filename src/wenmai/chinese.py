@@ -544,8 +544,8 @@ SENTENCES = {
         "--out {file}：.conll 文件里是词元和标签；这些答案请用 .jsonl。",
     "{folder} is a file, where a run folder is to be written; choose another --out.":
         "{folder} 是一个文件，而这里要写入运行文件夹；请换一个 --out。",
-    "{folder} holds something that is not a run; choose another --out.":
-        "{folder} 里有别的东西，不是运行文件夹；请换一个 --out。",
+    "{folder} holds {strange}, which is no part of a run, and is left as it is; choose another --out.":
+        "{folder} 里有 {strange}，不属于任何训练结果，没有动它；请另选 --out。",
     "{folder} is being written by another process; wait for it, or choose another --out.":
         "另一个进程正在写 {folder}；请等它结束，或换一个 --out。",
     "{folder} cannot be written ({why}); make room or choose another place.":

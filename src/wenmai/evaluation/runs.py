@@ -36,9 +36,6 @@ def begin(arguments: dict, out: Path | None, draw: Callable, say: Callable) -> d
             kept = Checkpoints(folder, together)
             if together.rank == 0:
                 run_folder.check_place(folder)
-                if kept.begun():
-                    raise Mistake(f"{folder} holds a training that was not finished: go on with wenmai train --resume {folder}, "
-                                  "or remove that folder, or choose another --out.")  # fmt: skip
                 kept.begin(absolute(arguments) | {"fingerprint": opened.fingerprint(), "processes": together.size})
             return carry_out(arguments, opened, folder, kept, None, together, draw, say)
 
@@ -144,7 +141,8 @@ def carry_out(arguments: dict, opened: Dataset, folder: Path, kept: Checkpoints,
     parts = {"valid": opened.valid, "test": opened.test}
     with repeatable(bool(arguments["settings"].get("deterministic"))):
         scores = {name: estimator.evaluate(*part.pair, part.where) for name, part in parts.items() if part}
-    estimator.save(folder, data=arguments["source"], fingerprint=opened.fingerprint(), scores=scores, seconds=seconds)
+    about = {"data": arguments["source"], "fingerprint": opened.fingerprint(), "scores": scores, "seconds": seconds}
+    run_folder.save(estimator, folder, about, training=True)
     running = opened.task.name == "generate"
     if running and not scores:
         say("learned from all of the text; for a perplexity, hold some of it out with --valid 0.1, or give --valid FILE")
