@@ -46,7 +46,8 @@ def load(run: str | Path, device: str = "auto") -> Estimator:
         kind = ESTIMATORS[take.one_of(task, "name", tuple(ESTIMATORS))]
         estimator = kind(take.text(saved.about, "rung"), **take.value(saved.about, "options"))
         estimator.task_ = TASKS[estimator.task_name].from_json(task)
-        given = sort_out(estimator.options, estimator._owners())["rung"]
+        built = saved.about.get("built", {})  # what followed from the text's length, and was not given
+        given = sort_out(estimator.options | built, estimator._owners())["rung"]
     with run_folder.understood(saved.path / "inputs.json"):
         estimator.inputs_ = kinds_of_input.from_json(saved.inputs)
     estimator.device_, estimator.notes_, estimator.progress_ = device_named(device), [], saved.progress

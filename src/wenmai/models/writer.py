@@ -27,10 +27,13 @@ COLUMNS = 20
 class Writer(nn.Module):
     per_step = has_probabilities = True
 
-    def __init__(self, lines: Lines, input: nn.Module, body: nn.Module, head: nn.Module, steps: int, suits: dict[str, float]):
+    def __init__(self, lines: Lines, input: nn.Module, body: nn.Module, head: nn.Module, steps: int, suits: dict[str, float],
+                 built: dict | None = None):  # fmt: skip
         """`steps`: how many tokens training reads at once; a body without a state to carry reads no more at any time. `suits`:
-        training options that suit it, where none are given."""
+        training options that suit it, where none are given. `built`: options of its builder that the text's length decided: what
+        was built is what is saved."""
         super().__init__()
+        self.built = built or {}
         self.lines, self.steps, self.carried, self.suits = lines, steps, body.carried, suits
         self.input, self.body, self.head = input, body, head
 

@@ -49,7 +49,7 @@ def save(estimator, folder: Path, more: dict, training: bool = False) -> Path:
     """`training`: the run is what came of the training that stands in the folder, whose place it takes, and who calls holds its
     lock already."""
     about = {"format": FORMAT, "wenmai": __version__, "rung": estimator.rung, "options": estimator.options,
-             "task": estimator.task_.to_json(), **more}  # fmt: skip
+             "built": getattr(estimator.model_, "built", {}), "task": estimator.task_.to_json(), **more}  # fmt: skip
 
     def fill(part: Path) -> None:
         write_json(part / "run.json", about)
