@@ -15,9 +15,9 @@ from safetensors.numpy import load_file, save_file
 
 import wenmai
 from wenmai.catalog import RUNGS, TASKS, rungs_for
-from wenmai.data.batches import by_length, lengths_of, make_batch
-from wenmai.data.examples import Examples
-from wenmai.data.sequences import Sequences
+from wenmai.data.examples.batches import by_length, lengths_of, make_batch
+from wenmai.data.examples.rows import Examples
+from wenmai.data.examples.sequences import Sequences
 from wenmai.errors import Mistake
 from wenmai.estimators import ESTIMATORS, LanguageModel
 from wenmai.layers.trace import Trace

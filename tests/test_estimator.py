@@ -447,7 +447,7 @@ def test_help_loads_nothing_heavy(arguments):
     script = f"""
 import sys
 sys.argv = ["wenmai", *{arguments}]
-from wenmai.cli import main
+from wenmai.cli.commands import main
 try:
     main()
 except SystemExit:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from wenmai.catalog import TASKS
 from wenmai.composer import Composer
-from wenmai.data import arrays
-from wenmai.data import inputs as kinds_of_input
-from wenmai.data import saved as take
-from wenmai.data.lines import Lines
+from wenmai.data.inputs import kinds as kinds_of_input
+from wenmai.data.storage import arrays
+from wenmai.data.storage import saved as take
+from wenmai.data.text.lines import Lines
 from wenmai.estimator import Estimator, device_named
 from wenmai.language_model import LanguageModel
 from wenmai.options import sort_out

@@ -14,8 +14,8 @@ from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics import BLEU, CHRF
 
 from wenmai.chinese import in_chinese
-from wenmai.data.readers import Chunk
-from wenmai.data.saved import Unfit
+from wenmai.data.files.readers import Chunk
+from wenmai.data.storage.saved import Unfit
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Next
 from wenmai.tasks import overlap

@@ -21,18 +21,18 @@ import wenmai
 from wenmai.catalog import RUNGS, rungs_for
 from wenmai.chinese import in_chinese
 from wenmai.data.dataset import Dataset, Part
-from wenmai.data.examples import Examples, taken
-from wenmai.data.inputs import kind_of
-from wenmai.data.sequences import joined
+from wenmai.data.examples.rows import Examples, taken
+from wenmai.data.examples.sequences import joined
+from wenmai.data.inputs.kinds import kind_of
 from wenmai.errors import Mistake, unknown
 from wenmai.estimator import Estimator, accepted, device_named
 from wenmai.estimators import ESTIMATORS, load
-from wenmai.evaluation.leaderboard import size as size_of
 from wenmai.evaluation.measures import drawn, edges, latency
-from wenmai.evaluation.pictures import metric_name
 from wenmai.evaluation.translating import lead, measured_translation
 from wenmai.evaluation.writing import measured_writing
 from wenmai.language_model import LanguageModel
+from wenmai.page.leaderboard import size as size_of
+from wenmai.page.pictures import metric_name
 from wenmai.tasks.columns import shown
 from wenmai.training.progress import Progress
 from wenmai.training.run_folder import check_place

@@ -13,11 +13,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from wenmai.kernels.block_step import one_token
 from wenmai.layers.blocks import Block
 from wenmai.layers.cache import Cache
 from wenmai.layers.dropout import Dropout
 from wenmai.layers.first_weights import normal
-from wenmai.layers.fused import one_token
 from wenmai.layers.positions import Learned, Sinusoidal
 from wenmai.models.recurrent_writer import by_heart
 from wenmai.models.transformer import check_heads

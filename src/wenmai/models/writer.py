@@ -13,13 +13,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from wenmai.data.batches import Batch
-from wenmai.data.lines import Lines
-from wenmai.data.vocabulary import END, UNK
+from wenmai.data.examples.batches import Batch
+from wenmai.data.text.lines import Lines
+from wenmai.data.text.vocabulary import END, UNK
+from wenmai.language.replay import replayed
+from wenmai.language.scoring import READ, Reader, Said, alone, batch_of
 from wenmai.layers.cache import Cache
 from wenmai.layers.trace import Trace
-from wenmai.models.replay import replayed
-from wenmai.models.scoring import READ, Reader, Said, alone, batch_of
 
 COLUMNS = 20
 

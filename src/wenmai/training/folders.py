@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from wenmai.data import arrays
+from wenmai.data.storage import arrays
 from wenmai.errors import Mistake
 
 MANIFEST = "manifest.json"

@@ -25,9 +25,9 @@ from safetensors import SafetensorError
 from torch import nn
 
 from wenmai import __version__
-from wenmai.data import arrays
-from wenmai.data import saved as take
-from wenmai.data.columns import short
+from wenmai.data.files.columns import short
+from wenmai.data.storage import arrays
+from wenmai.data.storage import saved as take
 from wenmai.errors import Mistake
 from wenmai.training import folders
 from wenmai.training.progress import Progress
