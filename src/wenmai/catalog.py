@@ -9,11 +9,7 @@ from wenmai.errors import Mistake, unknown
 from wenmai.models import attention, cnn, gpt, linear, mlp, perceptron, rnn, seq2seq, transformer
 from wenmai.models.attention_decoder import attention_translator
 from wenmai.models.ngram import model as ngram
-from wenmai.models.prefix_decoder import gpt_composer
 from wenmai.models.recurrent_decoder import recurrent_composer
-from wenmai.models.recurrent_writer import recurrent_writer
-from wenmai.models.transformer_decoder import transformer_composer, transformer_translator
-from wenmai.models.window_writer import cnn_writer, mlp_writer
 from wenmai.tasks.classify import Classify
 from wenmai.tasks.compose import Compose
 from wenmai.tasks.generate import Generate
@@ -47,7 +43,7 @@ WRITES = (*ALL, "generate")
 
 def writing(cell: str) -> dict[str, Callable]:
     """The builders of a cell that writes: running text, or a text for a label, a vector or a picture."""
-    return {"generate": recurrent_writer(cell), "compose": recurrent_composer(cell)}
+    return {"generate": rnn.recurrent_language_model(cell), "compose": recurrent_composer(cell)}
 
 
 RUNGS = {
@@ -70,26 +66,26 @@ RUNGS = {
              "每个特征、每个类别一个权重，各类共享一份概率。", linear.Regression.learn),
         Rung("mlp", mlp.mlp, WRITES,
              "Word vectors, averaged or side by side, through layers with a bend between them.",
-             "词向量取平均或并排，经过带非线性的多层。", builders={"generate": mlp_writer}),
+             "词向量取平均或并排，经过带非线性的多层。", builders={"generate": mlp.mlp_language_model}),
         Rung("cnn", cnn.cnn, WRITES,
              "Small filters slide over the text (or image) and report where they fit best.",
-             "小滤波器在文本（或图像）上滑动，报告最匹配之处。", builders={"generate": cnn_writer}),
+             "小滤波器在文本（或图像）上滑动，报告最匹配之处。", builders={"generate": cnn.cnn_language_model}),
         Rung("rnn", rnn.rnn, (*WRITES, "compose"),
              "Reads one token after another and keeps one state, rewritten at every step.",
              "逐个读入，只保留一个状态，每一步都重写。", builders=writing("rnn")),
-        Rung("rnn-residual", rnn.rnn_residual, (*WRITES, "compose"),
+        Rung("rnn-residual", rnn.recurrent("rnn-residual"), (*WRITES, "compose"),
              "The state is added to instead of rewritten: nothing is forgotten.",
              "状态不重写，只累加：什么也不忘。", builders=writing("rnn-residual")),
-        Rung("rnn-coupled", rnn.rnn_coupled, (*WRITES, "compose"),
+        Rung("rnn-coupled", rnn.recurrent("rnn-coupled"), (*WRITES, "compose"),
              "One gate decides how much of the state gives way to the new.",
              "一个门决定旧状态让出多少给新内容。", builders=writing("rnn-coupled")),
-        Rung("rnn-gated", rnn.rnn_gated, (*WRITES, "compose"),
+        Rung("rnn-gated", rnn.recurrent("rnn-gated"), (*WRITES, "compose"),
              "Two gates: what to keep, and what to take in.",
              "两个门：保留什么，写入什么。", builders=writing("rnn-gated")),
-        Rung("lstm", rnn.lstm, (*WRITES, "compose"),
+        Rung("lstm", rnn.recurrent("lstm"), (*WRITES, "compose"),
              "A cell that is kept by gates, and a third gate for what it shows.",
              "由门守护的记忆单元，另有一个门决定展示什么。", builders=writing("lstm")),
-        Rung("gru", rnn.gru, (*WRITES, "compose"),
+        Rung("gru", rnn.recurrent("gru"), (*WRITES, "compose"),
              "The LSTM's idea with two gates and one state.",
              "LSTM 的思想，两个门，一个状态。", builders=writing("gru")),
         Rung("seq2seq", seq2seq.seq2seq, ("translate",),
@@ -101,10 +97,10 @@ RUNGS = {
         Rung("transformer", transformer.transformer, (*ALL, "translate", "compose"),
              "Every token looks at every other at once; no step waits for the one before.",
              "每个词同时看所有的词，无须逐步等待。", 
-             builders={"translate": transformer_translator, "compose": transformer_composer}),
-        Rung("gpt", gpt.gpt, ("generate", "compose"),
+             builders={"translate": transformer.transformer_translator, "compose": transformer.transformer_composer}),
+        Rung("gpt", gpt.gpt, (*WRITES, "compose"),
              "A Transformer that looks back only, and learns to say what comes next.",
-             "只往回看的 Transformer，学着说出下一个词。", builders={"compose": gpt_composer}),
+             "只往回看的 Transformer，学着说出下一个词。", builders={"generate": gpt.gpt_language_model, "compose": gpt.gpt_composer}),
     )
 }  # fmt: skip
 

@@ -32,23 +32,23 @@ def product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     if many:
         return linear(x, weight, bias)
     w, given = weight.detach().numpy(), x.detach().reshape(-1, x.shape[-1]).contiguous().numpy()
-    found = np.empty((len(given), len(w)), np.float32)
+    y = np.empty((len(given), len(w)), np.float32)
     b = np.zeros(len(w), np.float32) if bias is None else bias.detach().numpy()
     shares = parts(len(w), threads() if w.size >= SHARED else 1)
-    side_by_side(part_of, [(w, b, given, found, *share) for share in shares])
-    return torch.from_numpy(found).view(*x.shape[:-1], len(w))
+    side_by_side(part_of, [(w, b, given, y, *share) for share in shares])
+    return torch.from_numpy(y).view(*x.shape[:-1], len(w))
 
 
 def has_onednn(kind: torch.dtype) -> bool:
     return ONEDNN and (kind == torch.float32 or torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
-def linear(x: Tensor, weight: Tensor, bias: Tensor | None, bend: str = "none") -> Tensor:
-    """bend(x Wᵀ + b); bend: none, relu or gelu"""
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None, activation: str = "none") -> Tensor:
+    """φ(x Wᵀ + b); φ: none, relu or gelu"""
     if has_onednn(x.dtype):
-        return torch.ops.mkldnn._linear_pointwise(x, weight, bias, bend, [], "none")
+        return torch.ops.mkldnn._linear_pointwise(x, weight, bias, activation, [], "none")
     y = functional.linear(x, weight, bias)
-    return y if bend == "none" else getattr(functional, bend)(y)
+    return y if activation == "none" else getattr(functional, activation)(y)
 
 
 class Packed:
@@ -61,8 +61,8 @@ class Packed:
         if has_onednn(kind):
             self.weight = torch.ops.mkldnn._reorder_linear_weight(self.weight)
 
-    def __call__(self, x: Tensor, bend: str = "none") -> Tensor:
-        return linear(x.to(self.bias.dtype), self.weight, self.bias, bend)
+    def __call__(self, x: Tensor, activation: str = "none") -> Tensor:
+        return linear(x.to(self.bias.dtype), self.weight, self.bias, activation)
 
     def added(self, x: Tensor, y: Tensor) -> Tensor:
         """y + W x + b, in 32 bits"""
@@ -102,13 +102,13 @@ def in_16_bits() -> bool:
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def part_of(w, b, x, found, start, end):
-    times(w[start:end], b[start:end], x, found[:, start:end])
+def part_of(w, b, x, y, start, end):
+    matmul_rows(w[start:end], b[start:end], x, y[:, start:end])
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def times(w, b, x, found):
-    """found = x Wᵀ + b: a row of W meets four rows of x at a time, then what is left of them."""
+def matmul_rows(w, b, x, y):
+    """y = x Wᵀ + b: a row of W meets four rows of x at a time, then what is left of them."""
     rows, size = x.shape
     for i in range(len(b)):
         row = 0
@@ -119,18 +119,18 @@ def times(w, b, x, found):
                 s1 += w[i, j] * x[row + 1, j]
                 s2 += w[i, j] * x[row + 2, j]
                 s3 += w[i, j] * x[row + 3, j]
-            found[row, i], found[row + 1, i] = s0 + b[i], s1 + b[i]
-            found[row + 2, i], found[row + 3, i] = s2 + b[i], s3 + b[i]
+            y[row, i], y[row + 1, i] = s0 + b[i], s1 + b[i]
+            y[row + 2, i], y[row + 3, i] = s2 + b[i], s3 + b[i]
             row += 4
         if row + 2 <= rows:
             s0 = s1 = np.float32(0)
             for j in range(size):
                 s0 += w[i, j] * x[row, j]
                 s1 += w[i, j] * x[row + 1, j]
-            found[row, i], found[row + 1, i] = s0 + b[i], s1 + b[i]
+            y[row, i], y[row + 1, i] = s0 + b[i], s1 + b[i]
             row += 2
         if row < rows:
             s0 = np.float32(0)
             for j in range(size):
                 s0 += w[i, j] * x[row, j]
-            found[row, i] = s0 + b[i]
+            y[row, i] = s0 + b[i]

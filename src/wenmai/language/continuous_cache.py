@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from wenmai.language.scoring import Said
+from wenmai.models.token_scores import TokenScores
 
 PIECE = 256  # tokens that are compared with the cache at once
 WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6)
@@ -42,13 +42,13 @@ class ContinuousCache:
         at, column = np.unravel_index(np.argmax(self.sums), self.sums.shape)
         return float(self.weights[column]), self.flatnesses[at]
 
-    def log_probs(self, said: Iterable[Said]) -> np.ndarray:
+    def log_probs(self, scores: Iterable[TokenScores]) -> np.ndarray:
         """log p of every token (N,), as it would be with the cache."""
-        found = [np.zeros(0)]
-        for part in said:
+        mixed = [np.zeros(0)]
+        for part in scores:
             for start in range(0, len(part.tokens), PIECE):
-                found.append(self.read(*(values[start : start + PIECE] for values in part)))
-        return np.concatenate(found)
+                mixed.append(self.read(*(values[start : start + PIECE] for values in part)))
+        return np.concatenate(mixed)
 
     @torch.no_grad()
     def read(self, tokens: np.ndarray, log_probs: np.ndarray, y: Tensor) -> np.ndarray:
@@ -65,10 +65,10 @@ class ContinuousCache:
         with np.errstate(divide="ignore"):
             mixed = np.log((1 - weights) * model + weights * cached[:, :, None])  # (n, θ, λ)
         weight, theta = self.best()
-        found = mixed[:, self.flatnesses.index(theta), int(np.argmin(abs(self.weights - weight)))]
+        chosen = mixed[:, self.flatnesses.index(theta), int(np.argmin(abs(self.weights - weight)))]
         self.sums += np.maximum(mixed, -1e3).sum(0)
         self.keys, self.followed = keys[-self.size :], followed[-self.size :]
-        return found
+        return chosen
 
     def share(self, likeness: Tensor, same: Tensor, theta: float) -> np.ndarray:
         """p_cache of the token that came (n,)."""

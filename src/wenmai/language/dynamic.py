@@ -22,8 +22,8 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from wenmai.data.text.vocabulary import END
-from wenmai.language.scoring import body
+from wenmai.language.scoring import as_tensor
+from wenmai.models.network import Network
 
 MEASURED, ROWS = 400, 512  # batches, and about their tokens, that gradients are measured on
 
@@ -62,62 +62,62 @@ def updates(steps: Steps, weights: list[Parameter], trained: list[Tensor]) -> Ca
     return update
 
 
-def log_probs(writer, texts: Iterable[np.ndarray], steps: Steps) -> np.ndarray:
+def log_probs(network: Network, end: int, texts: Iterable[np.ndarray], steps: Steps) -> np.ndarray:
     """log p of every token (N,) of these texts, which follow one another, each before it was learned from."""
-    segment = steps.segment if writer.carried else min(steps.segment, writer.steps)
-    found, state, past = [np.zeros(0)], None, np.array([END], np.int64)
-    with learning(writer) as (weights, trained):
+    segment = steps.segment if network.carried else min(steps.segment, network.context)
+    found, state, past = [np.zeros(0)], None, np.array([end], np.int64)
+    with learning(network) as (weights, trained):
         update = updates(steps, weights, trained)
         for tokens in texts:
             known, done = np.concatenate([past, tokens]), len(past) - 1
             for start in range(done, len(known) - 1, segment):
-                end = min(start + segment, len(known) - 1)
-                begin = start if writer.carried else max(0, end - writer.steps)
-                each, state = asked(writer, known[None, begin : end + 1], state, start - begin)
+                stop = min(start + segment, len(known) - 1)
+                begin = start if network.carried else max(0, stop - network.context)
+                each, state = asked(network, known[None, begin : stop + 1], state, start - begin)
                 found.append(each.detach()[0].double().cpu().numpy())
                 if steps.rate:
                     update(torch.autograd.grad(-each.mean(), weights, allow_unused=True, materialize_grads=True))
-                state = state.detach() if writer.carried else None
-            past = known[-1:] if writer.carried else known[-writer.steps :]
+                state = state.detach() if network.carried else None
+            past = known[-1:] if network.carried else known[-network.context :]
     return np.concatenate(found)
 
 
-def asked(writer, tokens: np.ndarray, state: Tensor | None, first: int) -> tuple[Tensor, Tensor | None]:
+def asked(network: Network, tokens: np.ndarray, state: Tensor | None, first: int) -> tuple[Tensor, Tensor | None]:
     """(log p (B, T) of these tokens from step `first` on, with gradients; the state after them)"""
-    y, state = body(writer, tokens[:, :-1], state)
+    y, state = network.hidden(as_tensor(tokens[:, :-1]), state)
     wanted = torch.from_numpy(tokens[:, first + 1 :].astype(np.int64)).to(y.device)
-    return writer.head.outputs(y[:, first:]).gather(2, wanted.unsqueeze(-1)).squeeze(-1), state
+    return network.head.outputs(y[:, first:]).gather(2, wanted.unsqueeze(-1)).squeeze(-1), state
 
 
-def squares_of(writer, tokens: np.ndarray, segment: int) -> list[Tensor]:
+def squares_of(network: Network, end: int, tokens: np.ndarray, segment: int) -> list[Tensor]:
     """MS: the mean square of every weight's gradient, over batches of a text."""
-    known, steps = np.concatenate([[END], tokens]), segment if writer.carried else min(segment, writer.steps)
+    known, steps = np.concatenate([[end], tokens]), segment if network.carried else min(segment, network.context)
     columns = max(1, min(ROWS // steps, (len(known) - 1) // steps))
     length = (len(known) - 1) // columns
-    with learning(writer) as (weights, _):
+    with learning(network) as (weights, _):
         found, state, batches = [torch.zeros_like(weight) for weight in weights], None, 0
         for at in range(0, max(1, length - steps + 1), steps)[:MEASURED]:
             places = at + length * np.arange(columns)[:, None] + np.arange(min(steps, length) + 1)
-            each, state = asked(writer, known[places], state, 0)
+            each, state = asked(network, known[places], state, 0)
             gradients = torch.autograd.grad(-each.mean(), weights, allow_unused=True, materialize_grads=True)
             torch._foreach_addcmul_(found, gradients, gradients)
-            state, batches = state.detach() if writer.carried else None, batches + 1
+            state, batches = state.detach() if network.carried else None, batches + 1
         return torch._foreach_div(found, batches)
 
 
 @contextmanager
-def learning(writer):
+def learning(network: Network):
     """(its weights, a copy of them as they are now); when it is left, they are that again. What training drops is not dropped."""
-    weights, training = list(writer.parameters()), writer.training
+    weights, training = list(network.parameters()), network.training
     trained, wanted = [weight.detach().clone() for weight in weights], [weight.requires_grad for weight in weights]
-    writer.eval()
+    network.eval()
     try:
         with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):  # whose cells give no gradients in this mode
             for weight in weights:
                 weight.requires_grad_(True)
             yield weights, trained
     finally:
-        writer.train(training)
+        network.train(training)
         with torch.no_grad():
             for weight, before, asks in zip(weights, trained, wanted):
                 weight.copy_(before)

@@ -1,4 +1,4 @@
-"""How else a running text is judged than once, by the model as it was trained: each way apart, beside the plain score.
+"""How else a running text is judged than once, by the model as it was trained: each mode apart, beside the plain score.
 
 sliding   in windows that move on by fewer tokens                  scoring.py
 cache     mixed with what was written a while ago                  continuous_cache.py
@@ -17,6 +17,7 @@ from wenmai.data.files.corpus import Corpus
 from wenmai.errors import Mistake
 from wenmai.language import dynamic
 from wenmai.language.continuous_cache import ContinuousCache
+from wenmai.language.network_model import NetworkLanguageModel
 from wenmai.language.scoring import stride_of
 
 # that are tried where a text is given to try them on
@@ -27,7 +28,7 @@ TRIED = 20_000  # tokens of that text that a rate is tried on; the later half co
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ways:
+class EvaluationModes:
     """`stride`: tokens that windows move on by; `cache`: tokens that are looked back on, with a weight λ and a flatness θ;
     `dynamic`: how the model learns as it reads, with a rate, a decay back to the trained weights, and tokens a segment."""
 
@@ -55,66 +56,70 @@ class Ways:
                 raise Mistake(f"{name}={getattr(self, name):g}: expected a share, from 0 to 1.")
 
 
-def further(model, text: Corpus, ways: Ways, tune: Corpus | None) -> Iterator[tuple[str, float, str]]:
-    """(its name, Σ log p, a note) of every way that is asked for. On `tune` is chosen what is left open."""
-    windows = not getattr(model, "carried", True)
-    if tune is not None and not ways.cache and ways.dynamic == "none":
+def evaluate_modes(model, text: Corpus, modes: EvaluationModes, tune: Corpus | None) -> Iterator[tuple[str, float, str]]:
+    """(its name, Σ log p, a note) of every mode that is asked for. On `tune` is chosen what is left open."""
+    windows = is_network(model) and not model.network.carried
+    if tune is not None and not modes.cache and modes.dynamic == "none":
         raise Mistake("tune is a text on which the cache and the rate of dynamic= are fitted, and neither is asked for; add "
                       "cache=2000 or dynamic=sgd, or leave it out.")  # fmt: skip
     if tune is not None and not any(tune.blocks()):
         raise Mistake("the text to fit on (tune) is empty; expected at least one line.")
-    if ways.stride is not None and not windows:
+    if modes.stride is not None and not windows:
         raise Mistake("stride goes with rungs that read a text in windows, and this one reads it from end to end; leave it out.")
-    if ways.dynamic != "none" and not hasattr(model, "body"):
-        raise Mistake(f"dynamic={ways.dynamic} learns by gradients, and an n-gram model has none: it counts; leave it out, or "
+    if modes.dynamic != "none" and not is_network(model):
+        raise Mistake(f"dynamic={modes.dynamic} learns by gradients, and an n-gram model has none: it counts; leave it out, or "
                       "judge a network so.")  # fmt: skip
-    if ways.stride is not None:
-        stride = stride_of(model, ways.stride)
-        total = sum(float(said.log_probs.sum()) for said in model.said(text.blocks(), stride))
-        yield "sliding", total, f"sliding: {told_of_windows(model.steps, stride)}"
-    if ways.cache:
-        yield "cache", *with_cache(model, text, ways, tune)
-    if ways.dynamic != "none":
-        yield "dynamic", *learning(model, text, ways, tune)
+    if modes.stride is not None:
+        stride = stride_of(model.network, modes.stride)
+        total = sum(float(scores.log_probs.sum()) for scores in model.token_scores(text.blocks(), stride))
+        yield "sliding", total, f"sliding: {windows_note(model.network.context, stride)}"
+    if modes.cache:
+        yield "cache", *with_cache(model, text, modes, tune)
+    if modes.dynamic != "none":
+        yield "dynamic", *learning(model, text, modes, tune)
 
 
-def told_of_windows(steps: int, stride: int) -> str:
+def is_network(model) -> bool:
+    return isinstance(model, NetworkLanguageModel)
+
+
+def windows_note(steps: int, stride: int) -> str:
     return (f"windows of {steps:,} tokens move on by {stride:,}, so that every token is said from at least {steps - stride:,} "
             "before it, where there are so many")  # fmt: skip
 
 
-def with_cache(model, text: Corpus, ways: Ways, tune: Corpus | None) -> tuple[float, str]:
-    stride = {} if ways.stride is None else {"stride": ways.stride}
-    flatness = ways.cache_flatness
-    if not hasattr(model, "body"):
+def with_cache(model, text: Corpus, modes: EvaluationModes, tune: Corpus | None) -> tuple[float, str]:
+    stride = {} if modes.stride is None else {"stride": modes.stride}
+    flatness = modes.cache_flatness
+    if not is_network(model):
         if flatness is not None:
             raise Mistake("cache_flatness weighs how alike two places are to a network, and an n-gram model cannot tell: in its "
                           "cache all count alike; leave it out.")  # fmt: skip
         flatness = 0.0
-    cache, fitted = ContinuousCache(ways.cache, ways.cache_weight, flatness), None in (ways.cache_weight, flatness)
+    cache, fitted = ContinuousCache(modes.cache, modes.cache_weight, flatness), None in (modes.cache_weight, flatness)
     if tune is not None and fitted:
-        cache.log_probs(model.said(tune.blocks(), **stride))
-        cache = ContinuousCache(ways.cache, *cache.best())
-    total = float(cache.log_probs(model.said(text.blocks(), **stride)).sum())
+        cache.log_probs(model.token_scores(tune.blocks(), **stride))
+        cache = ContinuousCache(modes.cache, *cache.best())
+    total = float(cache.log_probs(model.token_scores(text.blocks(), **stride)).sum())
     weight, flatness = cache.best()
     if len(cache.weights) * len(cache.flatnesses) > 1:
-        note = (f"cache: the last {ways.cache:,} tokens; weight and flatness were always those that had been best so far, at "
+        note = (f"cache: the last {modes.cache:,} tokens; weight and flatness were always those that had been best so far, at "
                 f"the end {weight:g} and {flatness:g}")  # fmt: skip
     elif tune is not None and fitted:
-        note = (f"cache: the last {ways.cache:,} tokens, weight {weight:g}, flatness {flatness:g}, as they were best on the "
+        note = (f"cache: the last {modes.cache:,} tokens, weight {weight:g}, flatness {flatness:g}, as they were best on the "
                 "other text")  # fmt: skip
     else:
-        note = f"cache: the last {ways.cache:,} tokens, weight {weight:g}, flatness {flatness:g}"
+        note = f"cache: the last {modes.cache:,} tokens, weight {weight:g}, flatness {flatness:g}"
     return total, note
 
 
-def learning(model, text: Corpus, ways: Ways, tune: Corpus | None) -> tuple[float, str]:
-    kind, segment, squares = ways.dynamic, SEGMENT if ways.dynamic_segment is None else ways.dynamic_segment, None
-    rate = USUAL[kind] if ways.dynamic_rate is None else ways.dynamic_rate
-    decay = BACK[kind] if ways.dynamic_decay is None else ways.dynamic_decay
+def learning(model, text: Corpus, modes: EvaluationModes, tune: Corpus | None) -> tuple[float, str]:
+    kind, segment, squares = modes.dynamic, SEGMENT if modes.dynamic_segment is None else modes.dynamic_segment, None
+    rate = USUAL[kind] if modes.dynamic_rate is None else modes.dynamic_rate
+    decay = BACK[kind] if modes.dynamic_decay is None else modes.dynamic_decay
 
     def log_probs(texts: Iterable[np.ndarray], rate: float) -> np.ndarray:
-        return dynamic.log_probs(model, texts, dynamic.Steps(rate, decay, segment, squares))
+        return dynamic.log_probs(model.network, model.end, texts, dynamic.Steps(rate, decay, segment, squares))
 
     def numbers(corpus: Corpus) -> Iterator[np.ndarray]:
         return (model.lines.numbers(block)[0] for block in corpus.blocks())
@@ -123,8 +128,8 @@ def learning(model, text: Corpus, ways: Ways, tune: Corpus | None) -> tuple[floa
         if tune is None:
             raise Mistake("dynamic=rms divides gradients by those of another text, and there is none; give one with --tune FILE "
                           "(in Python tune=…), such as the validation text, or use dynamic=sgd.")  # fmt: skip
-        squares = dynamic.squares_of(model, next(numbers(tune)), segment)
-    fitted = ways.dynamic_rate is None and tune is not None
+        squares = dynamic.squares_of(model.network, model.end, next(numbers(tune)), segment)
+    fitted = modes.dynamic_rate is None and tune is not None
     if fitted:
         tried = next(numbers(tune))[:TRIED]
         rate = max(RATES[kind], key=lambda rate: np.nan_to_num(log_probs([tried], rate)[len(tried) // 2 :].sum(), nan=-np.inf))

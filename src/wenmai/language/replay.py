@@ -21,24 +21,25 @@ from wenmai.layers.cache import Cache, Placed
 
 STRIDE = 64
 EVEN = 64  # to a multiple of which the vocabulary is brought
-KEPT: WeakKeyDictionary = WeakKeyDictionary()  # Writer → Recordings
+KEPT: WeakKeyDictionary = WeakKeyDictionary()  # Network → Recordings
 TAKING = Lock()
 
 
-def replayed(writer, state):
-    """(a step like the Writer's own, the state to begin from): both belong to one text that is written, and to no other."""
+def replayed(network, state):
+    """(a step like the network's own, the state to begin from): both belong to one text that is written, and to no other."""
     if (
-        writer.device.type != "cuda"
+        network.device.type != "cuda"
         or not isinstance(state, (Cache, Tensor))
-        or (isinstance(state, Tensor) and not writer.carried)
+        or (isinstance(state, Cache) and not state.even)
+        or (isinstance(state, Tensor) and not network.carried)
     ):
-        return writer.step, state
+        return network.step, state
     with TAKING:
-        if writer not in KEPT or KEPT[writer].stale(writer):
-            KEPT[writer] = Recordings(writer)
-        replay = KEPT[writer].of(len(state), state)
+        if network not in KEPT or KEPT[network].stale(network):
+            KEPT[network] = Recordings(network)
+        replay = KEPT[network].of(len(state), state)
         if replay.taken() is not None:  # by another text, which is still being written
-            return writer.step, state
+            return network.step, state
         lease = Lease(replay)
         replay.taken = ref(lease)
     return lease, replay.begun(state)
@@ -55,14 +56,14 @@ class Lease:
 
 
 class Recordings:
-    """Those of one Writer, for every number of rows; stale once its weights have changed."""
+    """Those of one network, for every number of rows; stale once its weights have changed."""
 
-    def __init__(self, writer):
-        self.reads = proxy(writer) if writer.carried else halved(writer)
-        self.version, self.replays = version(writer), {}
+    def __init__(self, network):
+        self.reads = proxy(network) if network.carried else halved(network)
+        self.version, self.replays = version(network), {}
 
-    def stale(self, writer) -> bool:
-        return self.version != version(writer)
+    def stale(self, network) -> bool:
+        return self.version != version(network)
 
     def of(self, rows: int, state: Tensor | Cache) -> Replay:
         if rows not in self.replays:
@@ -70,18 +71,18 @@ class Recordings:
         return self.replays[rows]
 
 
-def version(writer) -> int:
-    return sum(weight._version for weight in writer.parameters())
+def version(network) -> int:
+    return sum(weight._version for weight in network.parameters())
 
 
-def halved(writer):
+def halved(network):
     """A copy with weights of 16 bits; tokens that are never chosen bring the vocabulary to a size that is multiplied fast."""
-    found = deepcopy(writer).to(torch.bfloat16)
-    head, more = found.head, -found.head.width % EVEN
+    half = deepcopy(network).to(torch.bfloat16)
+    head, more = half.head, -half.head.width % EVEN
     bias = functional.pad(head.bias(), (0, more), value=float("-inf"))
     head.output.weight = nn.Parameter(functional.pad(head.output.weight.detach(), (0, 0, 0, more)), requires_grad=False)
-    head.output.bias, head.never = None, bias.detach()
-    return found
+    head.output.bias, head.forbidden = None, bias.detach()
+    return half
 
 
 @contextmanager
@@ -96,11 +97,11 @@ def tensor_cores():
 
 
 class Replay:
-    def __init__(self, writer, rows: int, state: Tensor | Cache):
-        self.writer, self.graphs, self.taken = writer, {}, lambda: None  # taken: the Lease that holds it
-        self.tokens = torch.zeros(rows, dtype=torch.int64, device=writer.device)
-        self.place = torch.zeros((), dtype=torch.int64, device=writer.device)
-        self.room = torch.empty_like(state) if isinstance(state, Tensor) else writer.body.cache(rows, writer.steps)
+    def __init__(self, network, rows: int, state: Tensor | Cache):
+        self.network, self.graphs, self.taken = network, {}, lambda: None  # taken: the Lease that holds it
+        self.tokens = torch.zeros(rows, dtype=torch.int64, device=network.device)
+        self.place = torch.zeros((), dtype=torch.int64, device=network.device)
+        self.room = torch.empty_like(state) if isinstance(state, Tensor) else network.body.cache(rows, network.context)
         if isinstance(self.room, Cache):  # what is not looked at is multiplied by 0, and has to be a number
             self.room.kept.zero_()
 
@@ -111,17 +112,17 @@ class Replay:
         self.room.tokens[:, : state.length] = state.tokens[:, : state.length]
         self.room.kept[..., : state.length, :] = state.kept[..., : state.length, :]
         self.place.fill_(state.length)
-        return self.room.filled(state.length)
+        return self.room.filled(state.lengths, self.room.version + 1)
 
     @torch.no_grad()
     def step(self, state: Tensor | Cache, tokens: Tensor) -> tuple[Tensor, Tensor | Cache]:
         end = 0
         if isinstance(state, Cache):
-            if not state.fits(1) or state.kept is not self.room.kept:  # the room is full; or rows have left it
-                return self.writer.step(state, tokens)
-            end = min(self.writer.steps, -(-(state.length + 1) // STRIDE) * STRIDE)
+            if not state.fits(1) or not state.even or state.kept is not self.room.kept:  # the room is full; or rows have left it
+                return self.network.step(state, tokens)
+            end = min(self.network.context, -(-(state.length + 1) // STRIDE) * STRIDE)
         elif state is not self.room:  # a window, which is read anew
-            return self.writer.step(state, tokens)
+            return self.network.step(state, tokens)
         self.tokens.copy_(tokens)
         if end not in self.graphs:
             self.graphs[end] = self.recorded(end)
@@ -149,11 +150,11 @@ class Replay:
     @tensor_cores()
     def read(self, end: int) -> Tensor:
         if not end:
-            log_probs, after = self.writer.last(self.tokens[:, None], self.room)
+            log_probs, after = self.network.last(self.tokens[:, None], self.room)
             self.room.copy_(after)
             return log_probs
-        placed = Placed([layer[..., :end, :] for layer in self.room.layers], self.place)
-        log_probs, _ = self.writer.last(self.tokens[:, None], placed)
+        placed = Placed([room[..., :end, :] for room in self.room.rooms], self.place)
+        log_probs, _ = self.network.last(self.tokens[:, None], placed)
         self.room.tokens.index_copy_(1, self.place.view(1), self.tokens[:, None])
         self.place += 1
-        return log_probs[:, : self.writer.head.width]
+        return log_probs[:, : self.network.head.width]

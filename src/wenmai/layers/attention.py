@@ -13,15 +13,10 @@ from math import sqrt
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
+from wenmai.kernels import attention as kernel
 from wenmai.layers.positions import rotate
 from wenmai.layers.trace import Trace
-
-# cuDNN's kernel is the fastest, and makes a plan for every shape it sees, which takes longer than many updates: it is for texts
-# that are read in windows of one shape (training/captured.py), and switched on for these alone.
-torch.backends.cuda.enable_cudnn_sdp(False)
-
 
 class MultiHeadAttention(nn.Module):
     def __init__(self, width: int, heads: int, rotary: bool = False, scaled: bool = True, causal: bool = False):
@@ -31,39 +26,37 @@ class MultiHeadAttention(nn.Module):
         self.factor = 1 / sqrt(width // heads) if scaled else 1.0
         self.query_key_value, self.output = nn.Linear(width, 3 * width), nn.Linear(width, width)
 
-    def forward(self, x: Tensor, allowed: Tensor | None, trace: Trace | None = None, name: str = "",
-                past: Tensor | None = None, start: int | Tensor = 0) -> Tensor:  # fmt: skip
-        """x (B, T, E); allowed (B or 1, 1, T or 1, S), True where a query may look, None for everywhere. `past` (2, B, A, C, D):
-        keys and values of `start` tokens before x, to which those of x are added; only where attention is causal. Where `start`
-        is a tensor, x is one token and `allowed` (S,) is added to the scores of all its heads."""
-        q, k, v = found = self.query_key_value(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)  # (B, A, T, D)
+    def forward(self, x: Tensor, allowed: Tensor | None, trace: Trace | None = None, past=None) -> Tensor:
+        """x (B, T, E); allowed (B or 1, 1, T or 1, S), True where a query may look, None for everywhere. `past`: one layer of a
+        cache (layers/cache.py), to which the keys and values of x are added; only where attention is causal."""
+        start = 0 if past is None else past.start
+        q, k, v = projected = self.query_key_value(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)  # (B, A, T, D)
         if self.rotary:
             q, k = rotate(q, start), rotate(k, start)
-        steps, causal = x.shape[1], self.causal
-        if isinstance(start, Tensor):
-            past.index_copy_(3, start.view(1), torch.stack([k, v]) if self.rotary else found[1:])
-            k, v = past.flatten(1, 2)  # (B·A, S, D)
-            weights = torch.baddbmm(allowed, q.flatten(0, 1), k.mT, alpha=self.factor).softmax(-1)  # (B·A, 1, S)
-            return self.output((weights @ v).view(len(x), 1, -1))  # (B, 1, E)
+        causal = self.causal
         if past is not None:
-            end = start + steps
-            past[0, :, :, start:end], past[1, :, :, start:end] = k, v
-            k, v = past[:, :, :, :end]  # (B, A, S, D)
-            if start:  # one query, the last, looks at all; several each at its own past
-                causal, allowed = False, None if steps == 1 else see_past(steps, x.device, start)
-        # The fused kernel, except in bf16 on a CPU, where its backward pass was 2 to 8 times slower than the formula.
-        if trace is None and (q.is_cuda or q.dtype == torch.float32):
-            context = functional.scaled_dot_product_attention(q, k, v, allowed, is_causal=causal, scale=self.factor)
-        else:
-            scores = (q * self.factor) @ k.mT  # (B, A, T, S)
-            allowed = see_past(steps, x.device) if causal else allowed
-            scores = scores if allowed is None else scores.masked_fill_(~allowed, float("-inf"))
-            with torch.autocast(x.device.type, enabled=False):  # 16 bits in, 16 out; summed in 32
-                weights = scores.softmax(-1)
-            if trace is not None:
-                trace.note(f"{name}.attention", weights)
-            context = weights @ v  # (B, A, T, D)
-        return self.output(context.transpose(1, 2).flatten(2))  # (B, T, E)
+            if past.recorded:
+                key_value = torch.stack([k, v]) if self.rotary else projected[1:]
+                return self.output(kernel.attend_placed(q, key_value, past.room, start, past.allowed, self.factor))
+            k, v = past.added(k, v)  # (B, A, S, D)
+            if past.behind:  # one query, the last, looks at all; several each at its own past
+                causal, allowed = False, past.seen_by(x.shape[1])
+        return self.output(attended(q, k, v, allowed, self.factor, trace, "attention", causal))
+
+
+def attended(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, factor: float, trace: Trace | None, name: str,
+             causal: bool = False) -> Tensor:  # fmt: skip
+    """q (B, A, T, D), k and v (B, A, S, D) → the contexts of all heads side by side (B, T, A·D)"""
+    if trace is None and kernel.fits(q):
+        return kernel.attend(q, k, v, allowed, factor, causal).transpose(1, 2).flatten(2)
+    scores = (q * factor) @ k.mT  # (B, A, T, S)
+    allowed = see_past(q.shape[2], q.device) if causal else allowed
+    scores = scores if allowed is None else scores.masked_fill_(~allowed, float("-inf"))
+    with torch.autocast(q.device.type, enabled=False):  # 16 bits in, 16 out; summed in 32
+        weights = scores.softmax(-1)
+    if trace is not None:
+        trace.note(name, weights)
+    return (weights @ v).transpose(1, 2).flatten(2)  # (B, T, A·D)
 
 
 def see_real(mask: Tensor) -> Tensor:

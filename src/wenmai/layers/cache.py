@@ -2,38 +2,47 @@
 
     k_t, v_t follow from x_1 … x_t:  no later token changes them, and every later query looks at them again
 
-Room for C tokens is made once, and a token is written behind those before it. A state stays as it was: two that read on from the
-same place share what lies before it, until the second finds its place taken and moves into a room of its own. On a CPU a row that
-goes on from another's text leaves that where it lies, and keeps only whose it is.
+Room for C tokens is made once, and a token is written behind those before it. Every row has a length of its own, so that rows can
+join (`joined`) and leave (`take`) while others go on. A state stays as it was: two that read on from the same place share what
+lies before it, until the second finds its place taken and moves into a room of its own. On a CPU a row that goes on from another's
+text leaves that where it lies, and keeps only which row it lies in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from wenmai.kernels.block_step import Fused
+from wenmai.kernels.block_step import BlockSteps
+from wenmai.layers.attention import see_past
 
 
 class Cache:
-    def __init__(self, tokens: Tensor, kept: Tensor, length: int = 0, fused: Fused | None = None):
-        """Room for tokens (B, C) and their keys and values (L, 2, R, A, C, D), of which the first `length` of C are filled. R is
-        B, or more where rows have left. `fused`: the blocks that read a single token more on a CPU."""
-        self.tokens, self.kept, self.length, self.allowed, self.fused = tokens, kept, length, None, fused
-        self.layers: Sequence[Tensor] = kept.unbind()  # L of (2, R, A, C, D)
-        self.whose: Tensor | None = None  # (B, C): in which row of the room a row's token lies
-        if fused is not None:
-            self.whose = torch.arange(len(tokens), dtype=torch.int32)[:, None].repeat(1, tokens.shape[1])
-        self.taken = [length]  # places of this room that some state has filled; all that share the room share the list
+    def __init__(self, tokens: Tensor, kept: Tensor, lengths: np.ndarray, steps: BlockSteps | None = None):
+        """Room for tokens (B, C) and their keys and values (L, 2, R, A, C, D), of which in every row the first `lengths` (B,) are
+        filled. R is B, or more where rows have left. `steps`: the blocks that read a single token more on a CPU."""
+        self.tokens, self.kept, self.steps = tokens, kept, steps
+        self.rooms: Sequence[Tensor] = kept.unbind()  # L of (2, R, A, C, D)
+        self.row_of: Tensor | None = None  # (B, C): in which row of the room a row's token lies
+        if steps is not None:
+            self.row_of = torch.arange(len(tokens), dtype=torch.int32)[:, None].repeat(1, tokens.shape[1])
+        self.latest, self.version = [0], 0  # of the states of this room, which share the list; empty while one is growing
+        self._measure(lengths)
+
+    def _measure(self, lengths: np.ndarray) -> None:
+        self.lengths = lengths
+        self.length = int(lengths.max(initial=0))
+        self.even = bool((lengths == self.length).all())
 
     def __getstate__(self) -> dict:
         """What can be kept in a file: the views of every layer are made again, and the weights are the model's."""
-        return {name: value for name, value in self.__dict__.items() if name != "layers"} | {"fused": None}
+        return {name: value for name, value in self.__dict__.items() if name != "rooms"} | {"steps": None}
 
     def __setstate__(self, known: dict) -> None:
-        self.__dict__ |= known | {"layers": known["kept"].unbind()}
+        self.__dict__ |= known | {"rooms": known["kept"].unbind()}
 
     @classmethod
     @torch.inference_mode(False)
@@ -41,78 +50,174 @@ class Cache:
         tokens = torch.empty(batch, longest, dtype=torch.int64, device=like.device)
         heads, width = blocks[0].attention.heads, blocks[0].attention.output.out_features
         kept = like.new_empty(len(blocks), 2, batch, heads, longest, width // heads)
-        return cls(tokens, kept, fused=Fused(blocks) if kept.device.type == "cpu" and kept.dtype == torch.float32 else None)
+        own = BlockSteps(blocks) if kept.device.type == "cpu" and kept.dtype == torch.float32 else None
+        return cls(tokens, kept, np.zeros(batch, np.int64), own)
 
     def __len__(self) -> int:
         return len(self.tokens)
+
+    @property
+    def start(self) -> int | Tensor:
+        """Where the next token of every row stands: a number where it is the same for all, else (B,)."""
+        return self.length if self.even else torch.from_numpy(self.lengths).to(self.kept.device)
 
     def fits(self, more: int) -> bool:
         return self.length + more <= self.tokens.shape[1]
 
     def grown(self, more: int) -> Cache:
-        """The state with so many places more, still to be filled."""
-        room = self if self.taken[0] == self.length else self.moved(None)
-        return room.filled(self.length + more)
+        """The state with so many places more in every row, still to be filled."""
+        try:
+            newest = self.latest.pop()
+        except IndexError:  # another thread goes on from here at this moment
+            return self.moved(None).grown(more)
+        if newest != self.version:
+            self.latest.append(newest)
+            return self.moved(None).grown(more)
+        return self.filled(self.lengths + more, newest + 1)
 
-    def filled(self, length: int) -> Cache:
-        """The state in this room whose first `length` places are filled."""
-        found = object.__new__(Cache)  # as __init__, without making the views of every layer again
-        found.tokens, found.kept, found.layers, found.taken = self.tokens, self.kept, self.layers, self.taken
-        found.length = found.taken[0] = length
-        found.allowed, found.fused, found.whose = None, self.fused, self.whose
-        return found
+    def filled(self, lengths: np.ndarray, version: int) -> Cache:
+        """The state in this room whose first places are filled: now the latest."""
+        state = object.__new__(Cache)  # as __init__, without making the views of every layer again
+        state.__dict__ |= self.__dict__
+        state._measure(lengths)
+        state.version = version
+        self.latest[:] = [version]
+        return state
+
+    def layer(self, level: int, more: int) -> CachedLayer:
+        """What attention needs of it to add the last `more` tokens, for which there is room already."""
+        return CachedLayer(self, self.rooms[level], more)
+
+    def hold(self, tokens: Tensor) -> None:
+        """These (B, T) are the last ones read."""
+        if self.even:
+            self.tokens[:, self.length - tokens.shape[1] : self.length] = tokens
+        else:
+            ends = torch.from_numpy(self.lengths).to(tokens.device)[:, None]
+            self.tokens.scatter_(1, ends - tokens.shape[1] + torch.arange(tokens.shape[1], device=tokens.device), tokens)
 
     def take(self, rows: Tensor) -> Cache:
         """These rows of the batch; a row may be taken more than once, or not at all. They stay in this room, unless it is too
         small or far too large for them, or another state has gone on in it."""
         room = self.kept.shape[2]
-        if self.fused is None or self.taken[0] != self.length or not len(rows) <= room <= 4 * len(rows):
-            return self.moved(rows.to(self.kept.device))
-        found = self.filled(self.length)
-        found.tokens, found.whose = self.tokens.index_select(0, rows), self.whose.index_select(0, rows)
-        found.whose[:, self.length :] = torch.arange(len(rows), dtype=torch.int32)[:, None]
-        return found
+        if self.steps is None or self.latest != [self.version] or not len(rows) <= room <= 4 * len(rows):
+            return self.moved(rows)
+        state = self.filled(self.lengths[rows.numpy()], self.version + 1)
+        state.tokens, state.row_of = self.tokens.index_select(0, rows), self.row_of.index_select(0, rows)
+        return state
 
     def in_order(self) -> Cache:
         """The state with every row's tokens in its own place."""
         return self.moved(None) if self.mixed() else self
 
     def mixed(self) -> bool:
-        if self.whose is None:
+        if self.row_of is None:
             return False
-        return len(self) < self.kept.shape[2] or bool((self.whose[:, : self.length] != torch.arange(len(self))[:, None]).any())
+        if len(self) < self.kept.shape[2]:
+            return True
+        there = torch.from_numpy(np.arange(self.length) < self.lengths[:, None])
+        return bool(((self.row_of[:, : self.length] != torch.arange(len(self))[:, None]) & there).any())
 
     @torch.inference_mode(False)
     def moved(self, rows: Tensor | None) -> Cache:
+        """These rows in a room of their own."""
         tokens, kept = self.tokens[:, : self.length], self.kept[..., : self.length, :]
+        lengths = self.lengths if rows is None else self.lengths[rows.numpy(force=True)]
         if rows is not None:
+            rows = rows.to(self.kept.device)
             tokens = tokens.index_select(0, rows)
         if self.mixed():
-            whose = (self.whose if rows is None else self.whose.index_select(0, rows))[:, : self.length].long()  # (B, T)
-            kept = kept[:, :, whose, :, torch.arange(self.length)].permute(2, 3, 0, 4, 1, 5)  # from (B, T, L, 2, A, D)
+            row_of = (self.row_of if rows is None else self.row_of.index_select(0, rows))[:, : self.length].long()  # (B, T)
+            row_of = row_of.clamp(0, self.kept.shape[2] - 1)  # behind the end of a row anything may stand
+            kept = kept[:, :, row_of, :, torch.arange(self.length)].permute(2, 3, 0, 4, 1, 5)  # from (B, T, L, 2, A, D)
         elif rows is not None:
             kept = kept.index_select(2, rows)
         layers, two, _, *sizes = self.kept.shape
-        found = Cache(self.tokens.new_empty(len(tokens), self.tokens.shape[1]),
-                      self.kept.new_empty(layers, two, len(tokens), *sizes), self.length, self.fused)  # fmt: skip
-        found.tokens[:, : self.length] = tokens
-        found.kept[..., : self.length, :] = kept
-        return found
+        state = Cache(self.tokens.new_empty(len(tokens), self.tokens.shape[1]),
+                      self.kept.new_empty(layers, two, len(tokens), *sizes), lengths, self.steps)  # fmt: skip
+        state.tokens[:, : self.length] = tokens
+        state.kept[..., : self.length, :] = kept
+        return state
+
+    @classmethod
+    @torch.inference_mode(False)
+    def joined(cls, states: Sequence[Cache]) -> Cache:
+        """The rows of all of them, each as long as it is."""
+        states = [state.in_order() for state in states]
+        first, lengths = states[0], np.concatenate([state.lengths for state in states])
+        layers, two, _, heads, _, width = first.kept.shape
+        room = max(state.tokens.shape[1] for state in states)
+        # what is not looked at is multiplied by 0, and has to be a number
+        joined = cls(first.tokens.new_zeros(len(lengths), room), first.kept.new_zeros(layers, two, len(lengths), heads, room, width),
+                     lengths, first.steps)  # fmt: skip
+        at = 0
+        for state in states:
+            rows = slice(at, at + len(state))
+            joined.tokens[rows, : state.length] = state.tokens[:, : state.length]
+            joined.kept[:, :, rows, :, : state.length] = state.kept[:, :, : len(state), :, : state.length]
+            at += len(state)
+        return joined
+
+
+class CachedLayer:
+    """One layer of a cache that has grown by `more` tokens, whose keys and values are to be added."""
+
+    recorded = False
+
+    def __init__(self, cache: Cache, room: Tensor, more: int):
+        self.cache, self.room, self.more = cache, room, more
+        self.behind = cache.length > more  # whether there is anything before them
+        self.start = cache.length - more if cache.even else torch.from_numpy(cache.lengths - more).to(room.device)
+
+    @property
+    def places(self) -> Tensor:
+        """Of every row's tokens (B, more)."""
+        return self.start[:, None] + torch.arange(self.more, device=self.room.device)
+
+    def added(self, k: Tensor, v: Tensor) -> Tensor:
+        """k and v (B, A, T, D) → all of them so far (2, B, A, S, D)"""
+        end = self.cache.length
+        if self.cache.even:
+            self.room[0, :, :, self.start : end], self.room[1, :, :, self.start : end] = k, v
+        else:
+            rows = torch.arange(len(k), device=k.device)[:, None]
+            for room, new in zip(self.room, (k, v)):
+                room[rows, :, self.places] = new.transpose(1, 2).to(room.dtype)  # (B, T, A, D)
+        return self.room[:, :, :, :end]
+
+    def seen_by(self, steps: int) -> Tensor | None:
+        """Where each of the new tokens may look: (1 or B, 1, T, S), None for everywhere."""
+        if not self.cache.even:
+            there = torch.arange(self.cache.length, device=self.room.device)
+            return (there <= self.places.unsqueeze(-1)).unsqueeze(1)
+        return None if steps == 1 else see_past(steps, self.room.device, self.start)
 
 
 class Placed:
-    """A cache as a recording sees it (models/replay.py): the place of the next token is a tensor, always the same one."""
+    """A cache as a recording sees it (language/replay.py): the place of the next token is a tensor, always the same one."""
 
-    def __init__(self, layers: Sequence[Tensor], length: Tensor):
-        self.layers, self.length = layers, length
-        later = torch.arange(layers[0].shape[3], device=length.device) > length
-        self.allowed = layers[0].new_zeros(len(later)).masked_fill_(later, float("-inf"))  # (S,), added to the scores
+    steps, recorded = None, True
+
+    def __init__(self, rooms: Sequence[Tensor], place: Tensor):
+        self.rooms, self.start = rooms, place
+        later = torch.arange(rooms[0].shape[3], device=place.device) > place
+        self.allowed = rooms[0].new_zeros(len(later)).masked_fill_(later, float("-inf"))  # (S,), added to the scores
 
     def grown(self, more: int) -> Placed:
         return self
 
     def in_order(self) -> Placed:
         return self
+
+    def layer(self, level: int, more: int) -> PlacedLayer:
+        return PlacedLayer(self, self.rooms[level])
+
+
+class PlacedLayer:
+    recorded = True
+
+    def __init__(self, placed: Placed, room: Tensor):
+        self.room, self.start, self.allowed = room, placed.start, placed.allowed
 
 
 def take(state, rows: Tensor):
@@ -124,3 +229,8 @@ def within(state, rows: Tensor):
     """The same where every row comes from the source whose place it takes, so that what was read of the source may stay: a state
     that keeps such a thing says so by a `within` of its own."""
     return state.within(rows) if hasattr(state, "within") else take(state, rows)
+
+
+def join(states: Sequence):
+    """The rows of several states as one."""
+    return torch.cat(list(states)) if isinstance(states[0], Tensor) else type(states[0]).joined(states)

@@ -18,9 +18,9 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
+from wenmai.kernels import attention as kernel
 from wenmai.layers.first_weights import normal
 from wenmai.layers.trace import Trace
 
@@ -34,48 +34,45 @@ class Context(nn.Module):
     def __init__(self, query: int, key: int, score: Score, hidden: int | None = None):
         super().__init__()
         self.factor = 1 / sqrt(key) if score == "scaled" else 1.0
-        self.bring = self.see = self.read = self.weigh = None
+        self.project = self.project_key = self.project_query = self.weigh = None
         if score == "general":
-            self.bring = nn.Linear(query, key, bias=False)  # then qᵀW is as wide as k, and the rest is dot
+            self.project = nn.Linear(query, key, bias=False)  # then qᵀW is as wide as k, and the rest is dot
             # every place alike at first: a wrong place is hard to leave
-            self.bring.weight = nn.Parameter(normal(0.25 / key, key, query))
+            self.project.weight = nn.Parameter(normal(0.25 / key, key, query))
         elif score == "additive":
             hidden = hidden or key
-            self.read, self.see = nn.Linear(query, hidden), nn.Linear(key, hidden, bias=False)
+            self.project_query, self.project_key = nn.Linear(query, hidden), nn.Linear(key, hidden, bias=False)
             self.weigh = nn.Linear(hidden, 1, bias=False)
 
-    def look(self, k: Tensor) -> Tensor:
+    def keys(self, k: Tensor) -> Tensor:
         """What a query is compared with, (B, S, K) → (B, S, K or H): made once, however many queries there are."""
-        return k if self.see is None else self.see(k)
+        return k if self.project_key is None else self.project_key(k)
 
-    def scores(self, q: Tensor, seen: Tensor) -> Tensor:
-        """(B, T, D), what `look` made → (B, T, S)"""
+    def scores(self, q: Tensor, keys: Tensor) -> Tensor:
+        """(B, T, D), what `keys` made → (B, T, S)"""
         if self.weigh is None:
-            q = q if self.bring is None else self.bring(q)
-            return q @ seen.mT * self.factor
-        read = self.read(q)  # (B, T, H)
-        steps = max(1, TABLE // max(1, seen.numel()))
-        if steps >= read.shape[1]:
-            return self.added(read, seen)
+            q = q if self.project is None else self.project(q)
+            return q @ keys.mT * self.factor
+        queries = self.project_query(q)  # (B, T, H)
+        steps = max(1, TABLE // max(1, keys.numel()))
+        if steps >= queries.shape[1]:
+            return self.added(queries, keys)
         # A piece at a time, computed once more on the way back: memory grows with T and S, not with T·S·H.
-        return torch.cat([checkpoint(self.added, part, seen, use_reentrant=False) for part in read.split(steps, 1)], 1)
+        return torch.cat([checkpoint(self.added, part, keys, use_reentrant=False) for part in queries.split(steps, 1)], 1)
 
-    def added(self, read: Tensor, seen: Tensor) -> Tensor:
-        table = (read.unsqueeze(2) + seen.unsqueeze(1)).tanh()  # (B, T, S, H)
+    def added(self, queries: Tensor, keys: Tensor) -> Tensor:
+        table = (queries.unsqueeze(2) + keys.unsqueeze(1)).tanh()  # (B, T, S, H)
         return self.weigh(table).squeeze(-1)  # (B, T, S)
 
-    def forward(self, q: Tensor, seen: Tensor, v: Tensor, allowed: Tensor, trace: Trace | None = None, name: str = "") -> Tensor:
-        """q (B, T, D), what `look` made of the keys, v (B, S, H); allowed (B, T or 1, S), True where a query may look →
-        (B, T, H)"""
-        if trace is None and self.weigh is None and (q.is_cuda or q.dtype == torch.float32):
-            q = q if self.bring is None else self.bring(q)
-            return functional.scaled_dot_product_attention(q, seen, v, allowed, scale=self.factor)
-        return self.looked(q, seen, v, allowed, trace, name)[0]
+    def forward(self, q: Tensor, keys: Tensor, v: Tensor, allowed: Tensor, trace: Trace | None = None) -> Tensor:
+        """q (B, T, D), what `keys` made, v (B, S, H); allowed (B, T or 1, S), True where a query may look → (B, T, H)"""
+        if trace is None and self.weigh is None and kernel.fits(q):
+            return kernel.attend(q if self.project is None else self.project(q), keys, v, allowed, self.factor)
+        return self.with_weights(q, keys, v, allowed, trace)[0]
 
-    def looked(self, q: Tensor, seen: Tensor, v: Tensor, allowed: Tensor, trace: Trace | None, name: str
-               ) -> tuple[Tensor, Tensor]:  # fmt: skip
+    def with_weights(self, q: Tensor, keys: Tensor, v: Tensor, allowed: Tensor, trace: Trace | None) -> tuple[Tensor, Tensor]:
         """The same by the formula, and the weights (B, T, S)."""
-        weights = self.scores(q, seen).masked_fill(~allowed, float("-inf")).softmax(-1)
+        weights = self.scores(q, keys).masked_fill(~allowed, float("-inf")).softmax(-1)
         if trace is not None:
-            trace.note(f"{name}.attention", weights.to(v.dtype).unsqueeze(1))  # (B, 1, T, S): one head
+            trace.note("attention", weights.to(v.dtype).unsqueeze(1))  # (B, 1, T, S): one head
         return weights.to(v.dtype) @ v, weights

@@ -17,8 +17,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from wenmai.data.examples.batches import NOTHING, Batch
+from wenmai.kernels.next_loss import EVEN, scores_of, smoothing_loss
 from wenmai.kernels.products import product
 from wenmai.layers.heads import NextHead
+from wenmai.layers.losses import Loss
 
 NEVER = -1e4  # as log p: nothing beside any other, and its gradient is a number
 
@@ -65,11 +67,11 @@ class CopyHead(nn.Module):
         there = copied > 0
         return torch.where(there, torch.logaddexp(said, copied.where(there, 1.0).log()), said)
 
-    def loss(self, pointed: Pointed, mask: Tensor, batch: Batch) -> tuple[Tensor, Tensor | int]:
+    def losses(self, pointed: Pointed, mask: Tensor, batch: Batch) -> list[Loss]:
         """No table is as wide as V + X: a target is one of V, and α is summed where it stands in the source."""
         target, gate = batch.target, pointed.gate.squeeze(-1).float()  # (B, T)
-        even = 64 if pointed.y.is_cuda else 1  # as of NextHead
-        scores = self.head.scores(self.head.dropout(pointed.y), even)  # (B, T, V)
+        even, bias = EVEN if pointed.y.is_cuda else 1, self.head.bias()
+        scores = scores_of(self.head.project(self.head.dropout(pointed.y)), self.head.output.weight, bias, even).float()  # (B, T, V)
         said = functional.cross_entropy(scores.flatten(0, 1), target.where(target < self.width, NOTHING).flatten(),
                                         ignore_index=NOTHING, reduction="none").view_as(target)  # fmt: skip
         said = (functional.logsigmoid(gate) - said).masked_fill(target >= self.width, NEVER)
@@ -80,5 +82,5 @@ class CopyHead(nn.Module):
         smoothing = self.head.smoothing if self.training else 0.0
         total = -(torch.logaddexp(said, copied) * (target >= 0)).sum() * (1 - smoothing)
         if smoothing:
-            total = total + smoothing * self.head.even(scores.flatten(0, 1), target.flatten())
-        return total, batch.target_mask.sum()
+            total = total + smoothing * smoothing_loss(scores.flatten(0, 1), bias, target.flatten())
+        return [Loss("next token", 1.0, total, batch.target_mask.sum())]

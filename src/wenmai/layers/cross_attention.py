@@ -2,17 +2,16 @@
 
     q = W_q x,  k, v = W_k m, W_v m,  c = softmax(q kᵀ / √D) v       over the real places of the memory
 
-Keys and values are those of the memory alone: `look` makes them once for a text, however many tokens are written.
+Keys and values are those of the memory alone: `keys_values` makes them once for a text, however many tokens are written.
 """
 
 from __future__ import annotations
 
 from math import sqrt
 
-import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
+from wenmai.layers.attention import attended
 from wenmai.layers.trace import Trace
 
 
@@ -23,21 +22,12 @@ class CrossAttention(nn.Module):
         self.query, self.key_value = nn.Linear(width, width), nn.Linear(memory, 2 * width)
         self.output = nn.Linear(width, width)
 
-    def look(self, memory: Tensor) -> Tensor:
-        """(B, S, M) → keys and values (B, 2, A, S, D)"""
+    def keys_values(self, memory: Tensor) -> Tensor:
+        """(B, S, M) → (B, 2, A, S, D)"""
         return self.key_value(memory).unflatten(-1, (2, self.heads, -1)).permute(0, 2, 3, 1, 4)
 
-    def forward(self, x: Tensor, memory: Tensor, allowed: Tensor, trace: Trace | None = None, name: str = "") -> Tensor:
-        """x (B, T, E); memory (B, S, M), or what `look` made of it; allowed (B, 1, 1, S), True where there is something to look
-        at."""
+    def forward(self, x: Tensor, memory: Tensor, allowed: Tensor, trace: Trace | None = None) -> Tensor:
+        """x (B, T, E); memory (B, S, M), or its `keys_values`; allowed (B, 1, 1, S), True where there is something to look at."""
         q = self.query(x).unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (B, A, T, D)
-        k, v = (self.look(memory) if memory.dim() == 3 else memory).unbind(1)  # (B, A, S, D)
-        if trace is None and (q.is_cuda or q.dtype == torch.float32):  # as in self-attention
-            context = functional.scaled_dot_product_attention(q, k, v, allowed, scale=self.factor)
-        else:
-            scores = (q @ k.mT * self.factor).masked_fill(~allowed, float("-inf"))  # (B, A, T, S)
-            weights = scores.softmax(-1).to(v.dtype)
-            if trace is not None:
-                trace.note(f"{name}.memory", weights)
-            context = weights @ v
-        return self.output(context.transpose(1, 2).flatten(2))  # (B, T, E)
+        k, v = (self.keys_values(memory) if memory.dim() == 3 else memory).unbind(1)  # (B, A, S, D)
+        return self.output(attended(q, k, v, allowed, self.factor, trace, "memory"))  # (B, T, E)

@@ -14,17 +14,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from wenmai.data.examples.batches import Batch
-from wenmai.data.text.tokenizers import UNK
 from wenmai.layers.dropout import Dropout
 from wenmai.layers.first_weights import normal
 from wenmai.layers.spelling import Spelling
 
 
-def embed(inputs, width: int, dropout: float = 0.0, exact=False, patch: int | None = None, scale: float = 1.0) -> nn.Module:
-    """The input layer for these inputs; its `width` is what comes out. One-hot and pretrained vectors bring a width of
-    their own, which `exact` brings to the one asked for; `scale` multiplies what was looked up."""
-    if inputs.kind == "tokens":
-        return TokenEmbedding(inputs, width, dropout, exact, scale)
+def embed(inputs, width: int, dropout: float | nn.Module = 0.0, exact=False, patch: int | None = None, scale: float = 1.0,
+          **table) -> nn.Module:  # fmt: skip
+    """The input layer for these inputs; its `width` is what comes out. What follows is of texts alone (TokenEmbedding)."""
+    if inputs.kind in ("tokens", "lines"):
+        return TokenEmbedding(inputs, width, dropout, exact, scale, **table)
     if inputs.kind == "image":
         return Patches(inputs, width, patch) if patch else ImageRows(inputs, width)
     return Names(inputs.count, width) if inputs.kind == "labels" else Frames(inputs.width, width)
@@ -36,55 +35,90 @@ def embed_whole(inputs, width: int) -> nn.Module:
 
 
 class TokenEmbedding(nn.Module):
-    def __init__(self, inputs, width: int, dropout: float, exact: bool, scale: float):
+    """`exact` brings one-hot and pretrained vectors, which have a width of their own, to the one asked for; `scale` multiplies what
+    was looked up; `start`: the first weights of the table. A `dense` table is one that also says the tokens (tied), or that whole
+    words are dropped from (`word_dropout`): its gradient is a table too. Another's names only the rows that were looked up."""
+
+    def __init__(self, inputs, width: int, dropout: float | nn.Module = 0.0, exact: bool = False, scale: float = 1.0, *,
+                 start: Tensor | None = None, dense: bool = False, word_dropout: float = 0.0,
+                 table: nn.Module | None = None):  # fmt: skip
         super().__init__()
-        self.scale = scale
-        wanted = width
-        self.one_hot = inputs.embedding == "one-hot"
-        size = inputs.vocabulary
-        width = inputs.vectors_width or width
-        self.width = size if self.one_hot else width
-        self.size = size
-        if not self.one_hot:
-            # Small at first, so that training, not chance, decides where words stand; pretrained ones say more, and
-            # are brought to twice that (in their own scale, near 0.6, they moved too little: SST-2 lost a point).
-            table = normal(0.1, size, width)
-            if inputs.vectors is not None:
-                spread = np.nanstd(inputs.vectors) if np.nan_to_num(inputs.vectors).any() else 0.2
-                known = torch.from_numpy(inputs.vectors * np.float32(0.2 / spread)).to(table.device)
-                table = torch.where(known.isnan(), table, known)
-            table[0] = 0  # <pad>
-            # The gradient names only the rows that were looked up: an optimizer may then leave the others alone.
-            self.table = nn.Embedding.from_pretrained(table, freeze=False, padding_idx=0, sparse=True)
+        self.scale, self.size, self.special = scale, inputs.vocabulary, inputs.special
+        self.one_hot = getattr(inputs, "embedding", None) == "one-hot"
+        own = width if table is not None else getattr(inputs, "vectors_width", None) or width
+        self.width = self.size if self.one_hot else own
+        if table is not None:
+            self.table = table
+        elif not self.one_hot:
+            first = first_table(inputs, own) if start is None else start
+            self.table = DenseTable(first, word_dropout) if dense or word_dropout else lazy_table(first, self.special.pad)
         # A word seen once teaches <unk> half of the time, or nothing ever would.
-        rare = None if inputs.rare is None else torch.from_numpy(inputs.rare)
-        self.register_buffer("rare", rare, persistent=False)
+        rare = getattr(inputs, "rare", None)
+        self.register_buffer("rare", None if rare is None else torch.from_numpy(rare), persistent=False)
         self.spelling = None
-        if inputs.spelling not in (None, "none"):
+        if getattr(inputs, "spelling", None) not in (None, "none"):
             self.spelling = Spelling(len(inputs.alphabet.tokens), inputs.spelling, dropout)
             self.width += self.spelling.width
-        self.project = nn.Linear(self.width, wanted) if exact and self.width != wanted else nn.Identity()
-        self.width = wanted if exact else self.width
+        self.project = nn.Linear(self.width, width) if exact and self.width != width else nn.Identity()
+        self.width = width if exact else self.width
         self.segment = None
-        if inputs.pairs:  # as small as the words, or which text it is would drown what it says
+        if getattr(inputs, "pairs", False):  # as small as the words, or which text it is would drown what it says
             self.segment = nn.Embedding.from_pretrained(normal(0.1, 2, self.width), freeze=False)
-        self.dropout = Dropout(dropout)
+        self.dropout = dropout if isinstance(dropout, nn.Module) else Dropout(dropout)
+
+    def look_up(self, tokens: Tensor) -> Tensor:
+        """(B, T) → (B, T, E)"""
+        if self.one_hot:
+            x = functional.one_hot(tokens, self.size).float()  # (B, T, V)
+            return x if self.special.pad is None else x * (tokens != self.special.pad).unsqueeze(-1)  # padding is no symbol
+        x = self.table(tokens)
+        return x if self.scale == 1.0 else x * self.scale
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         tokens = batch.inputs
         if self.training and self.rare is not None:
-            tokens = torch.where(self.rare[tokens] & (torch.rand(tokens.shape, device=tokens.device) < 0.5), UNK, tokens)
-        if self.one_hot:
-            x = functional.one_hot(tokens, self.size).float()  # (B, T, V)
-            x = x * (tokens > 0).unsqueeze(-1)  # padding is no symbol
-        else:
-            x = self.table(tokens) * self.scale  # (B, T, E)
+            chance = torch.rand(tokens.shape, device=tokens.device) < 0.5
+            tokens = torch.where(self.rare[tokens] & chance, self.special.unknown, tokens)
+        x = self.look_up(tokens)
         if self.spelling is not None:
             x = torch.cat([x, self.spelling(batch.letters)[batch.form].to(x.dtype)], -1)  # (B, T, E + spelling)
         x = self.project(x)
         if self.segment is not None:
             x = x + self.segment(batch.segment) * batch.mask.unsqueeze(-1)
         return self.dropout(x), batch.mask
+
+
+def first_table(inputs, width: int) -> Tensor:
+    """(V, E). Small at first, so that training, not chance, decides where words stand; pretrained ones say more, and are brought
+    to twice that (in their own scale, near 0.6, they moved too little: SST-2 lost a point)."""
+    table, vectors = normal(0.1, inputs.vocabulary, width), getattr(inputs, "vectors", None)
+    if vectors is not None:
+        spread = np.nanstd(vectors) if np.nan_to_num(vectors).any() else 0.2
+        known = torch.from_numpy(vectors * np.float32(0.2 / spread)).to(table.device)
+        table = torch.where(known.isnan(), table, known)
+    return table
+
+
+def lazy_table(first: Tensor, pad: int | None) -> nn.Embedding:
+    """The gradient names only the rows that were looked up: an optimizer may then leave the others alone."""
+    if pad is not None:
+        first[pad] = 0
+    return nn.Embedding.from_pretrained(first, freeze=False, padding_idx=pad, sparse=True)
+
+
+class DenseTable(nn.Module):
+    """A table whose gradient is one too. In training a word is dropped wherever it stands in the batch (`word_dropout`)."""
+
+    def __init__(self, first: Tensor, word_dropout: float = 0.0):
+        super().__init__()
+        self.weight, self.word_dropout = nn.Parameter(first), word_dropout
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        weight = self.weight
+        if self.training and self.word_dropout:
+            kept = torch.rand(len(weight), 1, device=weight.device) >= self.word_dropout
+            weight = weight * kept.to(weight.dtype).div_(1 - self.word_dropout)
+        return functional.embedding(tokens, weight)
 
 
 class Frames(nn.Module):

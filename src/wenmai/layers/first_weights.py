@@ -9,3 +9,9 @@ def normal(spread: float, *shape: int) -> Tensor:
     and the parts of torch that would trace it are not loaded."""
     table = torch.empty(shape)
     return table if table.is_meta else table.normal_(0.0, spread)
+
+
+def uniform(reach: float, *shape: int) -> Tensor:
+    """From −reach to reach, all alike."""
+    table = torch.empty(shape)
+    return table if table.is_meta else table.uniform_(-reach, reach)

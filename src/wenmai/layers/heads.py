@@ -1,7 +1,9 @@
-"""Heads: they own the last weights, the loss, and how outputs become answers. The task gives them, the builder sizes them.
+"""Heads: they own the last weights, the losses, and how outputs become answers. The task gives them, the builder sizes them.
 
-What a task gives a builder is a request: OneOf (N→1), EachOf (N→N) or Number (either). Called with the body's width, it makes
-the head; before that, a rung can read from it what is wanted (`per_step`, `classes`, `pooling`).
+What a task gives a builder is a request: OneOf (N→1), EachOf (N→N), Number (either) or Next (the next token). Called with the
+body's width, it makes the head; before that, a rung can read from it what is wanted (`per_step`, `classes`, `has_probabilities`).
+Every request takes what any builder has to say of its network, and leaves aside what its head has no use for: so a builder joins
+a body with whatever head is asked for.
 """
 
 from __future__ import annotations
@@ -15,11 +17,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from wenmai.data.examples.batches import Batch
-from wenmai.data.text.vocabulary import BEGIN
-from wenmai.kernels.next_loss import NextLoss
+from wenmai.kernels.next_loss import next_loss
 from wenmai.kernels.products import plain, product
 from wenmai.layers.crf import CRF
 from wenmai.layers.dropout import Dropout, Locked
+from wenmai.layers.losses import Loss
 
 
 def pool(y: Tensor, mask: Tensor, how: str) -> Tensor:
@@ -40,38 +42,38 @@ def pool(y: Tensor, mask: Tensor, how: str) -> Tensor:
 
 
 @dataclass
-class Next:
-    """The next token of a running text, of a vocabulary of `tokens`. `smoothing` of what is expected is shared out among all of
-    them (Szegedy et al. 2016)."""
+class Request:
+    """What a task asks for. `pooling` is how N go to 1, where the user says it, whatever the builder suggests."""
 
-    tokens: int = 0
-    smoothing: float = 0.0
-    per_step = has_probabilities = True
+    pooling: str | None = field(default=None, kw_only=True)
+    per_step = False
+    has_probabilities = True
+    next_token = False
 
-    def __call__(self, width: int, dropout: float = 0.0, table: nn.Parameter | None = None, quiet: float = 0.0,
-                 slow: float = 0.0, bias: bool = True) -> NextHead:  # fmt: skip
-        return NextHead(width, self.tokens, dropout, table, quiet, slow, bias, self.smoothing)
+    def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, *, table: nn.Parameter | None = None,
+                 bias: bool = True, activation_penalty: float = 0.0, temporal_penalty: float = 0.0) -> nn.Module:  # fmt: skip
+        """`width` of the body's outputs; `pooling` over real positions; `table` that tokens are looked up in, where it may say them
+        too (tied), from then on with a `bias` or without; `activation_penalty` and `temporal_penalty` of the next token's head."""
+        raise NotImplementedError
 
 
 @dataclass
-class OneOf:
+class OneOf(Request):
     """One of `classes` for a row."""
 
     classes: int
     weights: list[float] | None = None  # of every class in the loss, where they are balanced
-    per_step = False
-    has_probabilities = True
 
     @property
     def columns(self) -> int:
         return self.classes
 
-    def __call__(self, width: int, pooling: str, dropout: float = 0.0) -> ClassHead:
-        return ClassHead(width, self.classes, pooling, dropout, self.weights)
+    def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, **_) -> ClassHead:
+        return ClassHead(width, self.classes, self.pooling or pooling, dropout, self.weights)
 
 
 @dataclass
-class EachOf:
+class EachOf(Request):
     """One of `classes` at every step, with a CRF over them or without."""
 
     classes: int
@@ -79,18 +81,17 @@ class EachOf:
     allowed: tuple[np.ndarray, ...] | None = field(default=None, repr=False)  # what a scheme lets follow what
     weights = None
     per_step = True
-    has_probabilities = True
 
     @property
     def columns(self) -> int:
         return self.classes
 
-    def __call__(self, width: int, pooling: str, dropout: float = 0.0) -> nn.Module:
+    def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, **_) -> nn.Module:
         return CRF(width, self.classes, dropout, self.allowed) if self.crf else TagHead(width, self.classes, dropout)
 
 
 @dataclass
-class Number:
+class Number(Request):
     """`columns` numbers for a row, or at every step; `mean` and `deviation` (columns,) are those of the training targets, and
     `ends` their least and most, each with the place where it stands."""
 
@@ -104,8 +105,28 @@ class Number:
     def columns(self) -> int:
         return len(self.mean)
 
-    def __call__(self, width: int, pooling: str, dropout: float = 0.0) -> NumberHead:
-        return NumberHead(width, self.mean, self.deviation, None if self.per_step else pooling)
+    def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, **_) -> NumberHead:
+        return NumberHead(width, self.mean, self.deviation, None if self.per_step else self.pooling or pooling)
+
+
+@dataclass
+class Next(Request):
+    """The next token of a text, of a vocabulary of `tokens`, of which those `unwritten` never follow. `smoothing` of what is
+    expected is shared out among all others (Szegedy et al. 2016)."""
+
+    tokens: int
+    unwritten: tuple[int, ...] = ()
+    smoothing: float = 0.0
+    per_step = next_token = True
+
+    @classmethod
+    def of(cls, texts) -> Next:
+        """For texts that are numbered as these are."""
+        return cls(texts.vocabulary, texts.special.unwritten)
+
+    def __call__(self, width: int, pooling: str = "last", dropout: float = 0.0, *, table: nn.Parameter | None = None,
+                 bias: bool = True, activation_penalty: float = 0.0, temporal_penalty: float = 0.0) -> NextHead:  # fmt: skip
+        return NextHead(width, self, dropout, table, bias, activation_penalty, temporal_penalty)
 
 
 class ClassHead(nn.Module):
@@ -123,72 +144,55 @@ class ClassHead(nn.Module):
     def outputs(self, y: Tensor, mask: Tensor) -> Tensor:
         return self.output(self.dropout(pool(y, mask, self.pooling))).float().log_softmax(-1)  # (B, C)
 
-    def loss(self, y: Tensor, mask: Tensor, batch: Batch) -> tuple[Tensor, Tensor | int]:
+    def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
         total = functional.nll_loss(self.outputs(y, mask), batch.target, weight=self.weights, reduction="sum")
-        return total, len(batch.target) if self.weights is None else self.weights[batch.target].sum()
+        return [Loss("class", 1.0, total, len(batch.target) if self.weights is None else self.weights[batch.target].sum())]
 
 
 class NextHead(nn.Module):
     """log p_t = log softmax(W y_t + b) of the token after t. W may be the table that tokens are looked up in (tied: Press & Wolf
     2017), from y brought to its width.
 
-    `quiet` and `slow` weigh what training adds to the loss: the square of y as it was dropped, and of its change from step to
-    step (Merity, McCann & Socher 2017)."""
+    `activation_penalty` and `temporal_penalty` weigh what training adds to the loss: the square of y as it was dropped, and of its
+    change from step to step (Merity, McCann & Socher 2017)."""
 
     per_step = has_probabilities = True
 
-    def __init__(self, width: int, tokens: int, dropout: float, table: nn.Parameter | None, quiet: float, slow: float,
-                 bias: bool, smoothing: float):  # fmt: skip
+    def __init__(self, width: int, asked: Next, dropout: float, table: nn.Parameter | None, bias: bool, activation_penalty: float,
+                 temporal_penalty: float):  # fmt: skip
         super().__init__()
-        self.dropout, self.quiet, self.slow, self.width, self.smoothing = Locked(dropout), quiet, slow, tokens, smoothing
+        self.dropout, self.width, self.smoothing = Locked(dropout), asked.tokens, asked.smoothing
+        self.activation_penalty, self.temporal_penalty = activation_penalty, temporal_penalty
         narrow = table is not None and table.shape[1] != width
-        self.bring = nn.Linear(width, table.shape[1], bias=False) if narrow else nn.Identity()
-        self.output = nn.Linear(width if table is None else table.shape[1], tokens, bias)
+        self.project = nn.Linear(width, table.shape[1], bias=False) if narrow else nn.Identity()
+        self.output = nn.Linear(width if table is None else table.shape[1], asked.tokens, bias)
         if table is not None:
             self.output.weight = table
         if bias:
             nn.init.zeros_(self.output.bias)
-        never = torch.zeros(tokens)
-        never[BEGIN] = float("-inf")
-        self.register_buffer("never", never, persistent=False)
+        forbidden = torch.zeros(asked.tokens)
+        forbidden[list(asked.unwritten)] = float("-inf")
+        self.register_buffer("forbidden", forbidden, persistent=False)
 
     def bias(self) -> Tensor:
-        return self.never if self.output.bias is None else self.output.bias + self.never
-
-    def scores(self, y: Tensor, even: int = 1, by: Callable = product) -> Tensor:
-        """(B, T, V); the opening of a line never follows anything. Nor do tokens that bring V to a multiple of `even`."""
-        weight, bias = self.output.weight, self.bias()
-        if more := -len(weight) % even:
-            weight, bias = functional.pad(weight, (0, 0, 0, more)), functional.pad(bias, (0, more), value=float("-inf"))
-        return by(self.bring(y), weight, bias).float()
+        """(V,), −∞ for what never follows anything"""
+        return self.forbidden if self.output.bias is None else self.output.bias + self.forbidden
 
     def outputs(self, y: Tensor, mask: Tensor | None = None, by: Callable = product) -> Tensor:
         """`by`: how a text that is written step by step multiplies (products.Repeated)"""
-        scores = self.scores(y, by=by)
+        scores = by(self.project(y), self.output.weight, self.bias()).float()
         return torch.log_softmax(scores, -1, out=scores if plain(scores) else None)  # (B, T, V), in their place
 
-    def loss(self, y: Tensor, mask: Tensor, batch: Batch) -> tuple[Tensor, Tensor | int]:
-        dropped, smoothing = self.dropout(y), self.smoothing if self.training else 0.0
-        if y.is_cuda:
-            scores = self.scores(dropped, 64).flatten(0, 1)  # up to three times as fast there
-            total = functional.cross_entropy(scores, batch.target.flatten(), reduction="sum")
-            if smoothing:
-                total = (1 - smoothing) * total + smoothing * self.even(scores, batch.target.flatten())
-        else:
-            target, rows = batch.target.flatten(), self.bring(dropped).flatten(0, 1)
-            if not bool((real := target >= 0).all()):
-                target, rows = target[real], rows[real]
-            total = NextLoss.apply(rows, self.output.weight, self.bias(), target, smoothing)
-        if self.training and self.quiet:
-            total = total + self.quiet * dropped.float().square().mean() * batch.target.numel()
-        if self.training and self.slow and y.shape[1] > 1:
-            total = total + self.slow * (y[:, 1:] - y[:, :-1]).float().square().mean() * batch.target.numel()
-        return total, batch.target.numel() if batch.target_mask is None else batch.target_mask.sum()
-
-    def even(self, scores: Tensor, target: Tensor) -> Tensor:
-        """Σ over places of −log p, the mean of all tokens that can stand there."""
-        whole, some = scores.logsumexp(1), scores[:, : self.width].masked_fill(self.never.isinf(), 0.0).sum(1)
-        return ((whole - some / (self.width - 1)) * (target >= 0)).sum()
+    def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
+        dropped = self.dropout(y)
+        rows, target = self.project(dropped).flatten(0, 1), batch.target.flatten()
+        total = next_loss(rows, self.output.weight, self.bias(), target, self.smoothing if self.training else 0.0)
+        if self.training and self.activation_penalty:
+            total = total + self.activation_penalty * dropped.float().square().mean() * batch.target.numel()
+        if self.training and self.temporal_penalty and y.shape[1] > 1:
+            total = total + self.temporal_penalty * (y[:, 1:] - y[:, :-1]).float().square().mean() * batch.target.numel()
+        count = batch.target.numel() if batch.target_mask is None else batch.target_mask.sum()
+        return [Loss("next token", 1.0, total, count)]
 
 
 class TagHead(nn.Module):
@@ -205,8 +209,9 @@ class TagHead(nn.Module):
     def outputs(self, y: Tensor, mask: Tensor) -> Tensor:
         return self.output(self.dropout(y)).float().log_softmax(-1)  # (B, T, C)
 
-    def loss(self, y: Tensor, mask: Tensor, batch: Batch) -> tuple[Tensor, Tensor | int]:
-        return functional.nll_loss(self.outputs(y, mask)[mask], batch.target[mask], reduction="sum"), mask.sum()
+    def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
+        total = functional.nll_loss(self.outputs(y, mask)[mask], batch.target[mask], reduction="sum")
+        return [Loss("tags", 1.0, total, mask.sum())]
 
 
 class NumberHead(nn.Module):
@@ -230,8 +235,9 @@ class NumberHead(nn.Module):
     def outputs(self, y: Tensor, mask: Tensor) -> Tensor:
         return self.standard(y, mask).double() * self.deviation + self.mean
 
-    def loss(self, y: Tensor, mask: Tensor, batch: Batch) -> tuple[Tensor, Tensor | int]:
-        found = self.standard(y, mask)
-        wanted = ((batch.target.view(found.shape) - self.mean) / self.deviation).float()
-        error = (found - wanted).square().mean(-1)  # (B,) or (B, T)
-        return (error[mask].sum(), mask.sum()) if self.per_step else (error.sum(), len(error))
+    def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
+        answer = self.standard(y, mask)
+        target = ((batch.target.view(answer.shape) - self.mean) / self.deviation).float()
+        error = (answer - target).square().mean(-1)  # (B,) or (B, T)
+        total, count = (error[mask].sum(), mask.sum()) if self.per_step else (error.sum(), len(error))
+        return [Loss("square", 1.0, total, count)]

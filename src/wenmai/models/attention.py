@@ -17,11 +17,13 @@ from torch import Tensor, nn
 
 from wenmai.errors import Mistake
 from wenmai.layers.attention import see_real
+from wenmai.layers.body import Body
 from wenmai.layers.context import Context, Score
 from wenmai.layers.dropout import Dropout
 from wenmai.layers.embedding import embed as input_layer
 from wenmai.layers.positions import Learned, Sinusoidal
 from wenmai.layers.recurrent import Recurrent
+from wenmai.layers.trace import under
 from wenmai.models.network import Network
 
 
@@ -33,7 +35,7 @@ def attention(inputs, head, *, cell: Literal["gru", "lstm", "rnn", "none"] = "gr
     if cell == "none" and bidirectional:
         raise Mistake("bidirectional=True goes with a cell that reads step by step; cell=none reads no way at all.")
     first = input_layer(inputs, embed, dropout)
-    encoder = Plain(first.width, hidden, layers, dropout) if cell == "none" else (
+    encoder = TokenwiseLayer(first.width, hidden, layers, dropout) if cell == "none" else (
         Recurrent(first.width, hidden, cell, layers, bidirectional, dropout))  # fmt: skip
     body = Attending(encoder, score, positions, inputs.longest if inputs.kind in ("tokens", "frames") else 4096)
     if pooling == "auto":  # as of the recurrent rungs: the strongest says most of a class, a number is what it has come to
@@ -41,8 +43,8 @@ def attention(inputs, head, *, cell: Literal["gru", "lstm", "rnn", "none"] = "gr
     return Network(first, body, head(body.width, pooling, dropout))
 
 
-class Attending(nn.Module):
-    def __init__(self, encoder: nn.Module, score: Score, positions: str, longest: int):
+class Attending(Body):
+    def __init__(self, encoder: Body, score: Score, positions: str, longest: int):
         super().__init__()
         size = encoder.width
         self.encoder, self.width = encoder, 2 * size
@@ -54,11 +56,12 @@ class Attending(nn.Module):
     def forward(self, x: Tensor, mask: Tensor, state: Tensor | None = None, trace=None):
         h, mask, state = self.encoder(x, mask, state, trace)  # (B, T, H)
         compared = self.position(h * self.share)
-        context = self.context(compared, self.context.look(compared), h, see_real(mask)[:, 0], trace, "context")  # (B, T, H)
+        allowed = see_real(mask)[:, 0]  # (B, 1, S)
+        context = self.context(compared, self.context.keys(compared), h, allowed, under(trace, "context"))  # (B, T, H)
         return torch.cat([h, context], -1) * mask.unsqueeze(-1), mask, state  # (B, T, 2H)
 
 
-class Plain(nn.Module):
+class TokenwiseLayer(Body):
     """e = tanh(W x + b), `layers` times: no step knows of another."""
 
     def __init__(self, width: int, hidden: int, layers: int, dropout: float):
@@ -69,4 +72,6 @@ class Plain(nn.Module):
     def forward(self, x: Tensor, mask: Tensor, state=None, trace=None):
         for level, layer in enumerate(self.layers):
             x = layer(self.dropout(x) if level else x).tanh()
+            if trace is not None:
+                trace.note(f"tokenwise.{level}", x)
         return x * mask.unsqueeze(-1), mask, None

@@ -18,19 +18,19 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from wenmai.data.text.vocabulary import UNK
 from wenmai.errors import Mistake
 from wenmai.layers.attention import see_real
 from wenmai.layers.context import Context, Score
 from wenmai.layers.copying import CopyHead, Pointed
 from wenmai.layers.dropout import Dropout, Locked
+from wenmai.layers.embedding import TokenEmbedding
 from wenmai.layers.heads import pool
-from wenmai.models.attention import Plain
-from wenmai.models.encoder_decoder import EncoderDecoder, Looked
-from wenmai.models.recurrent_writer import Layers
-from wenmai.models.seq2seq import Cell, Tables, recurrent_encoder, sizes
+from wenmai.layers.recurrent import Recurrent
+from wenmai.layers.trace import Trace
+from wenmai.models.attention import TokenwiseLayer
+from wenmai.models.encoder_decoder import EncoderDecoder
+from wenmai.models.seq2seq import Cell, embeddings, recurrent_encoder, sizes
 
 
 def attention_translator(inputs, head, *, cell: Cell = "gru", score: Score = "general",
@@ -47,87 +47,86 @@ def attention_translator(inputs, head, *, cell: Cell = "gru", score: Score = "ge
     own."""
     if encoder == "plain" and not bidirectional:
         raise Mistake("bidirectional=False goes with an encoder that reads step by step; encoder=plain reads no way at all.")
-    embed, hidden, dropout, suits = sizes(inputs, embed, hidden, dropout)
-    tables = Tables(inputs, embed, tie)
-    reader = Plain(embed, hidden, layers, dropout) if encoder == "plain" else (
+    embed, hidden, dropout, defaults, built = sizes(inputs, embed, hidden, dropout)
+    source, target = embeddings(inputs, embed, dropout)
+    reader = TokenwiseLayer(embed, hidden, layers, dropout) if encoder == "plain" else (
         recurrent_encoder(embed, hidden, cell, layers, bidirectional, dropout))  # fmt: skip
-    decoder = AttendingDecoder(cell, tables.target, hidden, layers, score, query == "before", feeding, dropout, copy)
-    last = replace(head, tokens=inputs.target.vocabulary, smoothing=smoothing)(hidden, dropout, tables.output)
-    last = CopyHead(last) if copy else last
-    return EncoderDecoder(Looked(tables.source, 1.0, dropout), reader, decoder, last, suits, sampling)
+    decoder = AttendingDecoder(cell, target, hidden, layers, score, query == "before", feeding, dropout, copy)
+    last = replace(head, smoothing=smoothing)(hidden, dropout=dropout, table=target.table.weight if tie else None)
+    return EncoderDecoder(source, reader, decoder, CopyHead(last) if copy else last, defaults, sampling, built)
 
 
 @dataclass
-class Attended:
+class AttentionState:
     """The states of all layers (B, S), the last output (B, H), and what queries are compared with (B, S, K)."""
 
     inner: Tensor
     output: Tensor
-    seen: Tensor
+    keys: Tensor
 
-    def take(self, rows: Tensor) -> Attended:
+    def take(self, rows: Tensor) -> AttentionState:
         rows = rows.to(self.inner.device)
-        return Attended(*(part.index_select(0, rows) for part in (self.inner, self.output, self.seen)))
+        return AttentionState(*(part.index_select(0, rows) for part in (self.inner, self.output, self.keys)))
 
-    def within(self, rows: Tensor) -> Attended:
+    def within(self, rows: Tensor) -> AttentionState:
         rows = rows.to(self.inner.device)
-        return Attended(self.inner.index_select(0, rows), self.output.index_select(0, rows), self.seen)
+        return AttentionState(self.inner.index_select(0, rows), self.output.index_select(0, rows), self.keys)
 
 
 class AttendingDecoder(nn.Module):
-    def __init__(self, cell: str, table: nn.Parameter, hidden: int, layers: int, score: Score, before: bool, feeding: bool,
+    def __init__(self, cell: str, words: TokenEmbedding, hidden: int, layers: int, score: Score, before: bool, feeding: bool,
                  dropout: float, copy: bool):  # fmt: skip
         super().__init__()
-        self.table, self.hidden, self.before, self.feeding, self.dropout = table, hidden, before, feeding, Locked(dropout)
-        wide = table.shape[1] + hidden * (before + feeding)
-        self.cells = Layers(wide, [hidden] * layers, cell, dropout, 0.0)
-        self.states = [layer.states for layer in self.cells.layers]
-        self.first = nn.Linear(hidden, hidden * sum(self.states))
+        self.words, self.hidden, self.before, self.feeding, self.special = words, hidden, before, feeding, words.special
+        wide = words.width + hidden * (before + feeding)
+        self.cells = Recurrent(wide, hidden, cell, layers, dropout=Locked(dropout))
+        self.first = nn.Linear(hidden, sum(self.cells.sizes))
         self.context, self.join = Context(hidden, hidden, score), nn.Linear(2 * hidden, hidden)
         self.after = Dropout(dropout)
-        self.gate = nn.Linear(2 * hidden + table.shape[1], 1) if copy else None
+        self.gate = nn.Linear(2 * hidden + words.width, 1) if copy else None
 
-    def opened(self, memory: Tensor, mask: Tensor, steps: int) -> Attended:
+    def begin(self, memory: Tensor, mask: Tensor, steps: int) -> AttentionState:
         inner = self.first(pool(memory, mask, "mean")).tanh()
-        return Attended(inner, inner.new_zeros(len(inner), self.hidden), self.context.look(memory))
+        return AttentionState(inner, inner.new_zeros(len(inner), self.hidden), self.context.keys(memory))
 
-    def forward(self, tokens: Tensor, memory: Tensor, mask: Tensor, state: Attended | None = None, trace=None):
+    def forward(self, tokens: Tensor, memory: Tensor, mask: Tensor, state: AttentionState | None = None, trace=None):
         """tokens (B, T), memory (B, S, H) → y (B, T, H), Pointed where words are copied"""
-        state = self.opened(memory, mask, 0) if state is None else state
-        tokens = tokens if self.gate is None else tokens.masked_fill(tokens >= len(self.table), UNK)
-        u, real = self.dropout(functional.embedding(tokens, self.table)), see_real(mask)[:, 0]  # (B, T, E), (B, 1, S)
+        state = self.begin(memory, mask, 0) if state is None else state
+        if self.gate is not None:
+            tokens = tokens.masked_fill(tokens >= self.words.size, self.words.special.unknown)
+        u, real = self.words.dropout(self.words.look_up(tokens)), see_real(mask)[:, 0]  # (B, T, E), (B, 1, S)
         if not self.before and not self.feeding:  # no step waits for a context: all of them at once
-            d, _, inner = self.cells(u, mask, state.inner, trace)
-            context, weights = self.looked(d, state.seen, memory, real, trace)
+            d, _, inner = self.cells(u, None, state.inner, trace)
+            context, weights = self.attend(d, state.keys, memory, real, trace)
             y = self.joined(d, context)
-            return self.pointed(u, y, d, context, weights), Attended(inner, y[:, -1], state.seen)
-        steps, notes = [], [] if trace is not None else None
+            return self.pointed(u, y, d, context, weights), AttentionState(inner, y[:, -1], state.keys)
+        steps, notes = [], []
         inner, y = state.inner, state.output[:, None]  # (B, S), (B, 1, H)
-        top = self.hidden * self.states[-1]  # where the last layer's d begins, from the end
+        top = self.hidden * self.cells.layers[-1][0].states  # where the last layer's d begins, from the end
         for u_t in u.split(1, 1):
-            own = None if trace is None else type(trace)()
+            own = None if trace is None else Trace()
             parts = [u_t, y.to(u_t.dtype)] if self.feeding else [u_t]
             if self.before:
                 start = inner.shape[1] - top
                 last = inner[:, None, start : start + self.hidden]
-                context, weights = self.looked(last, state.seen, memory, real, own)
+                context, weights = self.attend(last, state.keys, memory, real, own)
                 parts.append(context.to(u_t.dtype))
-            d, _, inner = self.cells(torch.cat(parts, -1), mask, inner)
+            d, _, inner = self.cells(torch.cat(parts, -1), None, inner, own)
             if not self.before:
-                context, weights = self.looked(d, state.seen, memory, real, own)
+                context, weights = self.attend(d, state.keys, memory, real, own)
             y = self.joined(d, context)
             steps.append([y] if self.gate is None else [y, d, context, weights])
-            if own is not None:
-                notes.append(own.kept["writer.attention"])
-        if trace is not None:
-            trace.note("writer.attention", torch.cat(notes, 2))  # (B, 1, T, S)
-        return self.pointed(u, *(torch.cat(part, 1) for part in zip(*steps))), Attended(inner, y[:, -1], state.seen)
+            notes.append(own)
+        if trace is not None:  # step by step → over time, which is dimension 2 of weights (B, 1, T, S), 1 of the rest
+            for name in notes[0].notes:
+                trace.note(name, torch.cat([own[name] for own in notes], 2 if name.endswith("attention") else 1))
+        return self.pointed(u, *(torch.cat(part, 1) for part in zip(*steps))), AttentionState(inner, y[:, -1], state.keys)
 
-    def looked(self, q: Tensor, seen: Tensor, memory: Tensor, real: Tensor, trace) -> tuple[Tensor, Tensor | None]:
+    def attend(self, q: Tensor, keys: Tensor, memory: Tensor, real: Tensor, trace) -> tuple[Tensor, Tensor | None]:
         """C_t (B, T, H), and where words are copied, α (B, T, S)."""
         if self.gate is not None:
-            return self.context.looked(q, seen, memory, real, trace, "writer")
-        return self.context(q, seen, memory, real, trace, "writer"), None
+            return self.context.with_weights(q, keys, memory, real, trace)
+        return self.context(q, keys, memory, real, trace), None
 
     def joined(self, d: Tensor, context: Tensor) -> Tensor:
         return self.join(self.after(torch.cat([d, context.to(d.dtype)], -1))).tanh()  # (B, T, H)

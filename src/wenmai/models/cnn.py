@@ -1,7 +1,9 @@
 """Convolution: the same small filter laid on every place.
 
-over a text    c_t = relu(F · [x_{t−k}, …, x_{t+k}] + b), filters of several widths side by side      Kim 2014
-over an image  two filters of 3 × 3, halve the picture, and again, with twice as many filters         LeCun et al. 1989
+over a text    c_t = relu(F · [x_{t−k}, …, x_{t+k}] + b), filters of several widths side by side               Kim 2014
+gated          h = (X ∗ W + b) ⊗ σ(X ∗ V + c), added to X, looking back only: L layers of width n see
+               L (n − 1) + 1 words                                                                     Dauphin et al. 2017
+over an image  two filters of 3 × 3, halve the picture, and again, with twice as many filters          LeCun et al. 1989
 """
 
 from __future__ import annotations
@@ -11,10 +13,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from wenmai.errors import Mistake
-from wenmai.layers.dropout import Dropout
+from wenmai.layers.body import Body
+from wenmai.layers.dropout import Dropout, Locked
+from wenmai.layers.embedding import TokenEmbedding, ones, pixels
 from wenmai.layers.embedding import embed as input_layer
-from wenmai.layers.embedding import ones, pixels
+from wenmai.layers.first_weights import uniform
+from wenmai.layers.window import padded
 from wenmai.models.network import Network
+from wenmai.models.sizes import by_heart
 
 
 def cnn(inputs, head, *, embed: int = 64, filters: int = 64, widths: str = "2,3,4,5", layers: int = 1, stages: int = 3,
@@ -27,6 +33,17 @@ def cnn(inputs, head, *, embed: int = 64, filters: int = 64, widths: str = "2,3,
     return Network(first, body, head(body.width, "max", dropout))
 
 
+def cnn_language_model(inputs, head, *, embed: int = 256, filters: int = 256, layers: int = 5, window: int = 4,
+                       tie: bool = True, dropout: float | None = None, context: int = 64):  # fmt: skip
+    """`window`: words that a filter covers; `context`: tokens that training reads at once. What is dropped depends on the text's
+    size unless said."""
+    dropout = 0.05 + 0.25 * by_heart(inputs.read) if dropout is None else dropout
+    first = TokenEmbedding(inputs, embed, Locked(dropout), start=uniform(0.1, inputs.vocabulary, embed), dense=True)
+    body = TextFilters(embed, filters, [window], layers, dropout, gated=True)
+    last = head(body.width, "max", dropout, table=first.table.weight if tie else None)
+    return Network(first, body, last, context=context, built={"dropout": dropout}, training_defaults={"learning_rate": 2e-3})
+
+
 def sizes(widths: str) -> list[int]:
     parts = [part.strip() for part in widths.split(",")]
     if not all(part.isdecimal() and int(part) for part in parts):
@@ -34,26 +51,44 @@ def sizes(widths: str) -> list[int]:
     return [int(part) for part in parts]
 
 
-class TextFilters(nn.Module):
-    def __init__(self, width: int, filters: int, widths: list[int], layers: int, dropout: float):
+class TextFilters(Body):
+    """`gated` filters look back only, and what they say is added to what they read, brought to one scale (Ba et al. 2016) where
+    the paper divides its weights by their length. The state is what the next text reaches back to: the last inputs of every
+    layer."""
+
+    def __init__(self, width: int, filters: int, widths: list[int], layers: int, dropout: float, gated: bool = False):
         super().__init__()
-        self.width, self.dropout = filters * len(widths), Dropout(dropout)
-        sizes = [width] + [self.width] * (layers - 1)
-        self.layers = nn.ModuleList(nn.ModuleList(nn.Conv1d(size, filters, n) for n in widths) for size in sizes)
+        self.width, self.widths, self.gated, self.dropout = filters * len(widths), widths, gated, Dropout(dropout)
+        self.causal = self.carried = gated
+        self.project = nn.Linear(width, self.width) if gated and width != self.width else nn.Identity()
+        read, said = [self.width if gated else width] + [self.width] * (layers - 1), filters * (2 if gated else 1)
+        self.layers = nn.ModuleList(nn.ModuleList(nn.Conv1d(size, said, n) for n in widths) for size in read)
+        self.norms = nn.ModuleList(nn.LayerNorm(self.width) for _ in range(layers + 1)) if gated else None
 
-    def forward(self, x: Tensor, mask: Tensor, state=None, trace=None):
+    def forward(self, x: Tensor, mask: Tensor | None, state: Tensor | None = None, trace=None):
+        past, after = [None] * len(self.layers) if state is None else state.chunk(len(self.layers), 1), []
+        x = self.project(x)
         for level, filters in enumerate(self.layers):
-            x = self.dropout(x) if level else x
-            x = (x * mask.unsqueeze(-1)).mT  # (B, E, T), zero where there is no word
-            x = torch.cat([conv(around(x, conv.kernel_size[0])) for conv in filters], 1).mT.relu()  # (B, T, widths·filters)
+            h = self.norms[level](x) if self.gated else self.dropout(x) if level else x
+            h = h if mask is None else h * mask.unsqueeze(-1)  # zero where there is no word
+            h, reached = self.convolved(h, filters, past[level])  # (B, T, widths·filters)
+            after.append(reached)
+            x = x + self.dropout(h) if self.gated else h
             if trace is not None:
-                trace.note(f"cnn.{level}", x)
-        return x, mask, None
+                trace.note(f"cnn.{level}", h)
+        return (self.norms[-1](x), mask, torch.cat(after, 1)) if self.gated else (x, mask, None)
 
-
-def around(x: Tensor, width: int) -> Tensor:
-    """Zeros before and after, so that a filter of this width gives T places (torch's "same" warns of even widths)."""
-    return functional.pad(x, ((width - 1) // 2, width // 2))  # (B, E, T + width − 1)
+    def convolved(self, x: Tensor, filters: nn.ModuleList, past: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """(what the filters say, T places of it; and of those that look back only what the next text reaches back to)"""
+        if not self.gated:  # as many places after as before; torch's "same" warns of even widths
+            x = x.mT  # (B, E, T)
+            around = (functional.pad(x, ((n - 1) // 2, n // 2)) for n in self.widths)
+            return torch.cat([conv(part) for conv, part in zip(filters, around)], 1).mT.relu(), None
+        before, steps = max(self.widths) - 1, x.shape[1]
+        x = padded(x, before, 0, past)  # (B, before + T, E)
+        seen = (x[:, before - n + 1 :].mT for n in self.widths)
+        h = torch.cat([functional.glu(conv(part), 1) for conv, part in zip(filters, seen)], 1).mT
+        return h, x[:, steps:].reshape(len(x), -1)
 
 
 class Picture(nn.Module):
@@ -65,7 +100,7 @@ class Picture(nn.Module):
         return pixels(batch.inputs, self.brightest), batch.mask  # (B, channels, rows, columns)
 
 
-class ImageFilters(nn.Module):
+class ImageFilters(Body):
     def __init__(self, inputs, stages: int):
         super().__init__()
         channels = inputs.shape[2] if len(inputs.shape) == 3 else 1

@@ -7,8 +7,8 @@
 al. 2015) gets it used to that: a share of what it reads is what it would have said there, found by a first pass over all places
 (Mihaylova & Martins 2019).
 
-A decoder is `decoder(tokens, memory, mask, state=None, trace=None) → (y, state)`. Without a state, the tokens open a text;
-`opened` gives the state of one that is to be written step by step.
+A decoder is `decoder(tokens, memory, mask, state=None, trace=None) → (y, state)`, and has the `special` tokens of what it writes.
+Without a state, the tokens open a text; `begin` gives the state of one that is to be written step by step.
 """
 
 from __future__ import annotations
@@ -17,19 +17,25 @@ from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from wenmai.data.examples.batches import Batch
-from wenmai.data.text.vocabulary import BEGIN
 from wenmai.kernels.products import Repeated
+from wenmai.layers.body import Body
 from wenmai.layers.cache import take, within
 from wenmai.layers.copying import Copies
-from wenmai.layers.dropout import Dropout
-from wenmai.layers.trace import Trace
+from wenmai.layers.losses import Loss
+from wenmai.layers.trace import Trace, under
+
+FEW = 1000  # tokens: those who know fewer read letters, of which a small network learns as much, and sooner
+
+
+def few_tokens(inputs) -> bool:
+    """Whether both sides are letters rather than words."""
+    return max(inputs.source.vocabulary, inputs.target.vocabulary) < FEW
 
 
 @dataclass
-class Writing:
+class DecoderState:
     """A text that is being written: the memory (B, S, H), its mask (B, S), what the decoder carries, what can be copied, and what
     says the next token."""
 
@@ -39,38 +45,40 @@ class Writing:
     copies: Copies | None = None
     say: Repeated = field(default_factory=Repeated)
 
-    def take(self, rows: Tensor) -> Writing:
+    def take(self, rows: Tensor) -> DecoderState:
         kept = (None if part is None else take(part, rows) for part in (self.inner, self.copies))
-        return Writing(take(self.memory, rows), take(self.mask, rows), *kept, self.say)
+        return DecoderState(take(self.memory, rows), take(self.mask, rows), *kept, self.say)
 
-    def within(self, rows: Tensor) -> Writing:
+    def within(self, rows: Tensor) -> DecoderState:
         """Rows that change places with others of the same text: what was read stays where it is."""
         return replace(self, inner=None if self.inner is None else within(self.inner, rows))
 
 
 class EncoderDecoder(nn.Module):
     per_step = has_probabilities = True
+    carried = False
 
-    def __init__(self, input: nn.Module, encoder: nn.Module, decoder: nn.Module, head: nn.Module, suits: dict | None = None,
-                 sampling: float = 0.0):  # fmt: skip
-        """`suits`: options of training that suit it; `sampling`: the share of its own words that it reads in training."""
+    def __init__(self, input: nn.Module, encoder: Body, decoder: nn.Module, head: nn.Module,
+                 training_defaults: dict | None = None, sampling: float = 0.0, built: dict | None = None):  # fmt: skip
+        """`training_defaults`: options of training that suit it; `sampling`: the share of its own words that it reads in training;
+        `built`: as of a Network."""
         super().__init__()
-        self.input, self.encoder, self.decoder, self.head, self.suits = input, encoder, decoder, head, suits or {}
-        self.sampling = sampling
+        self.input, self.encoder, self.decoder, self.head, self.sampling = input, encoder, decoder, head, sampling
+        self.training_defaults, self.built = training_defaults or {}, built or {}
+        self.opening = decoder.special.begin
 
     def read(self, x: Tensor, mask: Tensor, batch: Batch, trace: Trace | None = None) -> Tensor:
         """y (B, T, H), from which every token of batch.target is said"""
-        memory, mask, _ = self.encoder(x, mask, trace=trace)
-        begin = batch.target.new_full((len(batch.target), 1), BEGIN)
+        memory, mask, _ = self.encoder(x, mask, trace=under(trace, "encoder"))
+        begin = batch.target.new_full((len(batch.target), 1), self.opening)
         tokens = torch.cat([begin, batch.target[:, :-1].clamp(min=0)], 1)  # behind the end of a text anything may stand
         if self.training and self.sampling and tokens.shape[1] > 1:
             with torch.no_grad():
-                y, copies = self.decoder(tokens, memory, mask)[0], self.copies(batch)
-                said = self.head.scores(y) if copies is None else self.head.outputs(y, copies)  # (B, T, V)
-                said = said.argmax(-1)[:, :-1]  # (B, T − 1)
-            own = torch.rand(said.shape, device=said.device) < self.sampling
-            tokens = torch.cat([begin, torch.where(own, said, tokens[:, 1:])], 1)
-        return self.decoder(tokens, memory, mask, trace=trace)[0]
+                y = self.decoder(tokens, memory, mask)[0]
+                own = self.head.outputs(y, self.copies(batch)).argmax(-1)[:, :-1]  # (B, T − 1)
+            chance = torch.rand(own.shape, device=own.device) < self.sampling
+            tokens = torch.cat([begin, torch.where(chance, own, tokens[:, 1:])], 1)
+        return self.decoder(tokens, memory, mask, trace=under(trace, "decoder"))[0]
 
     def forward(self, batch: Batch, trace: Trace | None = None) -> Tensor:
         """log p of every token of the text that is to be written, after those before it (B, T, V); V + X with words to copy"""
@@ -83,20 +91,20 @@ class EncoderDecoder(nn.Module):
     def copies(self, batch: Batch) -> Copies | None:
         return Copies.of(batch.copies, self.head.width)
 
-    def loss(self, batch: Batch) -> tuple[Tensor, Tensor | int]:
-        return self.head.loss(self.read(*self.input(batch), batch), batch.target_mask, batch)
+    def losses(self, batch: Batch) -> tuple[list[Loss], None]:
+        return self.head.losses(self.read(*self.input(batch), batch), batch.target_mask, batch), None
 
     # Writing
 
     @torch.no_grad()
-    def begin(self, batch: Batch, steps: int) -> tuple[Tensor, Writing]:
+    def begin(self, batch: Batch, steps: int) -> tuple[Tensor, DecoderState]:
         """(log p of the first token (B, V), the state); no more than so many tokens will be written."""
         memory, mask, _ = self.encoder(*self.input(batch))
-        state = Writing(memory, mask, self.decoder.opened(memory, mask, steps), self.copies(batch))
-        return self.step(state, torch.full((len(memory),), BEGIN, device=memory.device))
+        state = DecoderState(memory, mask, self.decoder.begin(memory, mask, steps), self.copies(batch))
+        return self.step(state, torch.full((len(memory),), self.opening, device=memory.device))
 
     @torch.no_grad()
-    def step(self, state: Writing, tokens: Tensor) -> tuple[Tensor, Writing]:
+    def step(self, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
         """The same after one token more in every row (B,)."""
         y, inner = self.decoder(tokens[:, None], state.memory, state.mask, state.inner)
         return self.head.outputs(y, state.copies, state.say)[:, 0].float(), replace(state, inner=inner)
@@ -109,24 +117,12 @@ class EncoderDecoder(nn.Module):
         return sum(p.numel() for p in self.parameters())
 
 
-class Looked(nn.Module):
-    """The input layer of texts that are numbered as those that are written: x_t = scale · E[w_t]."""
+class VectorEncoder(Body):
+    """The encoder of a single frame: m = tanh(x), or x as it is where a decoder has an activation of its own."""
 
-    def __init__(self, table: nn.Parameter, scale: float, dropout: float):
+    def __init__(self, activation: bool, dropout: nn.Module):
         super().__init__()
-        self.table, self.scale, self.width, self.dropout = table, scale, table.shape[1], Dropout(dropout)
-
-    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        x = functional.embedding(batch.inputs, self.table)  # (B, S, E)
-        return self.dropout(x if self.scale == 1.0 else x * self.scale), batch.mask
-
-
-class Single(nn.Module):
-    """The encoder of a single frame: m = tanh(x), or x as it is where a decoder bends it itself."""
-
-    def __init__(self, bend: bool, dropout: nn.Module):
-        super().__init__()
-        self.bend, self.dropout = bend, dropout
+        self.activation, self.dropout = activation, dropout
 
     def forward(self, x: Tensor, mask: Tensor, state=None, trace: Trace | None = None):
-        return self.dropout(x.tanh() if self.bend else x), mask, None
+        return self.dropout(x.tanh() if self.activation else x), mask, None

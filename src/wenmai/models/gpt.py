@@ -1,32 +1,48 @@
 """GPT (Radford et al. 2018, 2019): Transformer blocks that look back only, and say at every place what comes next.
 
-x = E[w] + position,  then `layers` blocks of causal attention and MLP,  then log softmax(W norm(x))
+    x = E[w] + position,  then `layers` blocks of causal attention and MLP,  then log softmax(W norm(x))
+
+The same body reads a text for a class or a number, from its last place (Radford et al. 2018), and tags what it has read so far.
+Told what to write about, it has a vector before the text, as its first token (a prefix):
+
+    x = [m, E[w_1], E[w_2], …] + position;  y at m says w_1, y at w_1 says w_2, …
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import sqrt
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from wenmai.kernels.block_step import one_token
-from wenmai.layers.blocks import Block
 from wenmai.layers.cache import Cache
 from wenmai.layers.dropout import Dropout
+from wenmai.layers.embedding import TokenEmbedding, embed_whole
+from wenmai.layers.embedding import embed as input_layer
 from wenmai.layers.first_weights import normal
-from wenmai.layers.positions import Learned, Sinusoidal
-from wenmai.models.recurrent_writer import by_heart
-from wenmai.models.transformer import check_heads
-from wenmai.models.writer import Writer
+from wenmai.layers.transformer import Transformer, check_heads
+from wenmai.models.encoder_decoder import EncoderDecoder, VectorEncoder
+from wenmai.models.network import Network
+from wenmai.models.sizes import by_heart
+
+Positions = Literal["learned", "sinusoidal", "rotary"]
 
 
-def gpt(inputs, head, *, width: int | None = None, heads: int | None = None, layers: int | None = None,
-        feed_forward: int | None = None, positions: Literal["learned", "sinusoidal", "rotary"] = "learned", tie: bool = True,
-        dropout: float | None = None, context: int = 256):  # fmt: skip
+def gpt(inputs, head, *, width: int = 128, heads: int = 4, layers: int = 2, feed_forward: int | None = None,
+        positions: Positions = "learned", patch: int = 4, pooling: Literal["mean", "last", "max"] = "mean",
+        dropout: float = 0.1):  # fmt: skip
+    """To classify, tag or regress. `pooling`: over all places, each of which has seen what stands before it, or from the last."""
+    check_heads(width, heads)
+    longest = inputs.longest if inputs.kind in ("tokens", "frames") else 4096
+    first = input_layer(inputs, width, exact=True, patch=patch, scale=scale_of(width, positions))
+    body = blocks(width, heads, layers, feed_forward, positions, longest, dropout)
+    return Network(first, body, head(width, pooling, dropout))
+
+
+def gpt_language_model(inputs, head, *, width: int | None = None, heads: int | None = None, layers: int | None = None,
+                       feed_forward: int | None = None, positions: Positions = "learned", tie: bool = True,
+                       dropout: float | None = None, context: int = 256):  # fmt: skip
     """`context`: how many tokens it looks back on. How wide and deep it is and how much is dropped depends on the text's size
     unless said: 64 numbers a head, as many layers as heads, six of them for a million tokens."""
     size = min(12, max(2, round(sqrt(inputs.read) / 160)))
@@ -34,60 +50,50 @@ def gpt(inputs, head, *, width: int | None = None, heads: int | None = None, lay
     heads, layers = heads or max(1, width // 64), layers or size
     check_heads(width, heads)
     dropout = 0.05 + 0.25 * by_heart(inputs.read) if dropout is None else dropout
-    first = Places(inputs.vocabulary, width, positions, context, dropout)
-    body = Past(width, heads, layers, feed_forward or 4 * width, positions == "rotary", dropout)
-    table = first.table if tie else None
-    suits = {"learning_rate": 1e-3 * min(2.0, 384 / width), "weight_decay": 0.1}
-    built = {"width": width, "heads": heads, "layers": layers, "dropout": dropout}
-    last = replace(head, tokens=inputs.vocabulary)(width, 0.0, table, bias=False)
-    return Writer(inputs, first, body, last, context, suits, built)
+    first = TokenEmbedding(inputs, width, scale=scale_of(width, positions), start=normal(0.02, inputs.vocabulary, width),
+                           dense=True)  # fmt: skip
+    body = blocks(width, heads, layers, feed_forward, positions, context, dropout)
+    last = head(width, table=first.table.weight if tie else None, bias=False)
+    return Network(first, body, last, context=context,
+                   built={"width": width, "heads": heads, "layers": layers, "dropout": dropout},
+                   training_defaults={"learning_rate": 1e-3 * min(2.0, 384 / width), "weight_decay": 0.1})  # fmt: skip
 
 
-class Places(nn.Module):
-    """Tokens, and where they stand."""
+def gpt_composer(inputs, head, *, width: int = 128, heads: int = 4, layers: int = 3, feed_forward: int | None = None,
+                 positions: Positions = "learned", tie: bool = False, dropout: float = 0.1):  # fmt: skip
+    """`tie`: the table that tokens are looked up in is the one that says them."""
+    check_heads(width, heads)
+    words = TokenEmbedding(inputs.target, width, scale=scale_of(width, positions),
+                           start=normal(0.02, inputs.target.vocabulary, width), dense=True)  # fmt: skip
+    decoder = PrefixDecoder(words, blocks(width, heads, layers, feed_forward, positions, inputs.target.most, dropout))
+    last = head(width, table=words.table.weight if tie else None)
+    encoder = VectorEncoder(False, Dropout(0.0))
+    return EncoderDecoder(embed_whole(inputs.source, width), encoder, decoder, last, {"learning_rate": 2e-3})
 
-    def __init__(self, tokens: int, width: int, positions: str, longest: int, dropout: float):
+
+def blocks(width: int, heads: int, layers: int, feed_forward: int | None, positions: str, longest: int,
+           dropout: float) -> Transformer:  # fmt: skip
+    body = Transformer(width, heads, layers, feed_forward or 4 * width, positions=positions, longest=longest, causal=True,
+                       dropout=dropout)  # fmt: skip
+    body.start_small()
+    return body
+
+
+def scale_of(width: int, positions: str) -> float:
+    return sqrt(width) if positions == "sinusoidal" else 1.0
+
+
+class PrefixDecoder(nn.Module):
+    def __init__(self, words: TokenEmbedding, body: Transformer):
         super().__init__()
-        self.table = nn.Parameter(normal(0.02, tokens, width))
-        self.position = {"sinusoidal": lambda: Sinusoidal(width), "learned": lambda: Learned(width, longest),
-                         "rotary": lambda: None}[positions]()  # fmt: skip
-        self.dropout, self.scale = Dropout(dropout), sqrt(width) if positions == "sinusoidal" else 1.0
+        self.words, self.body, self.special = words, body, words.special
 
-    def forward(self, batch) -> tuple[Tensor, Tensor]:
-        x = functional.embedding(batch.inputs, self.table)  # (B, T, E)
-        x = x if self.scale == 1.0 else x * self.scale
-        return self.placed(x, 0 if batch.state is None else batch.state.length), batch.mask
+    def begin(self, memory: Tensor, mask: Tensor, steps: int) -> Cache:
+        return self.body.cache(len(memory), memory.shape[1] - 1 + steps)
 
-    def placed(self, x: Tensor, start: int) -> Tensor:
-        x = x if self.position is None else self.position(x, start)
-        if x.is_cuda and torch.is_autocast_enabled("cuda"):  # what every block adds to takes half the room
-            x = x.to(torch.get_autocast_dtype("cuda"))
-        return self.dropout(x)
-
-
-class Past(nn.Module):
-    """The state is the cache of what was read before x; without one, x opens the text."""
-
-    carried, cached = False, True
-
-    def __init__(self, width: int, heads: int, layers: int, feed_forward: int, rotary: bool, dropout: float):
-        super().__init__()
-        self.blocks = nn.ModuleList(Block(width, heads, feed_forward, dropout, rotary=rotary, causal=True) for _ in range(layers))
-        self.norm = nn.LayerNorm(width)
-        for name, layer in self.named_modules():  # small, and what is added to x smaller with every block (GPT-2)
-            if isinstance(layer, nn.Linear):
-                spread = 0.02 / (sqrt(2 * layers) if name.endswith(("output", "narrow")) else 1.0)
-                layer.weight = nn.Parameter(normal(spread, *layer.weight.shape))
-
-    def cache(self, batch: int, longest: int) -> Cache:
-        return Cache.empty(batch, self.blocks, longest, self.norm.weight)
-
-    def forward(self, x: Tensor, mask: Tensor, state: Cache | None = None, trace=None):
-        if isinstance(state, Cache) and state.fused is not None and one_token(x, trace):
-            after = state.grown(1)
-            return self.norm(after.fused.step(x, after)), mask, after
-        start, after = (0, None) if state is None else (state.length, state.in_order().grown(x.shape[1]))
-        allowed = None if after is None else after.allowed
-        for level, block in enumerate(self.blocks):
-            x = block(x, allowed, trace, f"block.{level}", None if after is None else after.layers[level], start)
-        return self.norm(x), mask, after
+    def forward(self, tokens: Tensor, memory: Tensor, mask: Tensor, state: Cache | None = None, trace=None):
+        """tokens (B, T), memory (B, S, E) → y (B, T, E): the last vector of the memory stands where <s> would"""
+        x = self.words.look_up(tokens)
+        x = x if state is not None and state.length else torch.cat([memory, x[:, 1:]], 1)  # (B, S − 1 + T, E)
+        y, _, state = self.body(x, None, state, trace)
+        return y[:, -tokens.shape[1] :], state

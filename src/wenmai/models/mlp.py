@@ -1,22 +1,27 @@
-"""Multi-layer perceptron: layers of weights with a bend between them (Rumelhart, Hinton & Williams 1986).
+"""Multi-layer perceptron: layers of weights with an activation between them (Rumelhart, Hinton & Williams 1986).
 
     h = relu(W₁ x + b₁),  then W₂ h + b₂, …
 
 Of a text, x is the mean of its word vectors (a bag: Iyyer et al. 2015), or, at every place, the vectors of `window`
 neighbours side by side (Bengio et al. 2003; for a tag a place, as many after it as before: Collobert et al. 2011); of
-numbers or an image, x is all of them in a row.
+numbers or an image, x is all of them in a row. As a language model it looks back on the window and no further, as n-gram models do:
+
+    x = [x_{t−n+1}; …; x_t],  h = relu(H x + d),  log p = log softmax(b + U h (+ W x: direct))       Bengio et al. 2003
 """
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from wenmai.layers.dropout import Dropout
+from wenmai.layers.body import Body
+from wenmai.layers.dropout import Dropout, Locked
+from wenmai.layers.embedding import TokenEmbedding, ones
 from wenmai.layers.embedding import embed as input_layer
-from wenmai.layers.embedding import ones
+from wenmai.layers.first_weights import uniform
+from wenmai.layers.window import neighbours
 from wenmai.models.network import Network
+from wenmai.models.sizes import by_heart
 
 
 def mlp(
@@ -37,8 +42,19 @@ def mlp(
         window = 5 if window is None else max(1, window)
     elif window is None:  # a bag of words keeps most of the meaning; a bag of letters loses the word
         window = {"words": 0, "chinese": 2, "characters": 4}[inputs.unit]
-    body = MLP(first.width, hidden, layers, window, window // 2 if head.per_step else 0, dropout)
+    body = MLP(first.width, hidden, layers, window, window // 2 if head.per_step else 0, dropout=dropout)
     return Network(first, body, head(hidden, "max" if body.window else "mean", dropout))
+
+
+def mlp_language_model(inputs, head, *, embed: int = 200, hidden: int = 500, layers: int = 1, window: int = 5,
+                       direct: bool = False, tie: bool = True, dropout: float | None = None, context: int = 35):  # fmt: skip
+    """`window`: words it looks back on; `direct`: they also reach the output past the hidden layers; `context`: tokens that
+    training reads at once. What is dropped depends on the text's size unless said."""
+    dropout = 0.05 + 0.2 * by_heart(inputs.read) if dropout is None else dropout
+    first = TokenEmbedding(inputs, embed, Locked(dropout), start=uniform(0.1, inputs.vocabulary, embed), dense=True)
+    body = MLP(embed, hidden, layers, window, direct=direct, dropout=dropout)
+    last = head(body.width, "max", dropout, table=first.table.weight if tie else None)
+    return Network(first, body, last, context=context, built={"dropout": dropout}, training_defaults={"learning_rate": 2e-3})
 
 
 class Flat(nn.Module):
@@ -59,23 +75,30 @@ class Flat(nn.Module):
         return x, ones(x)
 
 
-class MLP(nn.Module):
-    def __init__(self, width: int, hidden: int, layers: int, window: int, after: int, dropout: float):
+class MLP(Body):
+    """Of a `window` of neighbours, `after` of them behind each place; of none, of the mean of all. The state is what the next
+    window reaches back to, the last window − 1 inputs."""
+
+    def __init__(self, width: int, hidden: int, layers: int, window: int, after: int = 0, direct: bool = False,
+                 dropout: float = 0.0):  # fmt: skip
         super().__init__()
-        self.window, self.after = window, after
+        self.window, self.after, self.direct, self.dropout = window, after, direct, Dropout(dropout)
         sizes = [width * max(1, window)] + [hidden] * layers
         self.layers = nn.ModuleList(nn.Linear(size, hidden) for size in sizes[:-1])
-        self.dropout = Dropout(dropout)
+        self.width = sizes[-1] + (sizes[0] if direct else 0)
+        self.causal = self.carried = window > 0 and after == 0
 
-    def forward(self, x: Tensor, mask: Tensor, state=None, trace=None):
-        if self.window:  # (B, T, window·E): each place with its neighbours, `after` of them behind it
-            padded = functional.pad(x * mask.unsqueeze(-1), (0, 0, self.window - 1 - self.after, self.after))
-            x = torch.cat([padded[:, n : n + x.shape[1]] for n in range(self.window)], -1)
+    def forward(self, x: Tensor, mask: Tensor | None, state: Tensor | None = None, trace=None):
+        x = x if mask is None else x * mask.unsqueeze(-1)
+        if self.window:
+            x, state = neighbours(x, self.window, self.after, state)  # (B, T, window·E)
         else:
-            x = (x * mask.unsqueeze(-1)).sum(1, keepdim=True) / mask.sum(1).clamp(min=1)[:, None, None]  # (B, 1, E)
+            count = x.new_full((len(x),), x.shape[1]) if mask is None else mask.sum(1).clamp(min=1)
+            x = x.sum(1, keepdim=True) / count[:, None, None]  # (B, 1, E)
             mask = ones(x)
+        y = x
         for level, layer in enumerate(self.layers):
-            x = layer(self.dropout(x) if level else x).relu()  # (B, T or 1, H)
+            y = layer(self.dropout(y) if level else y).relu()  # (B, T or 1, H)
             if trace is not None:
-                trace.note(f"mlp.{level}", x)
-        return x, mask, None
+                trace.note(f"mlp.{level}", y)
+        return torch.cat([y, x], 2) if self.direct else y, mask, state

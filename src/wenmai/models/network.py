@@ -1,36 +1,104 @@
-"""Network: input layer, body, head. Every rung that learns by gradients is one of these, or two (encoder and decoder)."""
+"""Network: input layer, body, head. Every rung that learns by gradients is one of these, or two (encoder and decoder).
+
+    x = input(batch),  y = body(x),  outputs = head(y)
+
+Where the body is causal and the head says the next token, a network goes on with a text: `begin` reads what stands there,
+`step` one token more.
+"""
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 
 from wenmai.data.examples.batches import Batch
+from wenmai.layers.body import Body
+from wenmai.layers.cache import Cache
+from wenmai.layers.losses import Loss
 from wenmai.layers.trace import Trace
 
 
 class Network(nn.Module):
-    def __init__(self, input: nn.Module, body: nn.Module, head: nn.Module):
+    def __init__(self, input: nn.Module, body: Body, head: nn.Module, *, context: int = 256, built: dict | None = None,
+                 training_defaults: dict[str, float] | None = None):  # fmt: skip
+        """`context`: of running text, how many tokens training reads at once; a body without a state to carry reads no more at any
+        time. `built`: options of the builder that followed from the data: what was built is what is saved. `training_defaults`:
+        training options that suit it, where none are given."""
         super().__init__()
-        self.input, self.body, self.head = input, body, head
+        self.input, self.body, self.head, self.context = input, body, head, context
+        self.built, self.training_defaults = built or {}, training_defaults or {}
         self.has_probabilities, self.per_step = head.has_probabilities, head.per_step
 
     def forward(self, batch: Batch, trace: Trace | None = None) -> Tensor:
-        x, mask = self.input(batch)
-        return self.outputs_from(x, mask, trace)
+        return self.read(batch, trace)[0]
+
+    def read(self, batch: Batch, trace: Trace | None = None) -> tuple[Tensor, Tensor | Cache | None]:
+        """(outputs, the state after them)"""
+        y, mask, state = self.body(*self.input(batch), batch.state, trace)
+        return self.head.outputs(y, mask), state
 
     def outputs_from(self, x: Tensor, mask: Tensor, trace: Trace | None = None) -> Tensor:
         """Entered at the embeddings: for gradients with respect to the input."""
         y, mask, _ = self.body(x, mask, trace=trace)
         return self.head.outputs(y, mask)
 
-    def loss(self, batch: Batch) -> tuple[Tensor, Tensor | int]:
-        x, mask = self.input(batch)
-        y, mask, _ = self.body(x, mask)
-        return self.head.loss(y, mask, batch)
+    def losses(self, batch: Batch) -> tuple[list[Loss], Tensor | None]:
+        """What the head says of the batch, and the state after it, where it is carried on."""
+        y, mask, state = self.body(*self.input(batch), batch.state)
+        return self.head.losses(y, mask, batch), state if self.carried else None
 
     def transitions(self):
         """How much a tag favours the next, where the head weighs that (a CRF); else None."""
-        return self.head.transitions() if hasattr(self.head, "transitions") else None
+        return self.head.path_weights() if hasattr(self.head, "path_weights") else None
 
     def parameters_count(self) -> int:
         return sum(p.numel() for p in self.parameters())
+
+    @property
+    def carried(self) -> bool:
+        return self.body.carried
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
+
+    # Going on with a text
+
+    @torch.no_grad()
+    def begin(self, tokens: Tensor) -> tuple[Tensor, Tensor | Cache]:
+        """(log p of what comes next (B, V), the state) after these tokens (B, T)."""
+        return self.after(tokens, None)
+
+    @torch.no_grad()
+    def step(self, state: Tensor | Cache, tokens: Tensor) -> tuple[Tensor, Tensor | Cache]:
+        """The same after one token more in every row (B,); log p stay on the network's device, and no step waits for it."""
+        return self.after(tokens[:, None], state)
+
+    def after(self, tokens: Tensor, state: Tensor | Cache | None) -> tuple[Tensor, Tensor | Cache]:
+        """A carried state goes on for ever. Without one, a token is said from the last `context` before it: as long as all of them
+        fit, a body with a cache reads the new ones only; then, as they all move up by one place with every token, the state is
+        the window itself (B, T), which is read again."""
+        tokens = tokens.to(self.device)
+        if self.carried:
+            return self.last(tokens, state)
+        if state is None and self.body.cached:
+            state = self.body.cache(len(tokens), self.context)
+        if isinstance(state, Cache):
+            if state.fits(tokens.shape[1]):
+                log_probs, after = self.last(tokens, state)
+                after.hold(tokens)
+                return log_probs, after
+            state = state.tokens[:, : state.length]
+        window = (tokens if state is None else torch.cat([state, tokens], 1))[:, -self.context :]
+        return self.last(window, None)[0], window
+
+    def last(self, tokens: Tensor, state: Tensor | Cache | None) -> tuple[Tensor, Tensor | Cache | None]:
+        """(log p after the last of these tokens (B, V), the state there)"""
+        y, state = self.hidden(tokens, state)
+        return self.head.outputs(y[:, -1:])[:, 0].float(), state
+
+    def hidden(self, tokens: Tensor, state: Tensor | Cache | None) -> tuple[Tensor, Tensor | Cache | None]:
+        """y (B, T, H) after each of these tokens (B, T), all real, and the state after the last."""
+        x, _ = self.input(Batch(tokens.to(self.device), None))
+        y, _, state = self.body(x, None, state)
+        return y, state

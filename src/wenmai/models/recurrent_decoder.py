@@ -10,7 +10,6 @@ et al. 2014). Without feedback the cell never learns which token was chosen: eac
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
 import torch
@@ -18,10 +17,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from wenmai.layers.dropout import Dropout, Locked
-from wenmai.layers.embedding import embed_whole
+from wenmai.layers.embedding import TokenEmbedding, embed_whole
 from wenmai.layers.first_weights import normal
-from wenmai.models.encoder_decoder import EncoderDecoder, Single
-from wenmai.models.recurrent_writer import Layers
+from wenmai.layers.recurrent import Recurrent
+from wenmai.models.encoder_decoder import EncoderDecoder, VectorEncoder
 
 RATES = {"rnn": 4e-3, "rnn-residual": 4e-3}  # of the others 8e-3
 
@@ -29,29 +28,31 @@ RATES = {"rnn": 4e-3, "rnn-residual": 4e-3}  # of the others 8e-3
 def recurrent_composer(cell: str):
     """The builder for this cell."""
 
-    def build(inputs, head, *, enters: Literal["first", "every"] = "first", feedback: bool = True, embed: int = 64,
+    def build(inputs, head, *, context_input: Literal["first", "every"] = "first", feedback: bool = True, embed: int = 64,
               hidden: int = 256, layers: int = 1, dropout: float = 0.2):  # fmt: skip
-        """`enters`: the vector is an input of the first step, or of every one; `feedback`: the last token is an input of the
+        """`context_input`: the vector is an input of the first step, or of every one; `feedback`: the last token is an input of the
         next step."""
         first = embed_whole(inputs.source, hidden)
-        decoder = RecurrentDecoder(cell, inputs.target.vocabulary, hidden, embed, hidden, layers, enters, feedback, dropout)
-        last = replace(head, tokens=inputs.target.vocabulary)(hidden, dropout)
-        suits = {"learning_rate": RATES.get(cell, 8e-3)}
-        return EncoderDecoder(first, Single(True, Dropout(dropout)), decoder, last, suits)
+        decoder = RecurrentDecoder(cell, inputs.target, hidden, embed, hidden, layers, context_input, feedback, dropout)
+        defaults = {"learning_rate": RATES.get(cell, 8e-3)}
+        return EncoderDecoder(first, VectorEncoder(True, Dropout(dropout)), decoder, head(hidden, dropout=dropout), defaults)
 
     return build
 
 
 class RecurrentDecoder(nn.Module):
-    def __init__(self, cell: str, tokens: int, memory: int, embed: int, hidden: int, layers: int, enters: str, feedback: bool,
+    def __init__(self, cell: str, texts, memory: int, embed: int, hidden: int, layers: int, context_input: str, feedback: bool,
                  dropout: float):  # fmt: skip
         super().__init__()
-        self.every, self.dropout = enters == "every", Locked(dropout)
+        self.every = context_input == "every"
         self.enter = nn.Linear(memory, embed)
-        self.table = nn.Parameter(normal(0.5, tokens, embed)) if feedback else None
-        self.cells, self.norm = Layers(embed, [hidden] * layers, cell, dropout, 0.0), nn.LayerNorm(hidden)
+        self.special, self.words = texts.special, None
+        if feedback:
+            self.words = TokenEmbedding(texts, embed, Locked(dropout), start=normal(0.5, texts.vocabulary, embed), dense=True)
+        self.cells = Recurrent(embed, hidden, cell, layers, dropout=Locked(dropout), normed=True)
+        self.norm = nn.LayerNorm(hidden)
 
-    def opened(self, memory: Tensor, mask: Tensor, steps: int) -> None:
+    def begin(self, memory: Tensor, mask: Tensor, steps: int) -> None:
         return None
 
     def forward(self, tokens: Tensor, memory: Tensor, mask: Tensor, state: Tensor | None = None, trace=None):
@@ -61,7 +62,7 @@ class RecurrentDecoder(nn.Module):
             u = vector.expand(-1, tokens.shape[1], -1)
         else:
             u = functional.pad(vector if state is None else torch.zeros_like(vector), (0, 0, 0, tokens.shape[1] - 1))
-        if self.table is not None:
-            u = u + self.dropout(functional.embedding(tokens, self.table))  # (B, T, E)
-        y, _, state = self.cells(u, mask, state, trace)
+        if self.words is not None:
+            u = u + self.words.dropout(self.words.look_up(tokens))  # (B, T, E)
+        y, _, state = self.cells(u, None, state, trace)
         return self.norm(y), state

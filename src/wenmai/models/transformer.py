@@ -1,57 +1,101 @@
-"""The Transformer encoder (Vaswani et al. 2017): every place looks at every other, layer upon layer.
+"""The Transformer (Vaswani et al. 2017): an encoder alone, or an encoder that reads and a decoder that writes (layers/transformer.py).
 
     x = embedding + position,  then `layers` blocks of attention and MLP,  then the head
 
-An image is read as its patches (Dosovitskiy et al. 2021).
+An image is read as its patches (Dosovitskiy et al. 2021). The memory of a label or a row of numbers is a single vector; of a
+picture, one for every patch.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import sqrt
 from typing import Literal
 
 from torch import Tensor, nn
 
-from wenmai.errors import Mistake
-from wenmai.layers.attention import see_real
-from wenmai.layers.blocks import Block
-from wenmai.layers.dropout import Dropout
+from wenmai.layers.embedding import TokenEmbedding
 from wenmai.layers.embedding import embed as input_layer
-from wenmai.layers.positions import Learned, Sinusoidal
+from wenmai.layers.first_weights import normal
+from wenmai.layers.transformer import DecoderCache, Transformer, check_heads
+from wenmai.models.encoder_decoder import EncoderDecoder, few_tokens
 from wenmai.models.network import Network
+
+Positions = Literal["sinusoidal", "learned", "rotary"]
+Activation, Norm = Literal["gelu", "relu"], Literal["pre", "post"]
 
 
 def transformer(inputs, head, *, width: int = 128, heads: int = 4, layers: int = 2, feed_forward: int | None = None,
-                positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal", bend: Literal["gelu", "relu"] = "gelu",
-                norm: Literal["pre", "post"] = "pre", patch: int = 4,
+                positions: Positions = "sinusoidal", activation: Activation = "gelu", norm: Norm = "pre", patch: int = 4,
                 pooling: Literal["mean", "max", "first"] = "mean", dropout: float = 0.1):  # fmt: skip
     check_heads(width, heads)
     longest = inputs.longest if inputs.kind in ("tokens", "frames") else 4096
-    body = Encoder(width, heads, layers, feed_forward or 2 * width, positions, bend, norm == "pre", longest, dropout)
-    return Network(input_layer(inputs, width, exact=True, patch=patch, scale=sqrt(width)), body, head(width, pooling, dropout))
+    first = input_layer(inputs, width, exact=True, patch=patch, scale=sqrt(width))
+    body = Transformer(width, heads, layers, feed_forward or 2 * width, positions=positions, longest=longest,
+                       activation=activation, prenorm=norm == "pre", dropout=dropout)  # fmt: skip
+    return Network(first, body, head(width, pooling, dropout))
 
 
-def check_heads(width: int, heads: int) -> None:
-    if width % heads:
-        fitting = max(1, width // heads) * heads
-        raise Mistake(f"width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.")
+def transformer_composer(inputs, head, *, width: int = 128, heads: int = 4, layers: int = 2, feed_forward: int | None = None,
+                         positions: Positions = "sinusoidal", activation: Activation = "gelu", norm: Norm = "pre", patch: int = 4,
+                         tie: bool = False, dropout: float = 0.1):  # fmt: skip
+    """`layers`: of the encoder, and of the decoder; `tie`: the table that tokens are looked up in is the one that says them."""
+    check_heads(width, heads)
+    first = input_layer(inputs.source, width, exact=True, patch=patch, scale=sqrt(width))
+    shape = {"positions": positions, "activation": activation, "prenorm": norm == "pre", "dropout": dropout}
+    encoder = Transformer(width, heads, layers, feed_forward or 2 * width, **shape)
+    words = token_embedding(inputs.target, width, positions)
+    body = Transformer(width, heads, layers, feed_forward or 2 * width, **shape, longest=inputs.target.most, causal=True,
+                       cross=True)  # fmt: skip
+    last = head(width, table=words.table.weight if tie else None)
+    return EncoderDecoder(first, encoder, Decoder(words, body), last, {"learning_rate": 2e-3})
 
 
-class Encoder(nn.Module):
-    def __init__(self, width, heads, layers, feed_forward, positions, bend, prenorm, longest, dropout):
+def transformer_translator(inputs, head, *, width: int | None = None, heads: int = 4, layers: int | None = None,
+                           feed_forward: int | None = None,
+                           positions: Literal["auto", "sinusoidal", "learned", "rotary"] = "auto",
+                           activation: Activation = "gelu", norm: Norm = "pre", tie: bool = True,
+                           smoothing: float = 0.1, sampling: float = 0.0, dropout: float | None = None):  # fmt: skip
+    """`width` (none) 256, of letters 64; `layers` (none: 3, of letters 2): of the encoder, and of the decoder; `positions`: auto
+    is sinusoidal, of letters rotary; `dropout` (none) 0.2, of letters 0; `tie`: the table that tokens are looked up in is the one
+    that says them; `smoothing` of what is expected is shared out among all tokens; `sampling`: a share of the words that the
+    decoder reads in training are its own."""
+    letters = few_tokens(inputs)
+    width, layers = width or (64 if letters else 256), layers or (2 if letters else 3)
+    dropout = (0.0 if letters else 0.2) if dropout is None else dropout
+    positions = ("rotary" if letters else "sinusoidal") if positions == "auto" else positions
+    check_heads(width, heads)
+    shape = {"positions": positions, "activation": activation, "prenorm": norm == "pre", "dropout": dropout}
+    words = token_embedding(inputs.target, width, positions)
+    # As loud as the places that are added to it; only what a table says by a product has to begin small.
+    loud = 1 / words.scale if positions != "learned" else 0.02
+    table = None if inputs.joint else normal(loud, inputs.source.vocabulary, width)
+    first = TokenEmbedding(inputs.source, width, scale=words.scale, start=table, dense=True,
+                           table=words.table if inputs.joint else None)  # fmt: skip
+    encoder = Transformer(width, heads, layers, feed_forward or 4 * width, **shape, longest=inputs.source.most)
+    body = Transformer(width, heads, layers, feed_forward or 4 * width, **shape, longest=inputs.target.most, causal=True,
+                       cross=True)  # fmt: skip
+    last = replace(head, smoothing=smoothing)(width, table=words.table.weight if tie else None)
+    defaults = {"learning_rate": 6e-3 if letters else 2e-3 * min(1.0, 256 / width)}
+    built = {"width": width, "layers": layers, "positions": positions, "dropout": dropout}
+    return EncoderDecoder(first, encoder, Decoder(words, body), last, defaults, sampling, built)
+
+
+def token_embedding(texts, width: int, positions: str) -> TokenEmbedding:
+    """Of what is written, as GPT-2's: small at first, and louder where fixed places are added to it."""
+    scale = sqrt(width) if positions == "sinusoidal" else 1.0
+    return TokenEmbedding(texts, width, scale=scale, start=normal(0.02, texts.vocabulary, width), dense=True)
+
+
+class Decoder(nn.Module):
+    def __init__(self, words: TokenEmbedding, body: Transformer):
         super().__init__()
-        self.width = width
-        self.position = {"sinusoidal": lambda: Sinusoidal(width), "learned": lambda: Learned(width, longest),
-                         "rotary": nn.Identity}[positions]()  # fmt: skip
-        self.dropout = Dropout(dropout)
-        self.blocks = nn.ModuleList(
-            Block(width, heads, feed_forward, dropout, bend, prenorm, positions == "rotary") for _ in range(layers)
-        )
-        self.norm = nn.LayerNorm(width) if prenorm else nn.Identity()
+        self.words, self.body, self.special = words, body, words.special
 
-    def forward(self, x: Tensor, mask: Tensor, state=None, trace=None):
-        x = self.dropout(self.position(x))  # (B, T, E)
-        allowed = see_real(mask)
-        for level, block in enumerate(self.blocks):
-            x = block(x, allowed, trace, f"block.{level}")
-        return self.norm(x), mask, None
+    def begin(self, memory: Tensor, mask: Tensor, steps: int) -> DecoderCache:
+        return self.body.decoder_cache(memory, mask, steps)
+
+    def forward(self, tokens: Tensor, memory: Tensor, mask: Tensor, state: DecoderCache | None = None, trace=None):
+        """tokens (B, T), memory (B, S, E) → y (B, T, E)"""
+        y, _, state = self.body(self.words.look_up(tokens), None, state, trace, memory, mask)
+        return y, state

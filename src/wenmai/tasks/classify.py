@@ -80,7 +80,7 @@ class Classify:
             raise Mistake(f"{where(row)}: the label {label!r} is not among the trained ones: {known}.")
         return order[at][which]
 
-    def head(self) -> OneOf:
+    def head(self, inputs=None) -> OneOf:
         weights = (self.counts.sum() / (len(self.counts) * self.counts)).tolist() if self.balance else None
         return OneOf(len(self.classes), weights)
 

@@ -82,8 +82,8 @@ class Compose:
             if not text.strip():
                 raise Mistake(f"{where(row)}: the text is empty; give every row a text to write or drop the row.")
 
-    def head(self) -> Next:
-        return Next()
+    def head(self, inputs) -> Next:
+        return Next.of(inputs.target)
 
     def scores(self, sums: np.ndarray, lengths: np.ndarray, sizes: np.ndarray, right: np.ndarray) -> dict[str, float]:
         """Of N texts: Σ log p, tokens, bytes, and whether the most probable text was this one."""

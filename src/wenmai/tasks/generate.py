@@ -67,8 +67,8 @@ class Generate:
     def encode(self, targets, where=None) -> None:
         return None
 
-    def head(self) -> Next:
-        return Next()
+    def head(self, inputs) -> Next:
+        return Next.of(inputs)
 
     def scores(self, total: Total) -> dict[str, float]:
         mean = -total.log_prob / max(1, total.tokens)

@@ -133,7 +133,7 @@ class Regress:
         all_finite(values, where, targets)
         return Sequences(values, targets.offsets) if self.per_step else values
 
-    def head(self) -> Number:
+    def head(self, inputs=None) -> Number:
         return Number(self.mean, self.deviation, self.per_step, self.ends)
 
     def decide(self, outputs, model):

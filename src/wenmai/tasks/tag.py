@@ -125,7 +125,7 @@ class Tag:
             raise Mistake(f"{where(row)}: the tag {short(tag)!r} is not among the trained ones: {listed(known)}.")
         return Sequences(flat, offsets)
 
-    def head(self) -> EachOf:
+    def head(self, inputs=None) -> EachOf:
         allowed = None if self.scheme == "plain" else schemes.allowed(*np.array(self._marks).T)
         return EachOf(len(self.classes), self.crf, allowed)
 

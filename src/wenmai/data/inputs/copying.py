@@ -12,9 +12,6 @@ from collections.abc import Iterable
 import numpy as np
 
 from wenmai.data.examples.sequences import Sequences
-from wenmai.data.text.tokenizers import SPECIAL, UNK
-from wenmai.data.text.vocabulary import END
-from wenmai.data.text.vocabulary import UNK as UNKNOWN
 from wenmai.errors import Mistake
 
 
@@ -27,8 +24,8 @@ class Copied(Sequences):
         self.words = words
 
     def take(self, rows: np.ndarray) -> Copied:
-        found = super().take(rows)
-        return Copied(found.flat, found.offsets, found.beside, [self.words[row] for row in rows])
+        taken = super().take(rows)
+        return Copied(taken.flat, taken.offsets, taken.beside, [self.words[row] for row in rows])
 
 
 def copied(pairs, texts: list[str]) -> Copied:
@@ -38,7 +35,7 @@ def copied(pairs, texts: list[str]) -> Copied:
         raise Mistake(f"copy=True goes with tokens of one kind on both sides; found {kinds[0]} for the texts that are read and "
                       f"{kinds[1]} for those that are written.")  # fmt: skip
     known, first, read = pairs.target.numbers, pairs.target.vocabulary, pairs.source.encode(texts)
-    numbers, words = np.full(len(read.flat), END, np.int32), []
+    numbers, words = np.full(len(read.flat), pairs.target.special.end, np.int32), []
     for at, length, row in zip(read.offsets.tolist(), read.lengths.tolist(), pairs.source.tokenizer.spelled(texts)):
         row, own = row[:length], {}
         numbers[at : at + len(row)] = [
@@ -50,26 +47,27 @@ def copied(pairs, texts: list[str]) -> Copied:
 
 def written(pairs, texts: list[str], sources: Copied) -> Sequences:
     """The targets of these sources."""
-    found = pairs.target.encode(texts)
-    unknown = found.flat == UNKNOWN
-    rows = np.flatnonzero(np.add.reduceat(unknown, found.offsets[:-1]) if len(found) else [])
+    targets = pairs.target.encode(texts)
+    unknown = targets.flat == pairs.target.special.unknown
+    rows = np.flatnonzero(np.add.reduceat(unknown, targets.offsets[:-1]) if len(targets) else [])
     for row, tokens in zip(rows.tolist(), pairs.target.tokenizer.spelled([texts[row] for row in rows])):
-        own, start = sources.words[row], found.offsets[row]
-        for place in np.flatnonzero(unknown[start : found.offsets[row + 1]]).tolist():
-            found.flat[start + place] = own.get(tokens[place], UNKNOWN)
-    return found
+        own, start = sources.words[row], targets.offsets[row]
+        for place in np.flatnonzero(unknown[start : targets.offsets[row + 1]]).tolist():
+            targets.flat[start + place] = own.get(tokens[place], pairs.target.special.unknown)
+    return targets
 
 
-class Knowing:
+class ExtendedTokenizer:
     """A tokenizer that writes some words more, numbered behind its own."""
 
     def __init__(self, tokenizer, words: Iterable[str]):
-        self.tokenizer, self.kind, self.tokens = tokenizer, tokenizer.kind, tokenizer.tokens
+        self.tokenizer, self.kind, self.tokens, self.special = tokenizer, tokenizer.kind, tokenizer.tokens, tokenizer.special
         self.words = [word.encode("utf-8", "replace").decode() for word in words]  # without half characters
 
     def decode(self, ids) -> str:
         ids, size = [int(i) for i in ids], len(self.tokens)
         if max(ids, default=0) < size:
             return self.tokenizer.decode(ids)
-        kept = (i for i in ids if i >= len(SPECIAL) or i == UNK)
+        unsaid = set(self.special.numbers) - {self.special.unknown}
+        kept = (i for i in ids if i not in unsaid)
         return self.tokenizer.joined([self.tokens[i] if i < size else self.words[i - size] for i in kept])

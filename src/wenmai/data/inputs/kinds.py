@@ -17,7 +17,7 @@ from wenmai.data.examples.stored import StoredSequences, StoredTexts
 from wenmai.data.files.corpus import Corpus
 from wenmai.data.inputs.labels import Labels
 from wenmai.data.inputs.sides import Pairs, Sides
-from wenmai.data.inputs.target_texts import Writing
+from wenmai.data.inputs.target_texts import TargetTexts
 from wenmai.data.inputs.tokens import Tokens
 from wenmai.data.storage import saved as take
 from wenmai.data.text import tokenizers, vectors
@@ -48,7 +48,7 @@ def learn(values, texts: str = "tokens", *, embedding: str = "random", max_lengt
 def learn_both(values, written: list[str], texts: str, *, max_length: int = 512, **tokenizing) -> Sides:
     """What is read, and what is written: the tokenizer is that of the texts that are written, of which `max_length` tokens are
     learned at the most."""
-    return Sides(learn(values, texts), Writing.learn(written, max_length, **tokenizing))
+    return Sides(learn(values, texts), TargetTexts.learn(written, max_length, **tokenizing))
 
 
 def kind_of(values, texts: str = "tokens") -> str:
@@ -65,7 +65,7 @@ def kind_of(values, texts: str = "tokens") -> str:
 def from_json(saved: dict):
     """What `to_json` of one of the kinds gave, or of two sides; Unfit if it did not."""
     if take.value(saved, "kind") == "sides":
-        return Sides(from_json(take.value(saved, "source")), Writing.from_json(take.value(saved, "target")))
+        return Sides(from_json(take.value(saved, "source")), TargetTexts.from_json(take.value(saved, "target")))
     if take.value(saved, "kind") == "pairs":
         return Pairs.from_json(saved)
     return KINDS[take.one_of(saved, "kind", tuple(KINDS))].from_json(saved)
@@ -92,7 +92,7 @@ class Texts:
         self.longest, self.embedding = longest, embedding
         self.vectors = table  # (V, E) pretrained, with a row of NaN for a token that the file lacks; training only
         self.vectors_width = width if table is None else int(table.shape[1])  # E, also where the weights hold them
-        self.vocabulary = len(tokenizer.tokens)
+        self.vocabulary, self.special = len(tokenizer.tokens), tokenizer.special
 
     @classmethod
     def learn(cls, values, embedding, longest, **tokenizing) -> Texts:
@@ -113,7 +113,7 @@ class Texts:
         if any(not isinstance(pair, (tuple, list)) or len(pair) != 2 for pair in values):
             raise Mistake("this model reads pairs: expected two texts for every input (columns text_a and text_b).")
         first, second = (self.tokenizer.encode(checked_texts([pair[side] for pair in values])) for side in (0, 1))
-        return join_pairs(first, second, tokenizers.SEP)
+        return join_pairs(first, second, self.special.separator)
 
     def notes(self, values) -> list[str]:
         """What is worth saying of how these texts are read."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wenmai.data.inputs.target_texts import Writing
+from wenmai.data.inputs.target_texts import TargetTexts
 from wenmai.data.storage import saved as take
 from wenmai.data.text import tokenizers
 from wenmai.errors import Mistake, unknown
@@ -14,7 +14,7 @@ ALMOST_ALL = 0.99  # of the texts that it learned from may be written for any te
 
 
 class Sides:
-    def __init__(self, source, target: Writing):
+    def __init__(self, source, target: TargetTexts):
         self.source, self.target = source, target
         self.kind, self.unit = source.kind, target.unit  # of what is read; of what is written
         self.longest = max(source.longest, target.most)
@@ -32,7 +32,7 @@ class Sides:
 class Pairs(Sides):
     """Texts in, texts out: numbered alike, and closed alike. `joint`: one tokenizer has learned from both."""
 
-    def __init__(self, source: Writing, target: Writing, growth: float, usual: int):
+    def __init__(self, source: TargetTexts, target: TargetTexts, growth: float, usual: int):
         """`growth`: tokens written for each that was read, at the most, where these are more than `usual`."""
         self.source, self.target, self.kind, self.unit = source, target, "tokens", target.unit
         self.growth, self.usual, self.joint = growth, usual, source.tokenizer is target.tokenizer
@@ -56,11 +56,11 @@ class Pairs(Sides):
                           f"{kinds[1]} for those that are written.")  # fmt: skip
         joint = kinds[0] == kinds[1] and kinds[0] in tokenizers.SUBWORDS if joint is None else joint
         if joint:
-            both = Writing.learn([*sources, *targets], max_length, tokenizer=kinds[0], **tokenizing)
-            source, target = both, Writing(both.tokenizer, 1, max_length)
+            both = TargetTexts.learn([*sources, *targets], max_length, tokenizer=kinds[0], **tokenizing)
+            source, target = both, TargetTexts(both.tokenizer, 1, max_length)
             target.longest = int(target.encode(targets).lengths.max())
         else:
-            source, target = (Writing.learn(texts, max_length, tokenizer=kind, **tokenizing)
+            source, target = (TargetTexts.learn(texts, max_length, tokenizer=kind, **tokenizing)
                               for texts, kind in zip((sources, targets), kinds))  # fmt: skip
         read, written = (side.encode(texts).lengths for side, texts in ((source, sources), (target, targets)))
         usual = int(np.quantile(written, ALMOST_ALL, method="higher"))
@@ -83,17 +83,17 @@ class Pairs(Sides):
 
     @classmethod
     def from_json(cls, saved) -> Pairs:
-        source, target = Writing.from_json(take.value(saved, "source")), take.value(saved, "target")
+        source, target = TargetTexts.from_json(take.value(saved, "source")), take.value(saved, "target")
         growth = take.value(saved, "growth")
         if not take.is_number(growth) or not 0 < growth < 1e6:
             raise take.unfit("growth", growth, "a number above 0")
         usual = take.whole(saved, "usual", 1)
         if not take.flag(saved, "joint"):
-            return cls(source, Writing.from_json(target), growth, usual)
+            return cls(source, TargetTexts.from_json(target), growth, usual)
         longest = take.whole(target, "longest", 1)
         if longest > source.most:
             raise take.Unfit('"longest" is above "most"')
-        return cls(source, Writing(source.tokenizer, longest, source.most), growth, usual)
+        return cls(source, TargetTexts(source.tokenizer, longest, source.most), growth, usual)
 
 
 def suited(texts: list[str]) -> str:

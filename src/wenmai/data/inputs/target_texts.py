@@ -1,7 +1,6 @@
-"""Writing: the texts that a model learns to write, each a row of tokens that is closed by its end.
+"""TargetTexts: the texts that a model learns to write, each a row of tokens that is closed by its end.
 
-The numbers are those of running text (lines.py): <unk> 0, <s> 1, which stands before every text, </s> 2, which closes it, then
-the tokens. A text may hold line ends; they are characters like others.
+The numbers are the tokenizer's own. A text may hold line ends; they are characters like others.
 """
 
 from __future__ import annotations
@@ -12,39 +11,42 @@ from functools import cached_property
 import numpy as np
 
 from wenmai.data.examples.sequences import Sequences, offsets_of
-from wenmai.data.inputs.copying import Knowing
+from wenmai.data.inputs.copying import ExtendedTokenizer
 from wenmai.data.storage import saved as take
 from wenmai.data.text import tokenizers
-from wenmai.data.text.lines import BEFORE, FIRST, Lines, with_ends
-from wenmai.data.text.vocabulary import END
+from wenmai.data.text.lines import Lines, with_ends
 from wenmai.errors import Mistake
 
 
-class Writing:
+class TargetTexts:
     def __init__(self, tokenizer, longest: int, most: int):
         """`longest`: tokens of the longest text that was learned from, its end among them: no longer one is written. `most`: how
         many of a text are read at all."""
         self.lines, self.longest, self.most = Lines(tokenizer), longest, most
-        self.tokenizer, self.vocabulary, self.unit = tokenizer, len(self.lines), self.lines.unit
+        self.tokenizer, self.vocabulary, self.unit, self.special = tokenizer, len(self.lines), self.lines.unit, self.lines.special
 
     @classmethod
     def learn(cls, texts: list[str], most: int, *, vocabulary: int = 30_000, lowercase: bool | None = None,
-              **tokenizing) -> Writing:  # fmt: skip
+              **tokenizing) -> TargetTexts:  # fmt: skip
         """Letters stay as they are, capital or small, unless it is said otherwise: what is written is for people to read."""
-        if vocabulary <= BEFORE:
-            least, own = BEFORE + 1, BEFORE
+        if vocabulary <= len(tokenizers.SPECIAL):
+            least, own = len(tokenizers.SPECIAL) + 1, len(tokenizers.SPECIAL)
             raise Mistake(f"vocabulary={vocabulary}: expected at least {least}; {own} are signs of our own, such as <unk>.")
         tokenizer = tokenizers.learn(texts, vocabulary=vocabulary, lowercase=bool(lowercase), **tokenizing)
-        found = cls(tokenizer, 1, most)
-        if found.vocabulary <= FIRST:
+        learned = cls(tokenizer, 1, most)
+        if not learned.knows_tokens():
             raise Mistake(f"the {len(texts)} texts hold no token that is known; expected letters or words to write with.")
-        found.longest = int(found.encode(texts).lengths.max())
-        return found
+        learned.longest = int(learned.encode(texts).lengths.max())
+        return learned
+
+    def knows_tokens(self) -> bool:
+        """Beside those that are special."""
+        return self.vocabulary > len(self.special.numbers)
 
     def encode(self, texts: list[str]) -> Sequences:
-        """Every row ends with END, unless it is longer than `most` and cut there."""
+        """Every row ends with the token that closes a text, unless it is longer than `most` and cut there."""
         rows = self.tokenizer.encode(texts)
-        flat, starts = with_ends(self.lines.own(rows.flat), rows.offsets)
+        flat, starts = with_ends(rows.flat, rows.offsets, self.special.end)
         lengths = np.minimum(np.diff(starts), self.most)
         offsets = offsets_of(lengths)
         return Sequences(flat[np.repeat(starts[:-1] - offsets[:-1], lengths) + np.arange(offsets[-1])], offsets)
@@ -52,11 +54,12 @@ class Writing:
     @cached_property
     def numbers(self) -> dict[str, int]:
         """Of every token."""
-        return {token: number for number, token in enumerate(self.tokenizer.tokens[BEFORE:], FIRST)}
+        own = set(self.special.numbers)
+        return {token: number for number, token in enumerate(self.tokenizer.tokens) if number not in own}
 
-    def knowing(self, words: Collection[str]) -> Writing:
+    def knowing(self, words: Collection[str]) -> TargetTexts:
         """The same, that can also write these words: their numbers follow on the vocabulary's."""
-        return Writing(Knowing(self.tokenizer, words), self.longest, self.most) if words else self
+        return TargetTexts(ExtendedTokenizer(self.tokenizer, words), self.longest, self.most) if words else self
 
     def text(self, numbers: list[int]) -> str:
         return "".join(self.pieces(numbers))
@@ -71,15 +74,15 @@ class Writing:
 
     def cut(self, rows: Sequences) -> int:
         """How many of these encoded texts are longer than what is read of them."""
-        return int((rows.flat[rows.offsets[1:] - 1] != END).sum()) if len(rows) else 0
+        return int((rows.flat[rows.offsets[1:] - 1] != self.special.end).sum()) if len(rows) else 0
 
     def to_json(self) -> dict:
         return {"tokenizer": self.tokenizer.to_json(), "longest": self.longest, "most": self.most}
 
     @classmethod
-    def from_json(cls, saved) -> Writing:
+    def from_json(cls, saved) -> TargetTexts:
         tokenizer = tokenizers.from_json(take.value(saved, "tokenizer"))
-        found = cls(tokenizer, take.whole(saved, "longest", 1), take.whole(saved, "most", 1))
-        if found.vocabulary <= FIRST or found.longest > found.most:
+        texts = cls(tokenizer, take.whole(saved, "longest", 1), take.whole(saved, "most", 1))
+        if not texts.knows_tokens() or texts.longest > texts.most:
             raise take.Unfit('"tokenizer" knows nothing, or "longest" is above "most"')
-        return found
+        return texts

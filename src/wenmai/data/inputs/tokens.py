@@ -24,7 +24,7 @@ class Tokens:
         self.tokenizer, self.alphabet, self.spelling = tokenizer, alphabet, spelling
         self.longest, self.embedding, self.vectors, self.rare = longest, embedding, table, rare
         self.vectors_width = width if table is None else int(table.shape[1])  # also where the weights hold them
-        self.vocabulary = len(tokenizer.tokens)
+        self.vocabulary, self.special = len(tokenizer.tokens), tokenizer.special
         words = tokenizer.tokens[len(tokenizers.SPECIAL) :][:2000]
         self.single = sum(map(len, words)) < 1.1 * len(words)  # characters, as Chinese is tagged
         self.unit = "words" if not self.single else "chinese"
@@ -60,9 +60,9 @@ class Tokens:
         form = np.fromiter((number.setdefault(token, len(number) + 1) for row in rows for token in row), np.int32,
                            int(lengths.sum()))  # fmt: skip
         known, fold = self.tokenizer.numbers, str.lower if self.tokenizer.lowercase else str
-        found = np.array([tokenizers.PAD, *(known.get(fold(token), tokenizers.UNK) for token in number)], np.int32)
+        numbers = np.array([self.special.pad, *(known.get(fold(token), self.special.unknown) for token in number)], np.int32)
         spelled = self.alphabet.encode(["", *number])
-        return Sequences(found[form], offsets_of(lengths), {"form": form}, spelled)
+        return Sequences(numbers[form], offsets_of(lengths), {"form": form}, spelled)
 
     def cut(self, text: str) -> tuple[list[str], list[int]]:
         """The tokens of a raw text and where each begins: characters, or words with the marks around them cut off. What

@@ -1,7 +1,7 @@
 """Lines: what a language model reads. Running text becomes numbers of tokens, every line opened and closed.
 
-The numbers are the same for every tokenizer: <unk> 0, <s> 1, which opens a line, </s> 2, which closes it, then the tokens. Words
-between spaces are numbered as they first appear, while the text is read; other tokenizers learn before.
+The numbers are the tokenizer's own, and so are the tokens that open and close a line. Words between spaces are numbered as they
+first appear, while the text is read; other tokenizers learn before.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from wenmai.data.files.corpus import END as LINE_END
 from wenmai.data.files.corpus import Corpus, lines_in
 from wenmai.data.storage import saved as take
 from wenmai.data.text import tokenizers
-from wenmai.data.text.vocabulary import BEGIN, END, SPECIAL, UNK, Growing, Vocabulary
+from wenmai.data.text.vocabulary import NUMBERED, SPECIAL, Growing, Vocabulary
 from wenmai.errors import Mistake, unknown
 
-FIRST = len(SPECIAL)  # the first number of a token
-BEFORE = len(tokenizers.SPECIAL)  # and its number in a tokenizer
+FIRST = len(SPECIAL)  # the first number of a word between spaces
 KINDS = ("spaces", *tokenizers.KINDS)
 UNITS = {"spaces": "word", "words": "word", "jieba": "word", "characters": "character", "bytes": "byte"}
 PIECE = 1 << 20
@@ -36,7 +35,7 @@ class Running:
     corpus: Corpus
 
     def blocks(self) -> Iterator[np.ndarray]:
-        """(N,) int32 each, whole lines, opened by BEGIN and closed by END."""
+        """(N,) int32 each, whole lines, each with its opening and its end."""
         return self.lines.opened(self.corpus)
 
 
@@ -48,6 +47,7 @@ class Lines:
         self.tokenizer, self.words, self.lowercase = tokenizer, words, lowercase
         self.name = tokenizer.kind if tokenizer else "spaces"
         self.unit = UNITS.get(self.name, "subword")
+        self.special = NUMBERED if tokenizer is None else tokenizer.special
         self.read = 0  # tokens of the text that it was learned from
 
     @classmethod
@@ -81,7 +81,7 @@ class Lines:
         return Vocabulary.of([every.word(number) for number in kept])
 
     def __len__(self) -> int:
-        return len(self.words) if self.tokenizer is None else len(self.tokenizer.tokens) - BEFORE + FIRST
+        return len(self.words) if self.tokenizer is None else len(self.tokenizer.tokens)
 
     @property
     def vocabulary(self) -> int:
@@ -89,18 +89,18 @@ class Lines:
 
     def tokens(self) -> list[str]:
         """In the order of their numbers."""
-        return self.words.words() if self.tokenizer is None else [*SPECIAL, *self.tokenizer.tokens[BEFORE:]]
+        return self.words.words() if self.tokenizer is None else self.tokenizer.tokens
 
     # Text → numbers
 
     def encode(self, corpus: Corpus) -> Running:
         return Running(self, corpus)
 
-    def whole(self, corpus: Corpus) -> np.ndarray:
+    def read_all(self, corpus: Corpus) -> np.ndarray:
         """All of it as one row (N,): the end of a line that was, then token after token, every line closed by its end."""
-        blocks = [block[block != BEGIN] for block in self.opened(corpus)]
+        blocks = [block[block != self.special.begin] for block in self.opened(corpus)]
         self.read = self.read or sum(map(len, blocks))
-        return np.concatenate([np.array([END], np.int32), *blocks])
+        return np.concatenate([np.array([self.special.end], np.int32), *blocks])
 
     def lowered(self, block: bytes) -> bytes:
         return block.decode("utf-8", "replace").lower().encode() if self.lowercase else block
@@ -113,20 +113,16 @@ class Lines:
             self.words = growing.done()
         else:
             for block in corpus.blocks(PIECE if self.tokenizer else 1 << 24):
-                yield with_openings(*self.numbers(block))
+                yield with_openings(*self.numbers(block), self.special.begin)
 
     def numbers(self, block: bytes) -> tuple[np.ndarray, np.ndarray]:
-        """(tokens of all lines (N,) int32, each line closed by END; where each line starts (lines + 1,))"""
+        """(tokens of all lines (N,) int32, each line closed by its end; where each line starts (lines + 1,))"""
         if self.tokenizer is None:
             return self.words.numbers(self.lowered(block))
         if self.name == "bytes":
-            return bytes_in(self.lowered(block))
+            return bytes_in(self.lowered(block), self.special.end)
         rows = self.tokenizer.encode(lines_in(block))
-        return with_ends(self.own(rows.flat), rows.offsets)
-
-    def own(self, numbers: np.ndarray) -> np.ndarray:
-        """From the numbers of the tokenizer; what is special there is unknown here."""
-        return np.where(numbers >= BEFORE, numbers - (BEFORE - FIRST), UNK).astype(np.int32)
+        return with_ends(rows.flat, rows.offsets, self.special.end)
 
     def prompt(self, text: str) -> np.ndarray:
         """The tokens of a text that goes on (N,); its line ends close lines."""
@@ -138,15 +134,15 @@ class Lines:
         if self.tokenizer is None:
             return self.words.number(token.lower() if self.lowercase else token)
         found = self.prompt(token)
-        return int(found[0]) if len(found) == 1 else UNK
+        return int(found[0]) if len(found) == 1 else self.special.unknown
 
     # Numbers → text
 
     def text(self, numbers: list[int]) -> str:
-        """As one would write it; every END is a line end."""
+        """As one would write it; the end of every line is a line end."""
         rows, row = [], []
         for number in numbers:
-            if number == END:
+            if number == self.special.end:
                 rows.append(row)
                 row = []
             else:
@@ -156,7 +152,7 @@ class Lines:
     def line(self, numbers: list[int]) -> str:
         if self.tokenizer is None:
             return " ".join(map(self.words.word, numbers))
-        return self.tokenizer.decode([n + BEFORE - FIRST if n >= FIRST else tokenizers.UNK for n in numbers])
+        return self.tokenizer.decode(numbers)
 
     def added(self, seen: list[int], more: list[int]) -> str:
         """What these add to a line."""
@@ -168,13 +164,14 @@ class Lines:
         """The text of these numbers, each as soon as it can be written, up to so many lines that end; `before` were written
         already, and a space after them if `spaced`. What a token looks like depends on a few before it at the most."""
         if self.name == "bytes":
-            yield from written_bytes(numbers, lines)
+            yield from written_bytes(numbers, lines, self.special.end)
             return
-        seen = before[len(before) - before[::-1].index(END) :] if END in before else before
+        end = self.special.end
+        seen = before[len(before) - before[::-1].index(end) :] if end in before else before
         seen, waiting, ended = seen[-FEW:], [], 0
         spaced = spaced and self.name not in ("characters", *tokenizers.SUBWORDS[:1])  # which write their own spaces
         for number in numbers:
-            if number == END:
+            if number == end:
                 ended += 1
                 if ended == lines:
                     return
@@ -228,24 +225,25 @@ def suited(corpus: Corpus) -> str:
     return "characters" if sum(words) < 2 * len(words) else "spaces"
 
 
-def bytes_in(block: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """As `numbers`: every byte is a token as it is, and the end of a line its END, so that there are as many tokens as bytes."""
-    read = np.frombuffer(block if block.endswith(LINE_END) else block + LINE_END, np.uint8)
-    tokens = np.where(read == ord(LINE_END), END, read.astype(np.int32) + FIRST).astype(np.int32)
-    return tokens, np.concatenate([[0], np.flatnonzero(tokens == END) + 1])
+def bytes_in(block: bytes, end: int) -> tuple[np.ndarray, np.ndarray]:
+    """As `numbers`: every byte is a token as it is, and the end of a line its `end`, so that there are as many tokens as bytes."""
+    read, first = np.frombuffer(block if block.endswith(LINE_END) else block + LINE_END, np.uint8), len(tokenizers.SPECIAL)
+    tokens = np.where(read == ord(LINE_END), end, read.astype(np.int32) + first).astype(np.int32)
+    return tokens, np.concatenate([[0], np.flatnonzero(tokens == end) + 1])
 
 
-def written_bytes(numbers: Iterable[int], lines: int | None) -> Iterator[str]:
+def written_bytes(numbers: Iterable[int], lines: int | None, end: int) -> Iterator[str]:
     """Characters as soon as they are whole. Bytes that are no part of one are �; what is not whole at the end is left out."""
-    decoder, ended = codecs.getincrementaldecoder("utf-8")("replace"), 0
+    decoder, ended, first = codecs.getincrementaldecoder("utf-8")("replace"), 0, len(tokenizers.SPECIAL)
     for number in numbers:
-        ended += number == END
-        piece = decoder.decode(b"" if number == END else bytes([number - FIRST]), final=number == END)
-        if number == END and ended != lines:
+        closes = number == end
+        ended += closes
+        piece = decoder.decode(b"" if closes else bytes([number - first]), final=closes)
+        if closes and ended != lines:
             piece += "\n"
         if piece:
             yield piece
-        if number == END and ended == lines:
+        if closes and ended == lines:
             return
 
 
@@ -261,25 +259,25 @@ def words_in(arrays: dict[str, np.ndarray]) -> Vocabulary:
 
 
 @njit(cache=True, nogil=True)
-def with_openings(tokens, starts):
-    found, at = np.empty(len(tokens) + len(starts) - 1, np.int32), 0
+def with_openings(tokens, starts, begin):
+    opened, at = np.empty(len(tokens) + len(starts) - 1, np.int32), 0
     for line in range(len(starts) - 1):
-        found[at] = BEGIN
+        opened[at] = begin
         at += 1
         for place in range(starts[line], starts[line + 1]):
-            found[at] = tokens[place]
+            opened[at] = tokens[place]
             at += 1
-    return found
+    return opened
 
 
 @njit(cache=True, nogil=True)
-def with_ends(tokens, starts):
-    found, ends, at = np.empty(len(tokens) + len(starts) - 1, np.int32), np.zeros(len(starts), np.int64), 0
+def with_ends(tokens, starts, end):
+    closed, ends, at = np.empty(len(tokens) + len(starts) - 1, np.int32), np.zeros(len(starts), np.int64), 0
     for line in range(len(starts) - 1):
         for place in range(starts[line], starts[line + 1]):
-            found[at] = tokens[place]
+            closed[at] = tokens[place]
             at += 1
-        found[at] = END
+        closed[at] = end
         at += 1
         ends[line + 1] = at
-    return found, ends
+    return closed, ends

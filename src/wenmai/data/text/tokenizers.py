@@ -1,9 +1,9 @@
 """Text → token numbers: bytes, characters, words, Chinese words (jieba), and the subwords BPE, WordPiece and Unigram.
 
-Every tokenizer has the same four verbs: `encode(texts) → Sequences`, `decode(ids) → str`, `to_json()` and, here,
-`learn(texts)` and `from_json(dict)`. Its tokens as texts, also those that it does not know: `spelled(texts)`; the way back:
-`joined(tokens)`. The first numbers are the same in all of them: <pad> 0, <unk> 1, <sep> 2, <bos> 3,
-<eos> 4, <mask> 5.
+Every tokenizer has the same verbs: `encode(texts) → Sequences`, `spans(texts)`, where each token stands in its text,
+`decode(ids) → str`, `to_json()` and, here, `learn(texts)` and `from_json(dict)`. Its tokens as texts, also those that it does not
+know: `spelled(texts)`; the way back: `joined(tokens)`. It owns its `special` tokens: others ask it for their numbers. Those that
+are learned here begin with six of them; one that comes from elsewhere (`Imported`) has those it has, where it has them.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ import numpy as np
 
 from wenmai.data.examples.sequences import Sequences, offsets_of
 from wenmai.data.storage import saved as take
+from wenmai.data.text.special import Special
 from wenmai.errors import Mistake, unknown
 
 SPECIAL = ["<pad>", "<unk>", "<sep>", "<bos>", "<eos>", "<mask>"]
-PAD, UNK, SEP, BOS, EOS, MASK = range(6)
+OWN = Special(*map(SPECIAL.index, ("<pad>", "<unk>", "<bos>", "<eos>", "<sep>", "<mask>")))  # of the tokenizers learned here
 SUBWORDS = ("bpe", "wordpiece", "unigram")
-KINDS = ("bytes", "characters", "words", "jieba", *SUBWORDS)
+KINDS = ("bytes", "characters", "words", "jieba", *SUBWORDS)  # that can be learned
 
 # Scripts written without spaces: each of their characters is a word of its own.
 UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f\u0e00-\u0e7f"
@@ -88,8 +89,9 @@ def joined(tokens: list[str]) -> tuple[str, list[int]]:
 
 def from_json(saved: dict):
     """What `to_json` gave; Unfit if it did not."""
-    kind = take.one_of(saved, "kind", KINDS)
-    return {"bytes": Bytes, "characters": Characters, "words": Words, "jieba": Words}.get(kind, Subwords).from_json(saved)
+    kind = take.one_of(saved, "kind", (*KINDS, Imported.kind))
+    own = {"bytes": Bytes, "characters": Characters, "words": Words, "jieba": Words, Imported.kind: Imported}
+    return own.get(kind, Subwords).from_json(saved)
 
 
 def beginning_special(tokens: list[str]) -> list[str]:
@@ -118,15 +120,18 @@ def points(text: str) -> np.ndarray:
 class Bytes:
     """One token a byte of UTF-8: 256 of them for every text there is, none of it unknown and nothing to learn."""
 
-    kind = "bytes"
+    kind, special = "bytes", OWN
 
     def __init__(self, lowercase: bool):
         self.lowercase, self.tokens = lowercase, SPECIAL + [f"<{byte:02X}>" for byte in range(256)]
 
     def encode(self, texts: list[str]) -> Sequences:
-        rows = [(text.lower() if self.lowercase else text).encode("utf-8", "replace") for text in texts]
+        rows = [as_bytes(text, self.lowercase) for text in texts]
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         return Sequences(np.frombuffer(b"".join(rows), np.uint8).astype(np.int32) + len(SPECIAL), offsets_of(lengths))
+
+    def spans(self, texts: list[str]) -> list[list[tuple[int, int]]]:
+        return [[(at, at + 1) for at, letter in enumerate(text) for _ in as_bytes(letter, self.lowercase)] for text in texts]
 
     def spelled(self, texts: list[str]) -> list[list[str]]:
         return [[self.tokens[number] for number in row] for row in self.encode(texts)]
@@ -143,12 +148,23 @@ class Bytes:
         return cls(take.flag(saved, "lowercase"))
 
 
+def as_bytes(text: str, lowercase: bool) -> bytes:
+    return (text.lower() if lowercase else text).encode("utf-8", "replace")
+
+
+def lowered_spans(text: str) -> list[tuple[int, int]]:
+    """Where every character of the text in lower case stands in the text as it is: İ becomes two."""
+    return [(at, at + 1) for at, letter in enumerate(text) for _ in letter.lower()]
+
+
 class Characters:
     """One token a code point; a whole list of texts is encoded in one NumPy look-up."""
 
+    special = OWN
+
     def __init__(self, tokens: list[str], lowercase: bool):
         self.kind, self.tokens, self.lowercase = "characters", tokens, lowercase
-        self.table = np.full(0x110000, UNK, np.int32)  # code point → number
+        self.table = np.full(0x110000, self.special.unknown, np.int32)  # code point → number
         self.table[[ord(token) for token in tokens[len(SPECIAL) :]]] = np.arange(len(SPECIAL), len(tokens))
 
     @classmethod
@@ -168,6 +184,9 @@ class Characters:
         lengths = np.fromiter(map(len, texts), np.int64, len(texts))
         return Sequences(self.table[points("".join(texts))], offsets_of(lengths))
 
+    def spans(self, texts: list[str]) -> list[list[tuple[int, int]]]:
+        return [lowered_spans(text) if self.lowercase else [(at, at + 1) for at in range(len(text))] for text in texts]
+
     def spelled(self, texts: list[str]) -> list[list[str]]:
         return [list(text.lower() if self.lowercase else text) for text in texts]
 
@@ -175,7 +194,7 @@ class Characters:
         return "".join(tokens)
 
     def decode(self, ids) -> str:
-        return self.joined([self.tokens[i] for i in ids if i >= len(SPECIAL) or i == UNK])
+        return self.joined([self.tokens[i] for i in ids if i >= len(SPECIAL) or i == self.special.unknown])
 
     def to_json(self) -> dict:
         return {"kind": self.kind, "lowercase": self.lowercase, "tokens": self.tokens}
@@ -190,6 +209,8 @@ class Characters:
 
 class Words:
     """Unicode words and marks; with kind `jieba`, Chinese words instead of single Chinese characters."""
+
+    special = OWN
 
     def __init__(self, tokens: list[str], kind: str, lowercase: bool):
         self.kind, self.tokens, self.lowercase = kind, tokens, lowercase
@@ -217,8 +238,22 @@ class Words:
     def encode(self, texts: list[str]) -> Sequences:
         rows = list(map(self.split, texts))
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-        flat = np.fromiter(map(self.numbers.get, chain.from_iterable(rows), repeat(UNK)), np.int32, int(lengths.sum()))
+        flat = np.fromiter(map(self.numbers.get, chain.from_iterable(rows), repeat(self.special.unknown)), np.int32, int(lengths.sum()))
         return Sequences(flat, offsets_of(lengths))
+
+    def spans(self, texts: list[str]) -> list[list[tuple[int, int]]]:
+        return [list(self.places(text)) for text in texts]
+
+    def places(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where every word stands. In lower case a text may be longer than as it is written."""
+        written, text = text, text.lower() if self.lowercase else text
+        own = lowered_spans(written) if len(text) != len(written) else None
+        at = 0
+        for word in self.split(text):
+            at = text.index(word, at)
+            end = at + len(word)
+            yield (at, end) if own is None else (own[at][0], own[end - 1][1])
+            at = end
 
     def spelled(self, texts: list[str]) -> list[list[str]]:
         return list(map(self.split, texts))
@@ -227,7 +262,7 @@ class Words:
         return " ".join(tokens)
 
     def decode(self, ids) -> str:
-        return self.joined([self.tokens[i] for i in ids if i >= len(SPECIAL) or i == UNK])
+        return self.joined([self.tokens[i] for i in ids if i >= len(SPECIAL) or i == self.special.unknown])
 
     def to_json(self) -> dict:
         return {"kind": self.kind, "lowercase": self.lowercase, "tokens": self.tokens}
@@ -270,6 +305,8 @@ def whole(texts: list[str]) -> list[str]:
 class Subwords:
     """BPE (Sennrich et al. 2016), WordPiece (Schuster & Nakajima 2012) or Unigram (Kudo 2018), by `tokenizers`."""
 
+    special = OWN
+
     def __init__(self, engine, kind: str, lowercase: bool):
         self.engine, self.kind, self.lowercase = engine, kind, lowercase
         engine.encode_special_tokens = True  # a text that says <pad> means the word
@@ -303,6 +340,9 @@ class Subwords:
     def encode(self, texts: list[str]) -> Sequences:
         return Sequences.of([row.ids for row in self.engine.encode_batch(whole(texts), add_special_tokens=False)])
 
+    def spans(self, texts: list[str]) -> list[list[tuple[int, int]]]:
+        return [row.offsets for row in self.engine.encode_batch(whole(texts), add_special_tokens=False)]
+
     def spelled(self, texts: list[str]) -> list[list[str]]:
         """WordPiece calls every word that it does not know <unk>; here it is the word."""
         texts, found = whole(texts), []
@@ -333,7 +373,7 @@ class Subwords:
                 raise take.Unfit('"vocab" holds something else than tokens with their scores')
             if len(dict(pairs)) < len(beginning_special([token for token, _ in pairs])):
                 raise take.Unfit('a token stands in "vocab" twice')
-            return cls(shell(kind, lowercase, models.Unigram(pairs, UNK)), kind, lowercase)
+            return cls(shell(kind, lowercase, models.Unigram(pairs, OWN.unknown)), kind, lowercase)
         if not isinstance(found, dict) or not all(take.is_whole(number) for number in found.values()):
             raise take.Unfit('"vocab" holds something else than tokens with their numbers')
         tokens = beginning_special(sorted(found, key=found.get))
@@ -362,3 +402,28 @@ def shell(kind: str, lowercase: bool, model, learned: bool = True):
     if learned:
         engine.add_special_tokens(SPECIAL)
     return engine
+
+
+class Imported(Subwords):
+    """A vocabulary that comes from elsewhere, as it is: its special tokens are its own, wherever they stand."""
+
+    kind = "imported"
+
+    def __init__(self, engine, special: Special):
+        super().__init__(engine, self.kind, lowercase=False)
+        self.special = special
+        if len(self.tokens) != len(engine.get_vocab()) or sorted(engine.get_vocab().values()) != list(range(len(self.tokens))):
+            raise take.Unfit("the numbers of the vocabulary do not follow one another")
+
+    def to_json(self) -> dict:
+        return {"kind": self.kind, "special": self.special.to_json(), "engine": json.loads(self.engine.to_str())}
+
+    @classmethod
+    def from_json(cls, saved) -> Imported:
+        from tokenizers import Tokenizer
+
+        try:
+            engine = Tokenizer.from_str(json.dumps(take.value(saved, "engine")))
+        except Exception as error:  # whatever the library says of a file that is not its own
+            raise take.Unfit(f"the tokenizer cannot be read: {error}") from None
+        return cls(engine, Special.from_json(take.value(saved, "special"), engine.get_vocab_size()))

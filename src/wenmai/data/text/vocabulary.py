@@ -13,8 +13,10 @@ import numpy as np
 
 from wenmai.data.storage.threads import side_by_side, threads
 from wenmai.data.text.hashing import BEGIN, END, UNK, grow, hashed, line_end, look, numbered, put, put_all, sizes  # noqa: F401 (others take them from here)
+from wenmai.data.text.special import Special
 
-SPECIAL = ("<unk>", "<s>", "</s>")  # 0, 1, 2: UNK, BEGIN, END
+SPECIAL = ("<unk>", "<s>", "</s>")
+NUMBERED = Special(unknown=UNK, begin=BEGIN, end=END)  # as the compiled loops number them
 SMALL = 1 << 20  # bytes: fewer are not worth a thread
 
 

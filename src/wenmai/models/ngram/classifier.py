@@ -13,30 +13,26 @@ import numpy as np
 
 from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences
-from wenmai.data.text.tokenizers import SEP, SPECIAL
-from wenmai.data.text.tokenizers import UNK as UNKNOWN
-from wenmai.data.text.vocabulary import BEGIN, END, UNK
+from wenmai.data.text.vocabulary import BEGIN, END
 from wenmai.models.ngram.counts import count
 from wenmai.models.ngram.estimation import Recipe
 from wenmai.models.ngram.layout import array_of
+from wenmai.models.ngram.numbering import Numbering
 from wenmai.training.progress import Progress, Snapshot
 
 LN10 = float(np.log(10))
 LOWEST = -99 * LN10  # of a text that has no probability at all
 
 
-class OneAClass:
+class NgramClassifier:
     has_probabilities = mapped = True
     per_step = False
 
     def __init__(self, inputs, head, recipe: Recipe):
         self.recipe, self.classes, self.grams, self.prior = recipe, head.classes, [], np.zeros(head.classes)
         self.balanced = head.weights is not None
-        # the tokenizer's numbers → ours: <unk> 0, <s> 1, </s> 2, what stands between two texts 3, tokens from 4 on
-        self.own = np.arange(inputs.vocabulary, dtype=np.int32) - (len(SPECIAL) - 4)
-        self.own[: len(SPECIAL)] = UNK
-        self.own[SEP], self.own[UNKNOWN] = 3, UNK
-        self.vocabulary = inputs.vocabulary - len(SPECIAL) + 4
+        self.numbering = Numbering(inputs.special, inputs.vocabulary, between=True)
+        self.vocabulary = self.numbering.size
 
     def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None,
               resume: Snapshot | None = None, where: Callable[[int], str] = str) -> Iterator[Progress]:  # fmt: skip
@@ -66,7 +62,7 @@ class OneAClass:
         found[starts] = BEGIN
         inside = np.ones(len(found), bool)
         inside[starts] = inside[starts + lengths - 1] = False
-        found[inside] = self.own[rows.flat]
+        found[inside] = self.numbering.numbers(rows.flat)
         return found
 
     def outputs(self, inputs: Sequences) -> np.ndarray:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -18,14 +19,15 @@ from torch import Tensor
 from wenmai.data.examples.rows import Examples
 from wenmai.data.storage.threads import side_by_side, threads
 from wenmai.data.text.lines import Lines, Running
-from wenmai.data.text.vocabulary import BEGIN, END, UNK
+from wenmai.data.text.vocabulary import BEGIN, END
 from wenmai.errors import Mistake
-from wenmai.language.scoring import Said
 from wenmai.layers.heads import OneOf
-from wenmai.models.ngram.classifier import OneAClass
+from wenmai.models.ngram.classifier import NgramClassifier
 from wenmai.models.ngram.estimation import ENOUGH, Layout, Recipe
+from wenmai.models.ngram.numbering import Numbering
 from wenmai.models.ngram.spilled import count_blocks
 from wenmai.models.ngram.weights import Smoothing
+from wenmai.models.token_scores import TokenScores
 from wenmai.training.progress import Progress, Snapshot
 
 LN10 = float(np.log(10))
@@ -52,7 +54,7 @@ def ngram(inputs, head, *, order: int | None = None, smoothing: Smoothing = "mod
         return NGram(inputs, chosen, bound, engine)
     if bound or engine != "local":
         raise Mistake("memory and engine go with running text; to classify, leave them out.")
-    return OneAClass(inputs, head, chosen)
+    return NgramClassifier(inputs, head, chosen)
 
 
 class NGram:
@@ -61,6 +63,16 @@ class NGram:
     def __init__(self, inputs: Lines, recipe: Recipe, memory: int | None, engine: str):
         self.inputs, self.recipe, self.memory, self.engine, self.grams = inputs, recipe, memory, engine, None
         self.asked: dict[str, int] = {}  # numbers of words that `advanced` was given
+
+    @cached_property
+    def numbering(self) -> Numbering:
+        """Known once the text is: words between spaces are numbered while it is read."""
+        return Numbering(self.inputs.special, len(self.inputs) if self.inputs.tokenizer else 0)
+
+    @property
+    def size(self) -> int:
+        """Of the vocabulary that is counted."""
+        return len(self.inputs) if self.numbering.plain else self.numbering.size
 
     # Learning
 
@@ -75,10 +87,10 @@ class NGram:
         if self.engine == "spark":
             levels = self.counted_on_spark(text)
         else:
-            levels = count_blocks(text.blocks(), lambda: len(self.inputs), self.recipe.order, self.memory)
+            levels = count_blocks(map(self.numbering.numbers, text.blocks()), lambda: self.size, self.recipe.order, self.memory)
         self.check(levels, text)
         yield progress(1, "smoothing")
-        delta = self.recipe.delta_for(beginning(text), len(self.inputs)) if self.recipe.fits_delta else None
+        delta = self.recipe.delta_for(self.numbering.numbers(beginning(text)), self.size) if self.recipe.fits_delta else None
         self.grams, notes = self.recipe.estimate(levels, delta)
         for note in self.recipe.told_of(delta) + notes:
             yield progress(2, warning=note, passing=True)
@@ -114,25 +126,26 @@ class NGram:
 
     def scored_piece(self, block: bytes) -> tuple[np.ndarray, np.ndarray, int]:
         tokens, starts = self.inputs.numbers(block)
-        return LN10 * self.grams.score(tokens, starts, threads=1), np.diff(starts), int((tokens == UNK).sum())
+        unknown = int((tokens == self.inputs.special.unknown).sum())
+        return LN10 * self.grams.score(self.numbering.numbers(tokens), starts, threads=1), np.diff(starts), unknown
 
-    def said(self, blocks: Iterable[bytes]) -> Iterator[Said]:
+    def token_scores(self, blocks: Iterable[bytes]) -> Iterator[TokenScores]:
         """The same token by token; there is nothing (N, 0) that a head would read."""
         for block in blocks:
             tokens, starts = self.inputs.numbers(block)
-            found = LN10 * self.grams.token_scores(tokens, starts).astype(np.float64)
-            yield Said(tokens, found, torch.zeros(len(tokens), 0))
+            log_probs = LN10 * self.grams.token_scores(self.numbering.numbers(tokens), starts).astype(np.float64)
+            yield TokenScores(tokens, log_probs, torch.zeros(len(tokens), 0))
 
     # Word by word
 
     def log_prob(self, before: np.ndarray, tokens: np.ndarray) -> float:
         """Σ log p of these tokens, after those of a text that a line opens."""
-        state, found = self.opened(), 0.0
-        for at, token in enumerate([*before.tolist(), *tokens.tolist()]):
+        state, total = self.opened(), 0.0
+        for at, token in enumerate(self.numbering.numbers(np.concatenate([before, tokens]).astype(np.int64)).tolist()):
             log_prob, state = self.grams.one(state, token)
-            found += log_prob if at >= len(before) else 0.0
+            total += log_prob if at >= len(before) else 0.0
             state = self.opened() if token == END else state
-        return LN10 * found
+        return LN10 * total
 
     def opened(self) -> State:
         return tuple(self.grams.start(1)[0].tolist())
@@ -141,7 +154,7 @@ class NGram:
         """(log p, the state after it) of one word, or of the end of a line."""
         number = self.asked.get(word)
         if number is None:
-            number = END if word == "\n" else self.inputs.number(word)
+            number = END if word == "\n" else self.numbering.number(self.inputs.number(word))
             if len(self.asked) < MANY:
                 self.asked[word] = number
         log_prob, state = self.grams.one(state, number)
@@ -151,7 +164,7 @@ class NGram:
 
     def begin(self, tokens: np.ndarray) -> tuple[Tensor, Tensor]:
         """(log p of what comes next (B, V), the state) after these tokens, (T,) or (B, T), of texts that a line opens."""
-        rows = np.atleast_2d(tokens).astype(np.int32)
+        rows = self.numbering.numbers(np.atleast_2d(tokens).astype(np.int32))
         state = self.grams.start(len(rows))
         for column in rows.T:
             state = self.after(state, np.ascontiguousarray(column))
@@ -162,7 +175,7 @@ class NGram:
 
     def step(self, state: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
         """(log p of what comes next (B, V), the state) after one token more (B,)."""
-        state = self.after(state.numpy(), tokens.numpy().astype(np.int32))
+        state = self.after(state.numpy(), self.numbering.numbers(tokens.numpy().astype(np.int32)))
         return self.next(state), torch.from_numpy(state)
 
     def after(self, state: np.ndarray, tokens: np.ndarray) -> np.ndarray:
@@ -172,9 +185,9 @@ class NGram:
         return state
 
     def next(self, state: np.ndarray) -> Tensor:
-        found = torch.from_numpy(np.stack([self.grams.following(row) for row in state])) * LN10
-        found[:, BEGIN] = float("-inf")
-        return found
+        following = np.stack([self.grams.following(row) for row in state])
+        following[:, BEGIN] = -np.inf
+        return torch.from_numpy(self.numbering.spread(following)) * LN10
 
     # Keeping
 
@@ -185,7 +198,7 @@ class NGram:
         return self.grams.arrays()
 
     def load(self, arrays: dict[str, np.ndarray]) -> None:
-        self.grams = self.recipe.laid_out(arrays, len(self.inputs))
+        self.grams = self.recipe.laid_out(arrays, self.size)
 
 
 def beginning(text: Running) -> np.ndarray:

@@ -1,0 +1,49 @@
+"""Tokens that stand for no part of a text. Every vocabulary has those it has, where it has them: its tokenizer is asked."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+
+from wenmai.data.storage import saved as take
+
+
+@dataclass(frozen=True)
+class Special:
+    """The number of each; None where a vocabulary has no such token."""
+
+    pad: int | None = None  # fills rows up
+    unknown: int | None = None  # a word that is not known
+    begin: int | None = None  # stands before a text
+    end: int | None = None  # closes a text, or a line of one
+    separator: int | None = None  # stands between two texts
+    mask: int | None = None  # hides a word that is to be guessed
+
+    @property
+    def filler(self) -> int:
+        """What fills rows up, where the mask says that nothing stands."""
+        return 0 if self.pad is None else self.pad
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """All that there are, in their order."""
+        return tuple(sorted({number for number in asdict(self).values() if number is not None}))
+
+    @property
+    def unwritten(self) -> tuple[int, ...]:
+        """Those that never follow anything in a text, among them none that is known to stand there: not its end, and not what is
+        unknown, which stands for words."""
+        return tuple(number for number in self.numbers if number not in (self.end, self.unknown))
+
+    def to_json(self) -> dict:
+        return {name: number for name, number in asdict(self).items() if number is not None}
+
+    @classmethod
+    def from_json(cls, saved: dict, vocabulary: int) -> Special:
+        """Unfit if a number is none of the vocabulary's."""
+        known = {field.name for field in fields(cls)}
+        if not isinstance(saved, dict) or not saved.keys() <= known:
+            raise take.Unfit("the special tokens are not those that a vocabulary may have")
+        for name, number in saved.items():
+            if not take.is_whole(number) or number >= vocabulary:
+                raise take.Unfit(f"the special token {name} has the number {take.told(number)}, which the vocabulary lacks")
+        return cls(**saved)

@@ -1,0 +1,14 @@
+"""A body maps N→N: body(x, mask, state=None, trace=None) → (y, mask, state).
+
+x is (B, T, E) and y (B, T, H); the mask (B, T) is True at real positions, and None where all are real. A body may shorten T if it
+returns the new mask. The state holds the batch in dimension 0.
+"""
+
+from torch import nn
+
+
+class Body(nn.Module):
+    causal = False  # no y_t depends on what comes after t: then a network can go on with a text, token by token
+    carried = False  # the state after a text is where the next may begin, for ever
+    cached = False  # the state is a Cache of keys and values (`cache(batch, longest)` makes an empty one)
+    width: int  # of y

@@ -1,0 +1,115 @@
+"""The Transformer (Vaswani et al. 2017): blocks of attention and MLP, layer upon layer, over x and where each place of it stands.
+
+    encoder    every place looks at every other
+    decoder    causal: a place looks back on its own text, and, where there is a memory, across at what was read
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import sqrt
+
+import torch
+from torch import Tensor, nn
+
+from wenmai.errors import Mistake
+from wenmai.kernels.block_step import one_token
+from wenmai.layers.attention import see_real
+from wenmai.layers.blocks import Block
+from wenmai.layers.body import Body
+from wenmai.layers.cache import Cache, take
+from wenmai.layers.cross_attention import CrossAttention
+from wenmai.layers.dropout import Dropout
+from wenmai.layers.first_weights import normal
+from wenmai.layers.positions import Learned, Sinusoidal
+from wenmai.layers.trace import Trace, under
+
+
+def check_heads(width: int, heads: int) -> None:
+    if width % heads:
+        fitting = max(1, width // heads) * heads
+        raise Mistake(f"width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.")
+
+
+class Transformer(Body):
+    """`positions`: sinusoidal, learned (of at most `longest`) or rotary. The state of a causal one is the cache of what was read
+    before x, or, with a memory, a DecoderCache; without one, x opens the text."""
+
+    def __init__(self, width: int, heads: int, layers: int, feed_forward: int, *, positions: str, longest: int = 4096,
+                 activation: str = "gelu", prenorm: bool = True, causal: bool = False, cross: bool = False,
+                 dropout: float = 0.0):  # fmt: skip
+        super().__init__()
+        self.width, self.causal, self.cached = width, causal, causal
+        self.position = {"sinusoidal": lambda: Sinusoidal(width), "learned": lambda: Learned(width, longest),
+                         "rotary": lambda: None}[positions]()  # fmt: skip
+        self.dropout = Dropout(dropout)
+        self.blocks = nn.ModuleList(
+            Block(width, heads, feed_forward, dropout, activation, prenorm, positions == "rotary", causal,
+                  CrossAttention(width, width, heads) if cross else None) for _ in range(layers)
+        )  # fmt: skip
+        self.norm = nn.LayerNorm(width) if prenorm else nn.Identity()
+
+    def start_small(self) -> None:
+        """First weights as GPT-2's: small, and what is added to x smaller with every block."""
+        for name, layer in self.named_modules():
+            if isinstance(layer, nn.Linear):
+                spread = 0.02 / (sqrt(2 * len(self.blocks)) if name.endswith(("output", "down")) else 1.0)
+                layer.weight = nn.Parameter(normal(spread, *layer.weight.shape))
+
+    def cache(self, batch: int, longest: int) -> Cache:
+        return Cache.empty(batch, self.blocks, longest, next(self.blocks.parameters()))
+
+    def decoder_cache(self, memory: Tensor, mask: Tensor, longest: int) -> DecoderCache:
+        """Of a text of at most so many tokens that is to be written: what it looks across at is brought to keys and values once."""
+        text, source = Cache.empty(len(memory), self.blocks, longest, memory), torch.arange(len(memory), device=memory.device)
+        keys_values = torch.stack([block.cross.keys_values(memory) for block in self.blocks], 1)  # (B, L, 2, A, S, D)
+        return DecoderCache(text, keys_values.to(memory.dtype), see_real(mask), source)
+
+    def forward(self, x: Tensor, mask: Tensor | None, state: Cache | DecoderCache | None = None, trace: Trace | None = None,
+                memory: Tensor | None = None, memory_mask: Tensor | None = None):  # fmt: skip
+        """x (B, T, E), memory (B, S, E) → y (B, T, E)"""
+        decoder = state if isinstance(state, DecoderCache) else None
+        text = state if decoder is None else decoder.text
+        x = x if self.position is None else self.position(x, 0 if text is None else text.start)
+        if self.causal and x.is_cuda and torch.is_autocast_enabled("cuda"):  # what every block adds to takes half the room
+            x = x.to(torch.get_autocast_dtype("cuda"))
+        x = self.dropout(x)
+        if text is not None and text.steps is not None and one_token(x, trace):
+            text = text.grown(1)
+            x = text.steps.step(x, text, decoder)
+        else:
+            text = None if text is None else text.in_order().grown(x.shape[1])
+            keys_values, real = (None, None if memory_mask is None else see_real(memory_mask))
+            if decoder is not None:
+                keys_values, real = decoder.in_order()
+            allowed = None if self.causal or mask is None else see_real(mask)
+            for level, block in enumerate(self.blocks):
+                past = None if text is None else text.layer(level, x.shape[1])
+                across = memory if keys_values is None else keys_values[:, level]
+                x = block(x, allowed, under(trace, f"block.{level}"), past, across, real)
+        return self.norm(x), mask, text if decoder is None else replace(decoder, text=text)
+
+
+@dataclass
+class DecoderCache:
+    """Keys and values: of the text so far, and of the memory (M, L, 2, A, S, D), which is real at (M, 1, 1, S); `source` (B,) says
+    which of its rows is a text's."""
+
+    text: Cache
+    memory: Tensor
+    real: Tensor
+    source: Tensor
+
+    def take(self, rows: Tensor) -> DecoderCache:
+        if self.text.steps is None:  # then they lie in the order of the texts
+            return DecoderCache(self.text.take(rows), take(self.memory, rows), take(self.real, rows), self.source[: len(rows)])
+        return replace(self, text=self.text.take(rows), source=take(self.source, rows))
+
+    def in_order(self) -> tuple[Tensor, Tensor]:
+        """(memory, real), a row a text"""
+        if self.text.steps is None:
+            return self.memory, self.real
+        return take(self.memory, self.source), take(self.real, self.source)
+
+    def within(self, rows: Tensor) -> DecoderCache:
+        return replace(self, text=self.text.take(rows))

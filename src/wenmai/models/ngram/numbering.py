@@ -1,0 +1,48 @@
+"""How n-grams number words: <unk>, <s> and </s> first, then the tokens, and nothing that never stands in a text. A tokenizer has
+numbers of its own, among them padding and masks, of which no share of the probability may be left to.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wenmai.data.text.special import Special
+from wenmai.data.text.vocabulary import BEGIN, END, NUMBERED, SPECIAL, UNK
+
+
+class Numbering:
+    def __init__(self, special: Special, vocabulary: int, between: bool = False):
+        """`between`: what stands between two texts is a token too, the first behind the special ones."""
+        self.plain = special == NUMBERED  # words between spaces are numbered so already
+        self.size = vocabulary
+        if self.plain:
+            return
+        first = len(SPECIAL) + between
+        known = np.setdiff1d(np.arange(vocabulary), special.numbers)
+        self.own = np.full(vocabulary, UNK, np.int32)  # the tokenizer's number → ours
+        self.own[known] = first + np.arange(len(known))
+        self.own[[special.begin, special.end]] = BEGIN, END
+        if between:
+            self.own[special.separator] = first - 1
+        self.size = first + len(known)
+        self.given = np.empty(self.size, np.int64)  # ours → the tokenizer's
+        self.given[self.own[known]] = known
+        self.given[[UNK, BEGIN, END]] = special.unknown, special.begin, special.end
+        if between:
+            self.given[first - 1] = special.separator
+        self.vocabulary = vocabulary
+
+    def numbers(self, tokens: np.ndarray) -> np.ndarray:
+        """Of these tokens, which the tokenizer numbered."""
+        return tokens if self.plain else self.own[tokens]
+
+    def number(self, token: int) -> int:
+        return token if self.plain else int(self.own[token])
+
+    def spread(self, columns: np.ndarray) -> np.ndarray:
+        """(B, ours) → (B, the tokenizer's), −∞ for what never stands in a text"""
+        if self.plain:
+            return columns
+        wide = np.full((len(columns), self.vocabulary), -np.inf, columns.dtype)
+        wide[:, self.given] = columns
+        return wide
