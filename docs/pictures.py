@@ -23,7 +23,6 @@ from matplotlib.patches import FancyArrowPatch, Rectangle
 from wenmai import Classifier, Composer, LanguageModel, Regressor, Tagger, Translator
 from wenmai.catalog import TASKS
 from wenmai.data.dataset import open_dataset
-from wenmai.data.examples.batches import make_batch
 from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences
 from wenmai.data.text.features import extend, find, token_at
@@ -65,7 +64,7 @@ def trained(rung: str, **options):
 def traced(classifier, text: str):
     """(what the network wrote down of itself on this text, its answer)"""
     trace = Trace()
-    batch = make_batch(Examples(classifier.inputs_.encode([text])), np.array([0]))
+    batch = Examples(classifier.inputs_.encode([text])).batch(np.array([0]))
     with torch.no_grad():
         outputs = classifier.model_(batch, trace=trace)
     return trace, str(classifier.classes_[int(outputs.argmax())])
@@ -246,7 +245,7 @@ def fading(zh):
     figure, axes = plot(6.4, 3.6)
     for rung, (colour, dash) in looks.items():
         model = trained(rung, hidden=64, embed=32, pooling="last", epochs=3)
-        network, batch = model.model_, make_batch(Examples(model.inputs_.encode(texts)), np.arange(64))
+        network, batch = model.model_, Examples(model.inputs_.encode(texts)).batch(np.arange(64))
         x, mask = network.input(batch)
         x = x.detach().requires_grad_()
         network.outputs_from(x, mask).amax(1).sum().backward()

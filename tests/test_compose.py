@@ -12,7 +12,6 @@ import wenmai
 from wenmai import Composer, Mistake
 from wenmai.catalog import RUNGS, rungs_for
 from wenmai.data.builtin import BUILTIN
-from wenmai.data.examples.batches import make_batch
 from wenmai.data.text.vocabulary import BEGIN, END, UNK
 from wenmai.tasks.decoding import take
 
@@ -46,7 +45,7 @@ def pictures(count: int) -> np.ndarray:
 def stepwise(model: Composer, inputs, rows: list[list[int]]) -> list[np.ndarray]:
     """log p (T, V) of every text, said a token at a time; all rows together, each as long as the longest."""
     examples, longest = model._examples(inputs), max(map(len, rows))
-    batch = make_batch(examples, np.arange(len(rows)))
+    batch = examples.batch(np.arange(len(rows)))
     log_probs, state = model.model_.begin(batch, longest)
     said = [log_probs]
     for at in range(longest - 1):
@@ -83,7 +82,7 @@ def test_what_comes_later_changes_nothing(rung):
 @every_rung
 def test_states_are_taken_as_rows(rung):
     model = trained(rung)
-    batch = make_batch(model._examples(["fruit", "metal"]), np.arange(2))
+    batch = model._examples(["fruit", "metal"]).batch(np.arange(2))
     log_probs, state = model.model_.begin(batch, 9)
     again, mixed = (take(part, torch.tensor([1, 0, 1])) for part in (log_probs, state))
     torch.testing.assert_close(again, log_probs[[1, 0, 1]])

@@ -15,7 +15,7 @@ from safetensors.numpy import load_file, save_file
 
 import wenmai
 from wenmai.catalog import RUNGS, TASKS, rungs_for
-from wenmai.data.examples.batches import by_length, lengths_of, make_batch
+from wenmai.data.examples.batches import by_length
 from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences
 from wenmai.errors import Mistake
@@ -251,8 +251,7 @@ def test_the_tables_hold_together():
 
 def assert_padding_changes_nothing(estimator, inputs):
     examples = encoded(estimator, inputs)
-    longest = estimator.inputs_.longest
-    assert len(by_length(lengths_of(examples, longest), 4096)) == 1  # so all rows share one batch
+    assert len(by_length(examples.lengths, 4096)) == 1  # so all rows share one batch
     together = rows_in(estimator.outputs(examples))
     alone = [estimator.outputs(examples.take(np.array([row])))[0] for row in range(len(examples))]
     for row, (one, other) in enumerate(zip(together, alone)):
@@ -519,7 +518,7 @@ def test_nothing_is_answered_with_nothing(rung, task, kind):
 
 def fast_and_traced(estimator, inputs):
     examples = encoded(estimator, inputs)
-    batch = make_batch(examples, np.arange(len(examples)), estimator.inputs_.longest)
+    batch = examples.batch(np.arange(len(examples)))
     mask = batch.mask if batch.target_mask is None else batch.target_mask
     if isinstance(examples.inputs, Sequences) or batch.target_mask is not None:
         assert not mask.all()  # there is padding

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from wenmai.catalog import TASKS, rung_named
-from wenmai.data.examples.batches import by_length, lengths_of, make_batch
+from wenmai.data.examples.batches import by_length
 from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences, joined, runs
 from wenmai.data.inputs import kinds as kinds_of_input
@@ -126,9 +126,6 @@ class Estimator:
             self.inputs_ = kinds_of_input.learned_before(known) or learned()
         self.notes_ += self.inputs_.notes(inputs)
         train = self._learned_from(inputs, targets, given)
-        starts = train.inputs.offsets if isinstance(train.targets, Sequences) else None
-        if starts is not None:
-            train = train.windows(self.inputs_.longest)
         judge = self._judge(valid, held, budget["seed"]) if valid is not None and len(valid[0]) else None
         self.device_ = device_named(budget["device"])
 
@@ -136,7 +133,7 @@ class Estimator:
             """Of a row of `train`, which may be a window of one, or of a running text."""
             if kept is None:
                 return f"the window from token {row + 1:,} on"
-            whole = row if starts is None else int(np.searchsorted(starts, train.inputs.offsets[row], "right")) - 1
+            whole = train.example_of(row)
             return where(kept[whole]) if whole < len(kept) else f"row {whole + 1}"
 
         facts = resume.facts if resume else {}
@@ -190,7 +187,8 @@ class Estimator:
         return self.reads(inputs, self.task_.texts, **options)
 
     def _learned_from(self, inputs, targets, given: dict) -> Examples:
-        return Examples(self.inputs_.encode(inputs), self.task_.encode(targets))
+        examples = Examples(self.inputs_.encode(inputs), self.task_.encode(targets), longest=self.inputs_.longest)
+        return examples.windows(examples.longest) if isinstance(examples.targets, Sequences) else examples
 
     def _judge(self, valid: tuple, held: np.ndarray, seed: int) -> Callable[[], float]:
         named, _ = self._watched(held, held, seed)
@@ -228,7 +226,7 @@ class Estimator:
             if distributed.team().size > 1:
                 raise Mistake(f"{self.rung} learns in one process; start it without torchrun.")
             return self.model_.learn(train, judge, budget["seed"], minutes, resume, place, **training)
-        return loop.train(self.model_, train, judge, self.task_.higher_is_better, self.inputs_.longest, self.device_,
+        return loop.train(self.model_, train, judge, self.task_.higher_is_better, self.device_,
                           budget["seed"], minutes, resume, budget["deterministic"], place, **training)  # fmt: skip
 
     def _optimizer(self, training: dict) -> tuple[str | None, int]:
@@ -285,20 +283,21 @@ class Estimator:
         """The model's outputs (N, C), row for row, in batches of like length; where there is one a step, Sequences of (T, C)."""
         if hasattr(self.model_, "learn"):
             return self.model_.outputs(examples.inputs)
-        longest, per_step = self.inputs_.longest, self.model_.per_step
+        per_step = self.model_.per_step
         tokens = 4096 if self.device_ == "cpu" else 16_384  # on a CPU, what stays in its cache
-        read = Examples(examples.inputs.windows(longest) if per_step else examples.inputs)
+        read = Examples(examples.inputs, longest=self.inputs_.longest)
+        read = read.windows(read.longest) if per_step else read
         count = len(read.inputs.flat) if per_step else len(read)
         found = np.empty((count, self.model_.head.width), np.float64 if self.task_name == "regress" else np.float32)
         with torch.inference_mode():
-            batches = by_length(lengths_of(read, longest), tokens)
+            batches = by_length(read.lengths, tokens)
             for rows, outputs in memory.in_pieces(batches, self._outputs_of(read), self.device_):
                 found[read.inputs.places(rows) if per_step else rows] = outputs
         return Sequences(found, examples.inputs.offsets) if per_step else found
 
     def _outputs_of(self, read: Examples) -> Callable[[np.ndarray], np.ndarray]:
         def outputs(rows: np.ndarray) -> np.ndarray:
-            batch = make_batch(read, rows, self.inputs_.longest).to(self.device_)
+            batch = read.batch(rows).to(self.device_)
             found = self.model_(batch)
             return (found[batch.mask] if self.model_.per_step else found).cpu().numpy()
 
@@ -359,7 +358,8 @@ class Estimator:
     def _examples(self, inputs, targets=None, where=lambda row: f"row {row + 1}") -> Examples:
         inputs, targets = self.task_.arranged(listed(inputs), None if targets is None else listed(targets))
         inputs = as_frames(inputs, self.inputs_.width) if self.inputs_.kind == "frames" else inputs
-        examples = Examples(self.inputs_.encode(inputs), None if targets is None else self.task_.encode(targets, where))
+        encoded = None if targets is None else self.task_.encode(targets, where)
+        examples = Examples(self.inputs_.encode(inputs), encoded, longest=self.inputs_.longest)
         if isinstance(examples.targets, Sequences):
             for row in np.flatnonzero(examples.inputs.lengths != examples.targets.lengths)[:1]:
                 found, expected = examples.targets.lengths[row], examples.inputs.lengths[row]

@@ -66,7 +66,7 @@ class LanguageModel(Estimator):
             valid = (held, None) if held.size else None
         return text, None, valid, None, None
 
-    def _learned_from(self, text: Corpus, targets, given: dict) -> Examples:
+    def _learned_from(self, text: Corpus, targets, given: dict) -> Examples | Stream:
         if rung_named(self.rung, self.task_name).train is not loop.train:
             return Examples(self.inputs_.encode(text))
         tokens = self.inputs_.whole(text)
@@ -75,7 +75,7 @@ class LanguageModel(Estimator):
         if len(tokens) - 1 < model.steps:
             self.notes_ += [f"the text has {len(tokens) - 1:,} tokens, fewer than the {model.steps:,} that are read at once: it "
                             "is learned as one window"]  # fmt: skip
-        return Examples(Stream(tokens, model.steps, model.carried))
+        return Stream(tokens, model.steps, model.carried)
 
     def _judge(self, valid: tuple, held, seed: int):
         if rung_named(self.rung, self.task_name).train is loop.train:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from wenmai.data.examples.batches import by_length, make_batch
+from wenmai.data.examples.batches import by_length
 from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences
 from wenmai.data.inputs.copying import Copied, copied, written
@@ -74,7 +74,8 @@ class Translator(WritingEstimator):
         if not self.copies_:
             return super()._encoded(inputs, targets)
         sources = copied(self.inputs_, inputs)
-        return Examples(sources, written=None if targets is None else written(self.inputs_, targets, sources))
+        targets = None if targets is None else written(self.inputs_, targets, sources)
+        return Examples(sources, written=targets, longest=self.inputs_.longest)
 
     def _build(self, options: dict, seed: int, optimizer: str | None = None, parts: int = 1) -> None:
         super()._build(options, seed, optimizer, parts)
@@ -216,10 +217,10 @@ class Translator(WritingEstimator):
             target, read = self.inputs_.target.knowing(self._words(encoded, row)).lines, one.flat.tolist()
             if isinstance(one, Copied):  # then an unknown word is told as it stands there
                 source, read = target, one.beside["copies"].tolist()
-            examples = Examples(one, written=Sequences.of([np.array(tokens, np.int32)]))
+            examples = Examples(one, written=Sequences.of([np.array(tokens, np.int32)]), longest=self.inputs_.longest)
             trace = Trace()
             with torch.inference_mode():
-                self.model_(make_batch(examples, np.array([0]), self.inputs_.longest).to(self.device_), trace)
+                self.model_(examples.batch(np.array([0])).to(self.device_), trace)
             names = [name for name in trace.kept if name.startswith("writer") and name.endswith(("memory", "attention"))]
             across = [name for name in names if name.endswith("memory")] or names
             if not across:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator
 import numpy as np
 import torch
 
-from wenmai.data.examples.batches import Batch, by_length, lengths_of, make_batch
+from wenmai.data.examples.batches import Batch, by_length
 from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences
 from wenmai.data.inputs.copying import Copied
@@ -28,7 +28,8 @@ class WritingEstimator(Estimator):
         return examples
 
     def _encoded(self, inputs, targets=None) -> Examples:
-        return Examples(self.inputs_.encode(inputs), written=None if targets is None else self.inputs_.target.encode(targets))
+        written = None if targets is None else self.inputs_.target.encode(targets)
+        return Examples(self.inputs_.encode(inputs), written=written, longest=self.inputs_.longest)
 
     def _cut(self, examples: Examples) -> list[str]:
         over, most = self.inputs_.target.cut(examples.written), self.inputs_.target.most
@@ -60,15 +61,14 @@ class WritingEstimator(Estimator):
 
     def _said(self, examples: Examples, made: Callable) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """(rows, what is `made` of the log p (B, T, V) of their texts), a batch at a time."""
-        longest = self.inputs_.longest
 
         def outputs(rows: np.ndarray) -> np.ndarray:
-            batch = make_batch(examples, rows, longest).to(self.device_)
+            batch = examples.batch(rows).to(self.device_)
             return made(self.model_(batch), batch).cpu().numpy()
 
         with torch.inference_mode():
             tokens = 4096 if self.device_ == "cpu" else 16_384
-            yield from memory.in_pieces(by_length(lengths_of(examples, longest), tokens), outputs, self.device_)
+            yield from memory.in_pieces(by_length(examples.lengths, tokens), outputs, self.device_)
 
     def log_prob(self, inputs, texts) -> np.ndarray:
         """Σ log p of each text for its input (N,), its end among its tokens."""
@@ -88,7 +88,7 @@ class WritingEstimator(Estimator):
     def _begun(self, encoded: np.ndarray | Sequences, most: int) -> tuple[torch.Tensor, object]:
         """(log p of what comes first (B, V), the state) for these encoded inputs, of texts of `most`
         tokens at the most. No text is empty, so none ends there."""
-        batch = make_batch(Examples(encoded), np.arange(len(encoded)), self.inputs_.longest).to(self.device_)
+        batch = Examples(encoded, longest=self.inputs_.longest).batch(np.arange(len(encoded))).to(self.device_)
         log_probs, state = self.model_.begin(batch, most)
         log_probs[:, [UNK, END]] = float("-inf")
         return log_probs, state

@@ -84,6 +84,30 @@ def test_windows_cut_long_rows_and_lose_nothing(rows, longest):
     assert cut.flat is whole.flat and (not len(cut) or cut.lengths.max() <= max(longest, 1))
     assert set(whole.offsets.tolist()) <= set(cut.offsets.tolist())
     assert len(cut) == sum(max(1, -(-len(row) // longest)) for row in rows)
+    if cut is not whole:
+        windows = [[cut[at] for at in np.flatnonzero(cut.example == row)] for row in range(len(rows))]
+        assert [np.concatenate(of_one).tolist() for of_one in windows] == rows
+
+
+@FEW
+@given(ragged, st.integers(1, 6), st.data())
+def test_windows_that_overlap(rows, longest, data):
+    stride = data.draw(st.integers(1, longest))
+    whole = Sequences.of(rows)
+    cut = whole.windows(longest, stride)
+    assert cut.flat is whole.flat
+    if cut is whole:
+        assert all(len(row) <= longest for row in rows)
+        return
+    wanted = []
+    for number, row in enumerate(rows):
+        start = 0
+        wanted.append((number, row[:longest]))
+        while start + longest < len(row):
+            start += stride
+            wanted.append((number, row[start : start + longest]))
+    assert list(zip(cut.example.tolist(), rows_of(cut))) == wanted and cut.lengths.max() <= longest
+    assert rows_of(cut.take(np.arange(len(cut)))) == rows_of(cut)
 
 
 def test_what_stands_beside_goes_along():

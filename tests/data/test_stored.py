@@ -74,6 +74,10 @@ def test_stored_sequences_are_as_in_memory(rows, data):
         for ours, theirs in zip(kept.padded(some, longest)[:2], held.padded(some, longest)[:2]):
             assert ours.dtype == theirs.dtype
             np.testing.assert_array_equal(ours, theirs)
+    for stride in (None, 2):
+        ours, theirs = kept.windows(3, stride), held.windows(3, stride)
+        assert [row.tolist() for row in ours] == [row.tolist() for row in theirs]
+        np.testing.assert_array_equal(ours.padded(np.arange(len(ours)), 3)[0], theirs.padded(np.arange(len(theirs)), 3)[0])
 
 
 @pytest.mark.parametrize("tokenizer", ["characters", "words", "bpe", "wordpiece"])

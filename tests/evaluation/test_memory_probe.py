@@ -9,7 +9,6 @@ import pytest
 import torch
 from test_probes import ended
 
-from wenmai.data.examples.batches import make_batch
 from wenmai.errors import Mistake
 from wenmai.evaluation.probes import PROBES, memory
 from wenmai.evaluation.probes.climbing import Recipe, built, climb
@@ -104,7 +103,7 @@ def test_fading_is_the_gradient_of_the_last_loss():
     task, kind, network = built("gru", adding, SMALL, 4, 0)
     network.double()
     examples = adding.examples(kind, task, np.random.default_rng((0, 4, 3)), 64, 4)
-    batch = make_batch(examples, np.arange(64), 100)
+    batch = examples.batch(np.arange(64))
     x, mask = network.input(type(batch)(batch.inputs.double(), batch.mask, batch.target))
     x, sizes = x.detach(), []
     for step in range(4):

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from wenmai.data.examples.batches import LETTERS, make_batch
-from wenmai.data.examples.rows import Examples
+from wenmai.data.examples.rows import LETTERS, Examples
 from wenmai.data.inputs.tokens import Tokens
 from wenmai.data.text.tokenizers import UNK
 from wenmai.layers.spelling import Spelling
@@ -44,7 +43,7 @@ def test_every_letter_and_its_place_say_something(kind):
 def test_capitals_and_endings_are_seen_and_unknown_letters_read(kind):
     inputs = Tokens.learn([WORDS], "random", 512, kind)
     layer = spelling(kind, len(inputs.alphabet.tokens))
-    batch = make_batch(Examples(inputs.encode([[*WORDS, "☃☃", "ж", "annaж"]])), np.arange(1))
+    batch = Examples(inputs.encode([[*WORDS, "☃☃", "ж", "annaж"]])).batch(np.arange(1))
     assert len({tuple(word) for word in batch.letters.tolist()}) == len(batch.letters)
     found = dict(zip([*WORDS, "☃☃", "ж", "annaж"], layer(batch.letters)[batch.form][0]))
     assert batch.inputs[0, 0] == batch.inputs[0, 1] == batch.inputs[0, 2] != UNK  # one word, however it is written
@@ -58,7 +57,7 @@ def test_a_long_token_is_read_by_its_beginning(kind):
     inputs = Tokens.learn([WORDS], "random", 512, kind)
     layer = spelling(kind, len(inputs.alphabet.tokens))
     long = "runner" * 10
-    batch = make_batch(Examples(inputs.encode([[long, long[:LETTERS], "run"]])), np.arange(1))
+    batch = Examples(inputs.encode([[long, long[:LETTERS], "run"]])).batch(np.arange(1))
     assert batch.letters.shape[1] == LETTERS
     vectors = layer(batch.letters)[batch.form][0]
     assert torch.equal(vectors[0], vectors[1]) and not torch.equal(vectors[0], vectors[2])

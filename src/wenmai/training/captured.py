@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from wenmai.data.examples.batches import is_stream, make_batch
 from wenmai.training import memory
 
 WARM = 3  # updates before the recording, that kernels are chosen and moments made in
@@ -22,7 +21,7 @@ class Captured:
     @classmethod
     def of(cls, descent) -> Captured | None:
         """For running text, read by one process with dense gradients."""
-        fits = is_stream(descent.train) and descent.team.size == 1 and not descent.optimizer.tables
+        fits = descent.train.one_shape and descent.team.size == 1 and not descent.optimizer.tables
         return cls(descent) if fits else None
 
     def __init__(self, descent):
@@ -33,13 +32,13 @@ class Captured:
         """What was recorded, where weights or moments have moved since."""
         self.graph, self.seen, self.loss = None, 0, None
 
-    def __call__(self, rows: np.ndarray) -> torch.Tensor | None:
+    def __call__(self, rows: np.ndarray, step: int) -> torch.Tensor | None:
         """The mean loss; None where this update has to be made in the usual way."""
         descent = self.descent
         if descent.pieces > 1:
             self.forget()
             return None
-        batch = make_batch(descent.train, rows, descent.longest)
+        batch = descent.batch(rows, step)
         if self.graph is None:
             self.seen += 1
             if self.seen <= WARM or not self.recorded(batch):
@@ -49,7 +48,7 @@ class Captured:
         self.batch.inputs.copy_(batch.inputs, non_blocking=True)
         self.batch.target.copy_(batch.target, non_blocking=True)
         if self.batch.state is not None:
-            opens = descent.carried is None or descent.train.inputs.opens(rows)
+            opens = descent.carried is None or descent.train.opens(rows)
             self.batch.state.zero_() if opens else self.batch.state.copy_(descent.carried)
         self.graph.replay()
         descent.carried = self.state

@@ -14,8 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from wenmai.data.examples.batches import is_stream, lengths_of, make_batch
-from wenmai.data.examples.rows import Examples
+from wenmai.data.examples.batches import Batch, ExampleSource
 from wenmai.errors import Mistake
 from wenmai.models.network import Network
 from wenmai.training import memory
@@ -25,9 +24,9 @@ from wenmai.training.optimizers import Optimizer, name_gradients
 
 
 class Descent:
-    def __init__(self, network: Network, train: Examples, longest: int, device: str, seed: int, bf16: bool, team: Team,
+    def __init__(self, network: Network, train: ExampleSource, device: str, seed: int, bf16: bool, team: Team,
                  parallel: str, deterministic: bool, optimizer: tuple, compile: bool = False):  # fmt: skip
-        self.network, self.train, self.longest, self.device, self.seed, self.bf16 = network, train, longest, device, seed, bf16
+        self.network, self.train, self.device, self.seed, self.bf16 = network, train, device, seed, bf16
         self.team, self.deterministic, self.pieces = team, deterministic, 1
         self.carried: Tensor | None = None  # (B, S) the state that a stream goes on with
         self.sharded, self.named = parallel == "fsdp" and team.size > 1, optimizer[0]
@@ -48,7 +47,7 @@ class Descent:
     @contextmanager
     def kernels(self):
         """Inside, attention over windows of one shape may use the kernel that is made for a shape."""
-        torch.backends.cuda.enable_cudnn_sdp(is_stream(self.train))
+        torch.backends.cuda.enable_cudnn_sdp(self.train.one_shape)
         try:
             yield
         finally:
@@ -60,18 +59,18 @@ class Descent:
         self.optimizer.set_rate(rate)
         if self.captured:
             with own_random((self.seed, step, self.team.rank), self.device), repeatable(self.deterministic), self.kernels():
-                loss = self.captured(rows)
+                loss = self.captured(rows, step)
             if loss is not None:
                 self.average()
                 return loss, wish
         while True:
             with own_random((self.seed, step, self.team.rank), self.device), repeatable(self.deterministic):
-                sums = self.gradient(own, self.team.weigh(rows))
+                sums = self.gradient(own, step, self.team.weigh(rows))
             if sums is not None:
                 break
             self.optimizer.forget()
             if self.pieces >= len(own) or self.team.size > 1:
-                length = int(lengths_of(self.train, self.longest)[own].max())
+                length = self.train.lengths.take(own, mode="clip").max()  # windows of a stream are all of one length
                 raise Mistake(f"step {step + 1}: a batch of {len(own)} rows of up to {length:,} tokens does not fit into the "
                               f"memory of {self.device}; make it smaller with --set batch_tokens=… or max_length=…, or choose a "
                               "smaller model.")  # fmt: skip
@@ -83,10 +82,10 @@ class Descent:
         self.average()
         return total / count + 0 * norm, bool(wishes) if self.team.size > 1 else wish
 
-    def gradient(self, rows: np.ndarray, weight: float) -> list[Tensor] | None:
+    def gradient(self, rows: np.ndarray, step: int, weight: float) -> list[Tensor] | None:
         """[Σ loss, count]; None where memory did not suffice."""
         sums, states = 0, []
-        before = None if self.carried is None or self.train.inputs.opens(rows) else self.carried
+        before = None if self.carried is None or self.train.opens(rows) else self.carried
         pieces = np.array_split(rows, min(self.pieces, len(rows)))
         at = np.cumsum([0, *map(len, pieces)])
         # shards are gathered for every piece, by all processes at once: where rows are too few, some count nothing
@@ -95,7 +94,8 @@ class Descent:
             for number, piece in enumerate(pieces):
                 share, piece = (weight, piece) if len(piece) else (0.0, rows[:1])
                 with self.team.quietly(self.loss, number + 1 == len(pieces)), self.kernels():
-                    total, count, *state = self.judged(piece, None if before is None else before[at[number] : at[number + 1]])
+                    carried = None if before is None else before[at[number] : at[number + 1]]
+                    total, count, *state = self.judged(piece, step, carried)
                     (total * share).backward()
                 states += [one.detach() for one in state if one is not None]
                 sums = sums + torch.stack([total.detach().float(), torch.as_tensor(count, device=self.device).float()]) * share
@@ -106,11 +106,15 @@ class Descent:
         self.carried = torch.cat(states).float() if states else None
         return list(sums)
 
-    def judged(self, rows: np.ndarray, state: Tensor | None = None, loss=None) -> tuple:
+    def judged(self, rows: np.ndarray, step: int, state: Tensor | None = None, loss=None) -> tuple:
         """(Σ loss, count), and of a stream the state after it."""
-        batch = replace(make_batch(self.train, rows, self.longest), state=state).to(self.device)
+        batch = replace(self.batch(rows, step), state=state).to(self.device)
         with torch.autocast(self.device.split(":")[0], torch.bfloat16, enabled=self.bf16):
             return (loss or self.loss)(batch)
+
+    def batch(self, rows: np.ndarray, step: int) -> Batch:
+        """What is random in it follows from seed and step, in whatever pieces it is read."""
+        return self.train.batch(rows, np.random.default_rng((self.seed, step)))
 
     def suit(self, lengths: np.ndarray, tokens: int) -> int:
         """Cuts batches as memory asks for, by the longest row; returns into how many pieces. Read alone and beside itself, the
@@ -118,7 +122,7 @@ class Descent:
         longest = int(lengths.argmax())
         with own_random((self.seed, 0, self.team.rank), self.device), repeatable(self.deterministic):
             once, twice = (memory.kept_for_backward(self.network, lambda count=count: self.judged(
-                np.full(count, longest), None, self.network.loss)) for count in (1, 2))  # fmt: skip
+                np.full(count, longest), 0, None, self.network.loss)) for count in (1, 2))  # fmt: skip
         row, fixed = max(0, twice - once), max(0, 2 * once - twice)
         weights = sum(p.numel() for p in self.network.parameters())
         held = weights * memory.bytes_each(self.named, self.team.size if self.sharded else 1) - 4 * weights + fixed

@@ -16,9 +16,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from wenmai.data.examples.batches import epochs as batches_of
-from wenmai.data.examples.batches import is_stream, lengths_of
-from wenmai.data.examples.rows import Examples
+from wenmai.data.examples.batches import ExampleSource
 from wenmai.layers.recurrent import Recurrent
 from wenmai.models.network import Network
 from wenmai.training import distributed, memory
@@ -46,10 +44,9 @@ class Standing:
 
 def train(
     network: Network,
-    train: Examples,
+    train: ExampleSource,
     judge: Callable[[], float] | None,
     higher_is_better: bool,
-    longest: int,
     device: str,
     seed: int,
     minutes: float | None = None,
@@ -86,8 +83,8 @@ def train(
     began = time.perf_counter()
     network.to(device)
     team = distributed.team()
-    lengths = lengths_of(train, longest)
-    tokens = batch_tokens or suited_batch(int(lengths.sum()), len(lengths), is_stream(train))
+    lengths = train.lengths
+    tokens = batch_tokens or train.suited_batch()
     per_epoch = max(1, round(lengths.sum() / tokens))
     bf16 = precision == "bf16" or (precision == "auto" and bf16_pays(network, device))
 
@@ -96,11 +93,11 @@ def train(
     learning_rate, weight_decay, clip = (usual[name] if given is None else given for name, given in (
         ("learning_rate", learning_rate), ("weight_decay", weight_decay), ("clip", clip)))  # fmt: skip
     options, falls = (optimizer, learning_rate, weight_decay, clip), not average and optimizer != "asgd"
-    descent = Descent(network, train, longest, device, seed, bf16, team, parallel, deterministic, options, compile)
+    descent = Descent(network, train, device, seed, bf16, team, parallel, deterministic, options, compile)
     descent.pieces = pieces or descent.suit(lengths, tokens)
     first = descent.state()
     if steps is None and minutes:
-        fit, evaluations = team.first(affordable(minutes, descent, batches_of(train, tokens, seed, longest), judge, evaluations))
+        fit, evaluations = team.first(affordable(minutes, descent, train.epochs(tokens, seed), judge, evaluations))
         descent.load(first)
         steps = max(1, min(fit, per_epoch * (epochs or 60)))
     steps = steps or per_epoch * (epochs or 15)
@@ -134,7 +131,7 @@ def train(
         note = pieces_note(now.pieces, device, 0) if now.pieces > 1 else ""
         plan = {"steps": steps, "evaluations": evaluations, "pieces": now.pieces}
         yield replace(told("planned", plan=plan, warning=note), snapshot=lambda: nothing)
-    batches, last = batches_of(train, tokens, seed, longest, now.step), time.perf_counter()
+    batches, last = train.epochs(tokens, seed, now.step), time.perf_counter()
     tidied = last
     while now.step < steps and now.worse < patience:
         rows = next(batches)[1]
@@ -170,7 +167,7 @@ def train(
                 now = replace(good[0], lowered=True, pieces=now.pieces)
                 good, losses, read = (now, good[1]), [], []
                 descent.load(good[1])
-                batches = batches_of(train, tokens, seed, longest, now.step)
+                batches = train.epochs(tokens, seed, now.step)
                 yield told(passing=True, warning=f"step {at}: the loss is not a finite number ({those}); training went back to "
                            f"step {now.step}, with {LOWERED:g} times the learning rate.")  # fmt: skip
                 continue
@@ -242,14 +239,6 @@ def restored(resume: Snapshot, descent: Descent, device: str):
 def pieces_note(pieces: int, device: str, step: int) -> str:
     since = f"from step {step} on" if step else "from the beginning"
     return f"a batch does not fit into the memory of {device}: {since} each is read in {pieces} pieces, which add up to the same."
-
-
-def suited_batch(total: int, rows: int, stream: bool = False) -> int:
-    """About 100 updates an epoch, with 512 to 8192 tokens each, or 20 where there is too little for that, but no fewer than
-    eight rows: small data needs many steps, large data large ones. Of running text 300: there is a target at every step."""
-    if stream:
-        return max(1, min(512, total // 20), min(16_384, total // 300))
-    return max(8 * total // rows, min(512, total // 20), min(8192, total // 100))
 
 
 def bf16_pays(network: Network, device: str) -> bool:

@@ -1,18 +1,15 @@
-"""Examples → batches of tensors, rows of like length together, so that little time goes into padding."""
+"""Batches of tensors, the protocol of what gives them, and how rows become batches: those of like length together, so that
+little time goes into padding."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Protocol
 
 import numpy as np
-import torch
 from torch import Tensor
 
-from wenmai.data.examples.rows import Examples
-from wenmai.data.examples.sequences import Sequences
-
-LETTERS = 24  # of a token that are read: its beginning
 NOTHING = -100  # stands where a text that is written is over; the loss passes it by
 
 
@@ -23,6 +20,7 @@ class Batch:
     target: Tensor | None = None  # (B,) or (B, T), as the task says
     target_mask: Tensor | None = None  # (B, T), where the target is a text of a length of its own
     segment: Tensor | None = None  # (B, T) which text of a pair
+    example: Tensor | None = None  # (B,) which example each row is a window of, where examples are read in windows
     copies: Tensor | None = None  # (B, T) the number of each token that is read in the vocabulary of what is written
     form: Tensor | None = None  # (B, T) which row of `letters` spells the token
     letters: Tensor | None = None  # (U, K) the distinct tokens of the batch, letter by letter
@@ -35,41 +33,43 @@ class Batch:
         return replace(self, **moved)
 
 
-def is_stream(examples: Examples) -> bool:
-    """Running text, whose rows are windows (streams.py)."""
-    return hasattr(examples.inputs, "steps")
+class ExampleSource(Protocol):
+    """What training reads: rows of inputs and targets (rows.py), a stream of running text (streams.py), windows of either.
+
+    What is random in a batch comes from its generator, which follows from seed and step, so that a resumed run draws the same.
+    All pieces of a batch are given one in the same state: what is drawn for a row should follow from that and from its number.
+    """
+
+    carries: bool  # the state a network came to in one batch is where the next begins
+    one_shape: bool  # that all batches have
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """The cost of every row in tokens."""
+
+    def suited_batch(self) -> int:
+        """How many tokens a batch has, where nobody says."""
+
+    def epochs(self, tokens: int, seed: int, done: int = 0) -> Iterator[tuple[int, np.ndarray]]:
+        """(epoch, rows of a batch) without end, from the batch number `done` on; epoch n is a function of seed and n alone."""
+
+    def opens(self, rows: np.ndarray) -> bool:
+        """Whether nothing was read before these rows that a state could be carried on from."""
+
+    def batch(self, rows: np.ndarray, generator: np.random.Generator | None = None) -> Batch: ...
 
 
-def make_batch(examples: Examples, rows: np.ndarray, longest: int = 512) -> Batch:
-    if is_stream(examples):
-        return examples.inputs.batch(rows)
-    if not isinstance(examples.inputs, Sequences):
-        values, mask, beside = examples.inputs[rows], np.ones((len(rows), 1), bool), {}
-    else:
-        values, mask, beside = examples.inputs.padded(rows, longest)
-        values = values.astype(np.int64) if values.dtype == np.int32 else values
-    if "form" in beside:  # a word that stands in the batch ten times is spelled once
-        forms, at = np.unique(beside["form"], return_inverse=True)
-        beside = beside | {"form": at.reshape(mask.shape), "letters": examples.inputs.letters.padded(forms, LETTERS)[0]}
-    if examples.targets is not None:
-        targets = examples.targets
-        beside["target"] = targets.padded(rows, longest)[0] if isinstance(targets, Sequences) else targets[rows]
-    if examples.written is not None:
-        beside["target"], beside["target_mask"], _ = examples.written.padded(rows, longest, NOTHING)
-    beside = {name: array.astype(np.int64) if array.dtype.kind == "i" else array for name, array in beside.items()}
-    tensors = {name: torch.from_numpy(array) for name, array in beside.items()}
-    return Batch(torch.from_numpy(values), torch.from_numpy(mask), rows=rows, **tensors)
-
-
-def lengths_of(examples: Examples, longest: int = 512) -> np.ndarray:
-    """The cost of every row in tokens, read and written; a row of fixed size counts as a typical sentence, or, where a text is
-    written, as nothing beside it."""
-    if is_stream(examples):
-        return np.full(len(examples.inputs), examples.inputs.steps)
-    read = np.clip(examples.inputs.lengths, 1, longest) if isinstance(examples.inputs, Sequences) else None
-    if examples.written is not None:
-        return np.clip(examples.written.lengths, 1, longest) + (0 if read is None else read)
-    return np.full(len(examples), 16) if read is None else read
+def endless(
+    epoch: Callable[[np.random.Generator], Sequence[np.ndarray]], seed: int, done: int = 0
+) -> Iterator[tuple[int, np.ndarray]]:
+    """(number of the epoch, rows of a batch): one epoch after another, each drawn from seed and number, without the first `done`
+    batches."""
+    number = 0
+    while True:
+        batches = epoch(np.random.default_rng((seed, number)))
+        for rows in batches[done:]:
+            yield number, rows
+        done, number = max(0, done - len(batches)), number + 1
 
 
 def shuffled(lengths: np.ndarray, tokens: int, generator: np.random.Generator) -> list[np.ndarray]:
@@ -101,15 +101,3 @@ def cut(rows: np.ndarray, lengths: np.ndarray, tokens: int) -> list[np.ndarray]:
         batches.append(rows[start : start + size])
         start += size
     return batches
-
-
-def epochs(examples: Examples, tokens: int, seed: int, longest: int = 512, done: int = 0) -> Iterator[tuple[int, np.ndarray]]:
-    """(epoch, rows of a batch) without end, from the batch number `done` on; epoch n is a function of seed and n alone."""
-    if is_stream(examples):
-        yield from examples.inputs.epochs(tokens, seed, done)
-    lengths, epoch = lengths_of(examples, longest), 0
-    while True:
-        batches = shuffled(lengths, tokens, np.random.default_rng((seed, epoch)))
-        for rows in batches[done:]:
-            yield epoch, rows
-        done, epoch = max(0, done - len(batches)), epoch + 1

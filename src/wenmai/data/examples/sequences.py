@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 
 import numpy as np
 
 
 class Sequences:
-    """N rows of different length, laid end to end: row i is `flat[offsets[i]:offsets[i + 1]]`.
+    """N rows of different length, laid end to end: row i is `flat[starts[i]:stops[i]]`, from `offsets[i]` to `offsets[i + 1]`.
+    Windows that overlap have no `offsets`.
 
     `flat` is (ΣT,) for tokens and (ΣT, F) for frames. `beside` holds further arrays of (ΣT,): `segment`, which text of a pair
-    a token stands in; `form`, which row of `letters` spells it. Arrays are all there is, so rows can be cut, taken and
-    mapped from disk without a loop.
+    a token stands in; `form`, which row of `letters` spells it. Where rows are windows of others, `example` (N,) says of which.
+    Arrays are all there is, so rows can be cut, taken and mapped from disk without a loop.
     """
+
+    example: np.ndarray | None = None
 
     def __init__(self, flat: np.ndarray, offsets: np.ndarray, beside: dict[str, np.ndarray] | None = None,
                  letters: Sequences | None = None):  # fmt: skip
         self.flat, self.offsets, self.beside, self.letters = flat, offsets, beside or {}, letters
+        self.starts, self.stops = offsets[:-1], offsets[1:]  # of every row
 
     @classmethod
     def of(cls, rows: list, dtype=np.int32) -> Sequences:
@@ -26,20 +31,20 @@ class Sequences:
         return cls(flat, offsets_of(lengths))
 
     def __len__(self) -> int:
-        return len(self.offsets) - 1
+        return len(self.starts)
 
     def __getitem__(self, row):
         if isinstance(row, slice):
             return self.take(np.arange(len(self))[row])
         row = range(len(self))[row]
-        return self.flat[self.offsets[row] : self.offsets[row + 1]]
+        return self.flat[self.starts[row] : self.stops[row]]
 
     @property
     def lengths(self) -> np.ndarray:
-        return np.diff(self.offsets)
+        return self.stops - self.starts
 
     def lengths_of(self, rows: np.ndarray) -> np.ndarray:
-        return self.offsets[1:][rows] - self.offsets[:-1][rows]
+        return self.stops[rows] - self.starts[rows]
 
     @property
     def segment(self) -> np.ndarray | None:
@@ -50,29 +55,41 @@ class Sequences:
         lengths = self.lengths_of(rows)
         offsets = offsets_of(lengths)
         # position k of the new flat array is start of its row + how far it stands into the row
-        return np.repeat(self.offsets[:-1][rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return np.repeat(self.starts[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
 
     def take(self, rows: np.ndarray) -> Sequences:
         index = self.places(rows)
         beside = {name: values[index] for name, values in self.beside.items()}
-        return Sequences(self.flat[index], offsets_of(self.lengths_of(rows)), beside, self.letters)
+        taken = Sequences(self.flat[index], offsets_of(self.lengths_of(rows)), beside, self.letters)
+        taken.example = None if self.example is None else self.example[rows]
+        return taken
 
-    def windows(self, longest: int) -> Sequences:
-        """The same elements in rows of at most `longest`: a longer row becomes several, cut evenly."""
+    def windows(self, longest: int, stride: int | None = None) -> Sequences:
+        """The same elements in rows of at most `longest`: a longer row becomes several, cut evenly; or, with a `stride`, several
+        that overlap, one beginning every so many elements, the last ending where the row does."""
         lengths = self.lengths
         if not len(lengths) or lengths.max() <= longest:
             return self
-        pieces = np.maximum(1, -(-lengths // longest))
-        number = np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)  # of the piece in its row
-        starts = np.repeat(self.offsets[:-1], pieces) + number * np.repeat(lengths, pieces) // np.repeat(pieces, pieces)
-        return Sequences(self.flat, np.append(starts, self.offsets[-1]), self.beside, self.letters)
+        count = np.maximum(1, -(-lengths // longest) if stride is None else 1 - (longest - lengths) // stride)  # in a row
+        number = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)  # of the window in its row
+        example = np.repeat(np.arange(len(lengths)), count)
+        windows = copy(self)
+        windows.example = example
+        if stride is None:
+            starts = self.starts[example] + number * lengths[example] // count[example]
+            windows.offsets = np.append(starts, self.offsets[-1])
+            windows.starts, windows.stops = windows.offsets[:-1], windows.offsets[1:]
+        else:
+            windows.offsets, windows.starts = None, self.starts[example] + number * stride
+            windows.stops = np.minimum(windows.starts + longest, self.stops[example])
+        return windows
 
     def padded(self, rows: np.ndarray, longest: int, pad=0) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
         """The rows as a rectangle: values (B, T) or (B, T, F), mask (B, T), what stands beside (B, T); cut at `longest`."""
         lengths = np.minimum(self.lengths_of(rows), longest)
         steps = np.arange(max(1, lengths.max(initial=1)))
         mask = steps < lengths[:, None]  # (B, T)
-        index = np.where(mask, self.offsets[:-1][rows][:, None] + steps, 0)
+        index = np.where(mask, self.starts[rows][:, None] + steps, 0)
         if not len(self.flat):
             nothing = {name: np.zeros(mask.shape, array.dtype) for name, array in self.beside.items()}
             return np.full(mask.shape + self.flat.shape[1:], pad, self.flat.dtype), mask, nothing

@@ -118,6 +118,7 @@ class StoredSequences(Sequences):
 
     def __init__(self, spool: Spool, offsets: np.ndarray, kept: type):
         self.spool, self.offsets, self.kept, self.beside, self.letters = spool, offsets, kept, {}, None
+        self.starts, self.stops = offsets[:-1], offsets[1:]
 
     @classmethod
     def of(cls, chunks: Iterable[Sequences], vocabulary: int) -> StoredSequences:
@@ -130,20 +131,20 @@ class StoredSequences(Sequences):
     @property
     def flat(self) -> np.ndarray:
         """All of them, in memory."""
-        return self.read(self.offsets[:1], self.offsets[-1:])
+        return self.read(self.starts[:1], self.stops[-1:])
 
     def __getitem__(self, row):
         if isinstance(row, slice):
             return self.take(np.arange(*row.indices(len(self))))
         row = range(len(self))[row]
-        return self.read(self.offsets[row : row + 1], self.offsets[row + 1 : row + 2])
+        return self.read(self.starts[row : row + 1], self.stops[row : row + 1])
 
     def read(self, starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
         size = np.dtype(self.kept).itemsize
         return np.frombuffer(self.spool.read(starts * size, stops * size), self.kept).astype(np.int32)
 
     def beginnings(self, rows: np.ndarray, lengths: np.ndarray) -> Sequences:
-        starts = self.offsets[rows]
+        starts = self.starts[rows]
         return Sequences(self.read(starts, starts + lengths), offsets_of(lengths))
 
     def take(self, rows: np.ndarray) -> Sequences:

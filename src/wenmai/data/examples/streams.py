@@ -14,19 +14,33 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from wenmai.data.examples.batches import Batch
+from wenmai.data.examples.batches import Batch, endless
 from wenmai.errors import Mistake
 
 
 class Stream:
-    def __init__(self, tokens: np.ndarray, steps: int, carried: bool):
+    """What training reads of running text (ExampleSource): rows are windows, named by where they begin."""
+
+    one_shape = True
+
+    def __init__(self, tokens: np.ndarray, steps: int, carries: bool):
         if len(tokens) < 2:
             raise Mistake(f"found {len(tokens)} tokens, expected at least 2: one to read and one to come after it.")
-        self.tokens, self.steps, self.carried = tokens, min(steps, len(tokens) - 1), carried
+        self.tokens, self.steps, self.carries = tokens, min(steps, len(tokens) - 1), carries
 
     def __len__(self) -> int:
         """Windows."""
         return -(-(len(self.tokens) - 1) // self.steps)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return np.full(len(self), self.steps)
+
+    def suited_batch(self) -> int:
+        """About 300 updates an epoch, of up to 16,384 tokens, or 20 of 512 where there is too little for that: there is a target
+        at every step."""
+        total = len(self) * self.steps
+        return max(1, min(512, total // 20), min(16_384, total // 300))
 
     def columns(self, tokens: int) -> int:
         """How many windows a batch of about so many tokens has: of each column there are two at least."""
@@ -34,29 +48,24 @@ class Stream:
 
     def epochs(self, tokens: int, seed: int, done: int = 0) -> Iterator[tuple[int, np.ndarray]]:
         """(epoch, where the windows of a batch begin) without end, from the batch number `done` on."""
-        epoch = 0
-        while True:
-            batches = self.batches(tokens, np.random.default_rng((seed, epoch)))
-            for starts in batches[done:]:
-                yield epoch, starts
-            done, epoch = max(0, done - len(batches)), epoch + 1
+        return endless(lambda generator: self.batches(tokens, generator), seed, done)
 
-    def batches(self, tokens: int, chance: np.random.Generator) -> np.ndarray:
+    def batches(self, tokens: int, generator: np.random.Generator) -> np.ndarray:
         """(batches, B)"""
         columns, steps = self.columns(tokens), self.steps
-        shift = int(chance.integers(0, steps))
-        if self.carried:
+        shift = int(generator.integers(0, steps))
+        if self.carries:
             length = (len(self.tokens) - 1 - shift) // columns
             return shift + np.arange(0, length - steps + 1, steps)[:, None] + length * np.arange(columns)
         starts = np.arange(shift, len(self.tokens) - steps, steps)
-        starts = chance.permutation(starts if len(starts) else np.zeros(1, np.int64))
+        starts = generator.permutation(starts if len(starts) else np.zeros(1, np.int64))
         return starts[: len(starts) // columns * columns].reshape(-1, columns)
 
     def opens(self, starts: np.ndarray) -> bool:
         """Whether these windows are the first of their columns: nothing was read before them."""
-        return not self.carried or int(starts[0]) < self.steps
+        return not self.carries or int(starts[0]) < self.steps
 
-    def batch(self, starts: np.ndarray) -> Batch:
-        found = self.tokens[starts[:, None] + np.arange(self.steps + 1)].astype(np.int64)  # (B, T + 1)
-        inputs, target = torch.from_numpy(found[:, :-1]), torch.from_numpy(found[:, 1:])
+    def batch(self, starts: np.ndarray, generator: np.random.Generator | None = None) -> Batch:
+        tokens = self.tokens[starts[:, None] + np.arange(self.steps + 1)].astype(np.int64)  # (B, T + 1)
+        inputs, target = torch.from_numpy(tokens[:, :-1]), torch.from_numpy(tokens[:, 1:])
         return Batch(inputs.contiguous(), torch.ones(inputs.shape, dtype=torch.bool), target.contiguous(), rows=starts)

@@ -88,7 +88,7 @@ def trained(rung: str, network: Network, task, kind: Frames, exercise: Exercise,
     rate = {"attention": recipe.attention_rate, "transformer": recipe.transformer_rate}.get(rung, recipe.learning_rate)
     reached, updates = None, 0
     learning = loop.train(network, train, lambda: exercise.score(network, valid, recipe.device), exercise.higher_is_better,
-                               1 << 20, recipe.device, seed, steps=recipe.updates, batch_tokens=recipe.rows * long,
+                               recipe.device, seed, steps=recipe.updates, batch_tokens=recipe.rows * long,
                                learning_rate=rate, clip=recipe.clip, weight_decay=0.0, optimizer="adamw",
                                evaluations=min(JUDGED, recipe.updates), patience=recipe.updates,
                                precision="float32")  # fmt: skip

@@ -17,7 +17,6 @@ import numpy as np
 import torch
 
 from wenmai.data.builtin import memory
-from wenmai.data.examples.batches import make_batch
 from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences, joined, offsets_of
 from wenmai.data.inputs.kinds import Frames
@@ -55,7 +54,7 @@ class Exercise:
             read, wanted = self.draw(generator, min(DRAWN, rows - start), steps)
             inputs.append(kind.encode(read))
             targets.append(task.encode(wanted))
-        return Examples(joined(inputs), joined(targets))
+        return Examples(joined(inputs), joined(targets), longest=1 << 20)
 
     def score(self, network: Network, examples: Examples, device: str) -> float:
         """Of rows that are all equally long."""
@@ -63,7 +62,7 @@ class Exercise:
         right, errors, wanted = [], [], []
         with torch.no_grad():
             for start in range(0, len(examples), size):
-                batch = make_batch(examples, np.arange(start, min(start + size, len(examples))), 1 << 20).to(device)
+                batch = examples.batch(np.arange(start, min(start + size, len(examples)))).to(device)
                 found = network(batch)
                 if self.higher_is_better:
                     right.append((found.argmax(-1) == batch.target).all(1).cpu())

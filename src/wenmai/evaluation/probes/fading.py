@@ -13,7 +13,6 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from wenmai.data.examples.batches import make_batch
 from wenmai.data.inputs.kinds import Frames
 from wenmai.evaluation.probes.exercises import Exercise
 from wenmai.models.network import Network
@@ -25,7 +24,7 @@ LEAST = 1e-38  # what is smaller is 0 to a float
 def fading(network: Network, task, kind: Frames, exercise: Exercise, steps: int, device: str, seed: int) -> list[float]:
     """One number a step, the first step first; the last is 1."""
     examples = exercise.examples(kind, task, np.random.default_rng((seed, steps, 3)), ROWS, steps)
-    batch = make_batch(examples, np.arange(ROWS), 1 << 20).to(device)
+    batch = examples.batch(np.arange(ROWS)).to(device)
     network.eval()
     x, mask = network.input(batch)
     x = x.detach().requires_grad_()

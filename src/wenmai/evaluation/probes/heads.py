@@ -67,12 +67,11 @@ def looked(estimator, part) -> dict[str, float | None]:
     import numpy as np
     import torch
 
-    from wenmai.data.examples.batches import make_batch
     from wenmai.layers.trace import Trace
 
     some = part.take(np.arange(min(TRACED, len(part))))
     examples, trace = estimator._examples(some.inputs), Trace()
-    batch = make_batch(examples, np.arange(len(examples)), estimator.inputs_.longest).to(estimator.device_)
+    batch = examples.batch(np.arange(len(examples))).to(estimator.device_)
     with torch.no_grad():
         estimator.model_(batch, trace)
     entropies, overlaps = [], []
