@@ -12,6 +12,7 @@ import wenmai
 from wenmai import Composer, Mistake
 from wenmai.catalog import RUNGS, rungs_for
 from wenmai.data.builtin import BUILTIN
+from wenmai.data.examples.batches import make_batch
 from wenmai.data.text.vocabulary import BEGIN, END, UNK
 from wenmai.tasks.decoding import take
 
@@ -44,8 +45,8 @@ def pictures(count: int) -> np.ndarray:
 
 def stepwise(model: Composer, inputs, rows: list[list[int]]) -> list[np.ndarray]:
     """log p (T, V) of every text, said a token at a time; all rows together, each as long as the longest."""
-    examples, longest = model._examples(inputs), max(map(len, rows))
-    batch = examples.batch(np.arange(len(rows)))
+    examples, longest = model.examples(inputs), max(map(len, rows))
+    batch = make_batch(examples, np.arange(len(rows)))
     log_probs, state = model.model_.begin(batch, longest)
     said = [log_probs]
     for at in range(longest - 1):
@@ -62,7 +63,7 @@ def test_one_step_at_a_time_says_what_the_whole_text_says(rung, options):
     texts = ["fig", "unheard-of ☃", "a", "cherry copper " * 3]
     for inputs in (["metal", "fruit", "fruit", "metal"], pictures(4)):
         model = trained(rung, LABELS if isinstance(inputs, list) else pictures(24), **options)
-        examples = model._examples(inputs, texts)
+        examples = model.examples(inputs, texts)
         whole = model.outputs(examples)
         rows = [examples.written[row].tolist() for row in range(4)]
         for row, said in enumerate(stepwise(model, inputs, rows)):
@@ -74,7 +75,7 @@ def test_one_step_at_a_time_says_what_the_whole_text_says(rung, options):
 @every_rung
 def test_what_comes_later_changes_nothing(rung):
     model = trained(rung)
-    one, other = (model.outputs(model._examples(["fruit"], [text]))[0] for text in ("pear plum", "peach"))
+    one, other = (model.outputs(model.examples(["fruit"], [text]))[0] for text in ("pear plum", "peach"))
     np.testing.assert_allclose(one[:4], other[:4], atol=1e-5)  # of "pea", and what follows it
     assert np.abs(one[4, END:] - other[4, END:]).max() > 1e-5
 
@@ -82,7 +83,7 @@ def test_what_comes_later_changes_nothing(rung):
 @every_rung
 def test_states_are_taken_as_rows(rung):
     model = trained(rung)
-    batch = model._examples(["fruit", "metal"]).batch(np.arange(2))
+    batch = make_batch(model.examples(["fruit", "metal"]), np.arange(2))
     log_probs, state = model.model_.begin(batch, 9)
     again, mixed = (take(part, torch.tensor([1, 0, 1])) for part in (log_probs, state))
     torch.testing.assert_close(again, log_probs[[1, 0, 1]])
@@ -99,7 +100,7 @@ def test_states_are_taken_as_rows(rung):
 def test_without_feedback_no_token_knows_another(cell):
     blind, fed = (trained(cell, feedback=fed) for fed in (False, True))
     for model, same in ((blind, True), (fed, False)):
-        one, other = (model.outputs(model._examples(["fruit"], [text]))[0] for text in ("apple", "plums"))
+        one, other = (model.outputs(model.examples(["fruit"], [text]))[0] for text in ("apple", "plums"))
         np.testing.assert_allclose(one[0], other[0], atol=1e-6)
         assert np.allclose(one[1:, END], other[1:, END], atol=1e-6) == same
     assert blind.model_.parameters_count() < fed.model_.parameters_count()
@@ -110,7 +111,7 @@ def test_the_vector_enters_where_it_is_told_to():
         model, seen = trained(enters=enters), []
         model.model_.decoder.cells.register_forward_pre_hook(lambda module, given, seen=seen: seen.append(given[0]))
         for label in ("fruit", "metal"):
-            model.outputs(model._examples([label], ["apple"]))
+            model.outputs(model.examples([label], ["apple"]))
         differ = (seen[0] - seen[1]).abs().sum(2)[0]  # (T,) of what the cell reads
         assert int((differ > 1e-6).sum()) == steps
 

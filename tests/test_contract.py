@@ -211,8 +211,8 @@ TO_WRITE = ["m", "ice", "leaf grass", "unheard-of 文字 ☃", "drum horn bell",
 def encoded(estimator, inputs) -> Examples:
     """With texts to write for them, where these are what the outputs are about."""
     if estimator.task_name in WRITING:
-        return estimator._examples(inputs, [TO_WRITE[row % 6] for row in range(len(inputs))])
-    return estimator._examples(inputs)
+        return estimator.examples(inputs, [TO_WRITE[row % 6] for row in range(len(inputs))])
+    return estimator.examples(inputs)
 
 
 def assert_close(first, second, share=1e-6):

@@ -190,7 +190,7 @@ def test_scores_are_those_of_scikit_learn():
     decided = outputs.argmax(1)
     confusion = estimator.task_.confusion(decided, estimator.task_.encode(labels))
     assert confusion["counts"] == confusion_matrix(labels, answers).tolist() and confusion["classes"] == ["bad", "good", "odd"]
-    examples = estimator._examples(texts, labels)
+    examples = estimator.examples(texts, labels)
     missed = estimator.task_.missed(outputs, decided, examples.targets)
     np.testing.assert_array_equal(missed > 0, decided != examples.targets)
     found = worst(estimator, examples, missed, texts, most=5)

@@ -5,7 +5,7 @@ from typing import Literal
 import pytest
 
 from wenmai.errors import Mistake, nearest, unknown
-from wenmai.options import accepted, sort_out
+from wenmai.options import accepted, assign_options
 
 
 def build(inputs, head, *, hidden: int = 64, layers: int = 1, window: int | None = None, dropout: float = 0.1,
@@ -21,7 +21,7 @@ OWNERS = {"rung": build, "training": train}
 
 
 def sorted_out(**given):
-    found = sort_out(given, OWNERS)
+    found = assign_options(given, OWNERS)
     return found["rung"] | found["training"]
 
 
@@ -39,9 +39,9 @@ def test_of_a_class_the_options_are_those_of_its_making():
 
 
 def test_each_option_goes_to_its_owner():
-    found = sort_out({"hidden": 8, "epochs": "3"}, OWNERS)
+    found = assign_options({"hidden": 8, "epochs": "3"}, OWNERS)
     assert found == {"rung": {"hidden": 8}, "training": {"epochs": 3}}
-    assert sort_out({}, OWNERS) == {"rung": {}, "training": {}}
+    assert assign_options({}, OWNERS) == {"rung": {}, "training": {}}
 
 
 @pytest.mark.parametrize(("name", "value", "read"), [

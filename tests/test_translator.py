@@ -83,7 +83,7 @@ def test_step_by_step_as_the_whole_text_says(rung):
     model = trained(rung)
     found = model.answers(OTHERS, beam=1)
     texts = [answer["text"] for answer in found]
-    examples = model._examples(OTHERS, texts)
+    examples = model.examples(OTHERS, texts)
     outputs = model.outputs(examples)
     for row, answer in enumerate(found):
         said, tokens = outputs[row].copy(), examples.written[row].tolist()

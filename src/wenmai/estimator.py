@@ -1,33 +1,35 @@
 """Estimators: tokenizer, task and rung joined; what users hold. fit, predict, evaluate, score, save, load.
 
+What differs between tasks is the task's (tasks/contract.py): an estimator asks it, and the rung, and knows neither by name. What
+it answers is returned and never kept, so that several threads may ask one that is trained.
+
 They follow scikit-learn's rules (`__init__` stores, `fit` creates, get_params and set_params know every option), so that
 Pipeline, cross_val_score and GridSearchCV take them, and never import scikit-learn themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import torch
+from torch import nn
 
 from wenmai.catalog import TASKS, rung_named
-from wenmai.data.examples.batches import by_length
 from wenmai.data.examples.rows import Examples
-from wenmai.data.examples.sequences import Sequences, joined, runs
 from wenmai.data.inputs import kinds as kinds_of_input
-from wenmai.data.splits import split, split_by_position
 from wenmai.data.text import tokenizers
-from wenmai.data.values import as_frames, check_lengths, listed, pick
-from wenmai.errors import Mistake
-from wenmai.options import accepted, sort_out
+from wenmai.errors import Mistake, Notice
+from wenmai.options import accepted, assign_options
+from wenmai.tasks.contract import Answers, InputTrace, Scores, Trained, Untrained, row_name
 from wenmai.training import distributed, loop, memory, run_folder
 from wenmai.training.progress import Diverged, Progress, Snapshot
 
 
-def fitting(
+def fit_options(
     *, seed: int = 0, device: str = "auto", minutes: float | None = None, validation: float = 0.1, search: bool = False,
     deterministic: bool = False,
 ) -> dict:  # fmt: skip
@@ -41,13 +43,10 @@ def fitting(
 
 SEARCH_SHARE = 0.15  # of the training budget
 LAST = 3  # the stage after the three of the search: training itself
-TABLE = 1 << 25  # bytes of outputs that are held at once
-WATCHED = 20_000  # held-out rows, at the most, that training is judged by: more would take longer than training itself
 
 
 class Estimator:
     task_name: str
-    reads = staticmethod(kinds_of_input.learn)  # whose options say how inputs are read
 
     def __init__(self, rung: str, **options):
         self.rung, self.options = rung, options
@@ -66,14 +65,14 @@ class Estimator:
             usual = type(self)(self.rung).get_params()
             self.options = {name: value for name, value in self.options.items() if name not in usual or usual[name] != value}
         self.rung = changes.pop("rung", self.rung)
-        sort_out(changes, self._owners())
+        assign_options(changes, self._owners())
         self.options = {**self.options, **changes}
         return self
 
     def __sklearn_tags__(self):
         from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
 
-        kind = {"classify": "classifier", "regress": "regressor"}.get(self.task_name)
+        kind = TASKS[self.task_name].estimator_type
         return Tags(estimator_type=kind, target_tags=TargetTags(required=True),
                     classifier_tags=ClassifierTags() if kind == "classifier" else None,
                     regressor_tags=RegressorTags() if kind == "regressor" else None,
@@ -88,62 +87,58 @@ class Estimator:
 
     def _owners(self) -> dict[str, Callable]:
         """Who takes which options: each name stands in one of these signatures only."""
-        rung = rung_named(self.rung, self.task_name)
-        return {"fitting": fitting, "inputs": self.reads, "tokens": tokenizers.learn,
-                "task": TASKS[self.task_name], "rung": rung.builder(self.task_name), "training": rung.train}  # fmt: skip
+        rung, task = rung_named(self.rung, self.task_name), TASKS[self.task_name]
+        return {"fitting": fit_options, "inputs": task.reads, "tokens": tokenizers.learn,
+                "task": task, "rung": rung.builder(self.task_name), "training": rung.train}  # fmt: skip
+
+    @classmethod
+    def assembled(cls, task, inputs, model, *, rung: str, options: dict, device: str = "cpu", notes: Sequence[str] = (),
+                  progress: Sequence[Progress] = ()) -> Estimator:  # fmt: skip
+        """One whose parts are there already: as it was loaded, or imported."""
+        estimator = cls(rung, **options)
+        estimator.task_, estimator.inputs_, estimator.model_, estimator.device_ = task, inputs, model, device
+        estimator.notes_, estimator.progress_ = list(notes), list(progress)
+        return estimator
 
     # Learning.
 
-    def fit(self, inputs, targets, valid: tuple | None = None) -> Estimator:
+    def fit(self, inputs, targets=None, valid: tuple | None = None) -> Estimator:
         for _ in self.training(inputs, targets, valid):
             pass
         return self
 
-    def training(self, inputs, targets, valid: tuple | None = None, where=lambda row: f"row {row + 1}",
-                 resume: Snapshot | None = None, known=None) -> Iterator[Progress]:  # fmt: skip
+    def training(self, inputs, targets=None, valid: tuple | None = None, where=row_name, resume: Snapshot | None = None,
+                 known=None) -> Iterator[Progress]:  # fmt: skip
         """Everything that `fit` does, yielding progress. `valid` is (inputs, targets); without it a share is held out. `where`
         names the place of a row in messages. `resume` is what `snapshot()` of a Progress gave: with the same data and options,
         training ends as it would have. `known` is how inputs are read, where that was learned before, from more of them."""
-        given = sort_out(self.options, self._owners())
-        budget = fitting(**given["fitting"])
-        self.task_ = TASKS[self.task_name](**given["task"])
-        inputs, targets, valid, kept, held = self._parts(inputs, targets, valid, budget)
-        inputs, targets = self.task_.arranged(inputs, targets)
-        self.notes_ = self.task_.learn(targets, lambda row: where(kept[row]))
-        team = distributed.team()
-
-        def learned():
-            return self._read(inputs, targets, given["inputs"] | given["tokens"])
-
-        if resume and resume.inputs:
-            self.inputs_ = kinds_of_input.learned_before(resume.inputs) or learned()
-        elif known is not None:
-            self.inputs_ = known
-        elif team.rank == 0:
-            self.inputs_ = learned()
-        if team.size > 1:  # all of them read with the tokenizer of the first
-            known = team.first(self.inputs_.to_json() if team.rank == 0 else None)
-            self.inputs_ = kinds_of_input.learned_before(known) or learned()
+        given = assign_options(self.options, self._owners())
+        budget, rung = fit_options(**given["fitting"]), rung_named(self.rung, self.task_name)
+        self.task_ = task = TASKS[self.task_name](**given["task"])
+        parts = task.split(inputs, targets, valid, budget["validation"], budget["seed"], rung.tunes)
+        inputs, targets = task.prepare(parts.inputs, parts.targets)
+        self.notes_ = task.learn(targets, lambda row: where(parts.rows[row]))
+        self.inputs_ = self._inputs_learned(
+            lambda: task.learn_inputs(inputs, targets, given["inputs"] | given["tokens"]), resume, known
+        )
         self.notes_ += self.inputs_.notes(inputs)
-        train = self._learned_from(inputs, targets, given)
-        judge = self._judge(valid, held, budget["seed"]) if valid is not None and len(valid[0]) else None
         self.device_ = device_named(budget["device"])
-
-        def place(row: int) -> str:
-            """Of a row of `train`, which may be a window of one, or of a running text."""
-            if kept is None:
-                return f"the window from token {row + 1:,} on"
-            whole = train.example_of(row)
-            return where(kept[whole]) if whole < len(kept) else f"row {whole + 1}"
-
+        untrained = Untrained(self.rung, self.inputs_, self.device_, rung.train is loop.train,
+                              lambda: blank_model(self.rung, task, self.inputs_, given["rung"]))  # fmt: skip
+        train, place, notes = task.training_examples(untrained, inputs, targets, parts.rows, where)
+        self.notes_ += notes
+        judged = parts.valid is not None and len(parts.valid[0])
+        measure = task.judge(untrained, parts, budget["seed"]) if judged else None
+        judge = (lambda: measure(self.trained())) if judged else None  # of the model as it then is
         facts = resume.facts if resume else {}
         self.progress_ = [Progress(**kept) for kept in facts.get("progress", [])]
         self.rates_tried_ = list(facts.get("rates", []))
         training, seed, minutes = given["training"], budget["seed"], budget["minutes"]
+        self._check_weights(untrained, training)
 
         def stage(number: int, options: dict, whole: int | None = None) -> Iterator[Progress]:
             """One schedule from the first weights to its end, or from where it was stopped."""
-            self._build(given["rung"], seed, *self._optimizer(training))
+            self.model_ = new_model(self.rung, task, self.inputs_, given["rung"], seed)
             stopped = resume if facts.get("stage") == number else None
             plan = dict(stopped.facts["plan"]) if stopped else {}
             left = None if stopped else minutes
@@ -153,14 +148,31 @@ class Estimator:
                 yield replace(progress, snapshot=self._kept(progress, {"stage": number, "plan": plan, "whole": whole}))
 
         if budget["search"] and judge and "learning_rate" in accepted(self._owners()["training"]):
-            whole = facts.get("whole") or self._planned(train, judge, given["rung"], training, budget, place)
-            training = yield from self._search(stage, training, whole, facts, given["rung"], seed)
+            whole = facts.get("whole")
+            if not whole and untrained.by_gradients:  # a rung without the loop counts in epochs, which it plans itself
+                self.model_ = new_model(self.rung, task, self.inputs_, given["rung"], seed)
+                whole = next(self._steps(train, judge, budget, minutes, None, place, training)).steps
+            training = yield from self._search(stage, training, whole, facts, untrained)
         else:
             whole = None
         for progress in stage(LAST, training, whole):
             if progress.step and not progress.passing:
                 self.progress_.append(replace(progress, snapshot=None, plan={}))
             yield progress
+
+    def _inputs_learned(self, learned: Callable, resume: Snapshot | None, known):
+        """How inputs are read: as before, or as the first of all processes learns it."""
+        team, inputs = distributed.team(), None
+        if resume and resume.inputs:
+            inputs = kinds_of_input.learned_before(resume.inputs) or learned()
+        elif known is not None:
+            inputs = known
+        elif team.rank == 0:
+            inputs = learned()
+        if team.size > 1:  # all of them read with the tokenizer of the first
+            known = team.first(inputs.to_json() if team.rank == 0 else None)
+            inputs = kinds_of_input.learned_before(known) or learned()
+        return inputs
 
     def _kept(self, progress: Progress, facts: dict) -> Callable[[], Snapshot] | None:
         """What the estimator knows, beside what its training knows."""
@@ -172,55 +184,6 @@ class Estimator:
 
         return snapshot if progress.snapshot else None
 
-    def _parts(self, inputs, targets, valid: tuple | None, budget: dict) -> tuple:
-        """(inputs and targets to learn from, those to judge by, and the numbers of both as messages count the rows)"""
-        inputs, targets = listed(inputs), listed(targets)
-        check_lengths(inputs, targets)
-        if valid is not None or not budget["validation"] or len(inputs) < 20:
-            return inputs, targets, valid, np.arange(len(inputs)), np.arange(len(valid[0]) if valid else 0)
-        kept, held = self._held_out(inputs, targets, budget["validation"], budget["seed"])
-        valid = pick(inputs, held), pick(targets, held)
-        return pick(inputs, kept), pick(targets, kept), valid, kept, held
-
-    def _read(self, inputs, targets, options: dict):
-        """What is learned of the inputs: their kind, their tokens."""
-        return self.reads(inputs, self.task_.texts, **options)
-
-    def _learned_from(self, inputs, targets, given: dict) -> Examples:
-        examples = Examples(self.inputs_.encode(inputs), self.task_.encode(targets), longest=self.inputs_.longest)
-        return examples.windows(examples.longest) if isinstance(examples.targets, Sequences) else examples
-
-    def _judge(self, valid: tuple, held: np.ndarray, seed: int) -> Callable[[], float]:
-        named, _ = self._watched(held, held, seed)
-        examples = self._examples(*self._watched(*valid, seed), lambda row: f"row {named[row] + 1}")
-        return self.judge_of(examples)
-
-    def _held_out(self, inputs, targets, share: float, seed: int) -> list[np.ndarray]:
-        """Numbers of the rows to learn from and to judge by: of a series its end, at least twice as long as what is forecast;
-        of rows a share in which no input of the rest stands."""
-        if self.task_.history:
-            share = max(share, min(0.5, 2 * self.task_.horizon / len(inputs)))
-            return split_by_position(len(inputs), [share], self.task_.history)
-        keys, kinds = self.task_.apart(inputs, targets)
-        return split(keys, [share], seed, kinds)
-
-    def _watched(self, inputs, targets, seed: int) -> tuple:
-        if len(inputs) <= WATCHED or self.task_.history:
-            return inputs, targets
-        rows = np.sort(np.random.default_rng(seed).permutation(len(inputs))[:WATCHED])
-        return pick(listed(inputs), rows), pick(listed(targets), rows)
-
-    def _build(self, options: dict, seed: int, optimizer: str | None = None, parts: int = 1) -> None:
-        """The rung with its first weights; to be trained with `optimizer`, only if they will fit."""
-        rung = rung_named(self.rung, self.task_name)
-        if optimizer:
-            with torch.device("meta"):  # counted without being made
-                model = rung.builder(self.task_name)(self.inputs_, self.task_.head(), **options)
-            memory.check_weights(model.parameters_count(), optimizer, self.device_, parts)
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            self.model_ = rung.builder(self.task_name)(self.inputs_, self.task_.head(), **options)
-
     def _steps(self, train: Examples, judge, budget: dict, minutes: float | None, resume, place, training: dict):
         if hasattr(self.model_, "learn"):
             if distributed.team().size > 1:
@@ -229,26 +192,20 @@ class Estimator:
         return loop.train(self.model_, train, judge, self.task_.higher_is_better, self.device_,
                           budget["seed"], minutes, resume, budget["deterministic"], place, **training)  # fmt: skip
 
-    def _optimizer(self, training: dict) -> tuple[str | None, int]:
-        """What it is trained with, if by the loop, and among how many processes its weights are shared."""
+    def _check_weights(self, untrained: Untrained, training: dict) -> None:
+        """Only what will fit into memory is trained by the loop: in one process, or shared among several."""
         known = accepted(self._owners()["training"])
-        parts = distributed.team().size if training.get("parallel") == "fsdp" else 1
-        return training.get("optimizer", known["optimizer"].default) if "optimizer" in known else None, parts
+        if "optimizer" in known:
+            optimizer = training.get("optimizer", known["optimizer"].default)
+            parts = distributed.team().size if training.get("parallel") == "fsdp" else 1
+            memory.check_weights(untrained.model.parameters_count(), optimizer, self.device_, parts)
 
-    def _planned(self, train: Examples, judge, rung: dict, training: dict, budget: dict, place) -> int | None:
-        """How many steps the whole takes, search included; a rung without the loop counts in epochs, which it plans itself."""
-        self._build(rung, budget["seed"], *self._optimizer(training))
-        if hasattr(self.model_, "learn"):
-            return None
-        return next(self._steps(train, judge, budget, budget["minutes"], None, place, training)).steps
-
-    def _search(self, stage: Callable, training: dict, whole: int | None, facts: dict, rung: dict, seed: int):
+    def _search(self, stage: Callable, training: dict, whole: int | None, facts: dict, untrained: Untrained):
         """Three short runs, each a whole schedule of its own; returns the training options of the long one. `facts` are those
         of a training that was stopped."""
         usual = training.get("learning_rate") or accepted(self._owners()["training"])["learning_rate"].default
         if usual is None:  # the loop's, which the network knows
-            self._build(rung, seed)
-            usual = loop.usual_of(self.model_, training.get("optimizer", ""))["learning_rate"]
+            usual = loop.usual_of(untrained.model, training.get("optimizer", ""))["learning_rate"]
         if whole is None:
             short = training | {"epochs": max(1, (training.get("epochs") or 10) // 5)}
         else:  # all four runs are counted in the steps of the whole
@@ -270,113 +227,98 @@ class Estimator:
         better = max if self.task_.higher_is_better else min
         return training | {"learning_rate": better(self.rates_tried_, key=lambda tried: tried["score"])["learning_rate"]}
 
-    def judge_of(self, examples: Examples) -> Callable[[], float]:
-        return lambda: self.task_.scores(self.decided(examples), examples.targets)[self.task_.metric]
-
     # Answering.
+
+    def trained(self) -> Trained:
+        """What answers; a task takes it with the inputs."""
+        if not hasattr(self, "model_"):
+            raise Mistake(f"this {type(self).__name__} has not been trained; call fit first, or wenmai.load a run.")
+        return Trained(self.rung, self.inputs_, self.model_, self.device_)
 
     @property
     def classes_(self) -> np.ndarray:
         return self.task_.classes
 
-    def outputs(self, examples: Examples) -> np.ndarray:
-        """The model's outputs (N, C), row for row, in batches of like length; where there is one a step, Sequences of (T, C)."""
-        if hasattr(self.model_, "learn"):
-            return self.model_.outputs(examples.inputs)
-        per_step = self.model_.per_step
-        tokens = 4096 if self.device_ == "cpu" else 16_384  # on a CPU, what stays in its cache
-        read = Examples(examples.inputs, longest=self.inputs_.longest)
-        read = read.windows(read.longest) if per_step else read
-        count = len(read.inputs.flat) if per_step else len(read)
-        found = np.empty((count, self.model_.head.width), np.float64 if self.task_name == "regress" else np.float32)
-        with torch.inference_mode():
-            batches = by_length(read.lengths, tokens)
-            for rows, outputs in memory.in_pieces(batches, self._outputs_of(read), self.device_):
-                found[read.inputs.places(rows) if per_step else rows] = outputs
-        return Sequences(found, examples.inputs.offsets) if per_step else found
-
-    def _outputs_of(self, read: Examples) -> Callable[[np.ndarray], np.ndarray]:
-        def outputs(rows: np.ndarray) -> np.ndarray:
-            batch = read.batch(rows).to(self.device_)
-            found = self.model_(batch)
-            return (found[batch.mask] if self.model_.per_step else found).cpu().numpy()
-
-        return outputs
-
-    def streamed(self, examples: Examples) -> Iterator[tuple]:
-        """(rows, their outputs, what the task makes of them): some megabytes of outputs at a time, however many rows."""
-        size, asked = len(examples), self.task_.head()
-        steps = int(examples.inputs.offsets[-1]) if asked.per_step else size
-        if 4 * asked.columns * steps <= TABLE:
-            outputs = self.outputs(examples)
-            yield np.arange(size), outputs, self.task_.decide(outputs, self.model_)
-            return
-        lengths = examples.inputs.lengths if asked.per_step else np.ones(size, np.int64)
-        for start, stop in runs(4 * asked.columns * lengths, TABLE):
-            rows = np.arange(start, stop)
-            outputs = self.outputs(examples.take(rows))
-            yield rows, outputs, self.task_.decide(outputs, self.model_)
-
-    def decided(self, examples: Examples):
-        """What the task makes of the outputs, row for row."""
-        return joined([decided for *_, decided in self.streamed(examples)])
-
     def predict(self, inputs):
-        """Labels (N,), rows of tags, or numbers."""
-        self._fitted()
-        return self.task_.predictions(self.decided(self._examples(inputs)))
+        """Labels (N,), rows of tags, numbers, or texts."""
+        trained = self.trained()
+        predictions, notes = self.task_.predict(trained, inputs)
+        warn_of(notes)
+        return predictions
 
     def predict_proba(self, inputs):
         """(N, C), columns in the order of `classes_`; of tags, (T, C) for every row."""
-        self._fitted()
-        if not self.model_.has_probabilities:
-            raise Mistake(f"the {self.rung} answers without probabilities here; to classify or tag, softmax has them.")
-        return self.task_.probabilities(self.outputs(self._examples(inputs)), self.model_)
+        trained = self.trained()
+        return self.task_.predict_proba(trained, inputs)
 
-    def answers(self, inputs) -> list[dict]:
-        """One dict an input, as `wenmai predict --json` prints it."""
-        self._fitted()
-        inputs = listed(inputs)
-        examples, read = self._examples(inputs), []
-        inputs = self.task_.arranged(inputs)[0]
-        for rows, outputs, decided in self.streamed(examples):
-            read += self.task_.answers(pick(inputs, rows), self.inputs_, outputs, decided, self.model_)
-        return read
+    def answers(self, inputs, **how) -> Answers:
+        """One dict an input, as `wenmai predict --json` prints it, with notes; `how` are options of the task's own."""
+        trained = self.trained()
+        return self.task_.answers(trained, inputs, **how)
 
-    def evaluate(self, inputs, targets, where=lambda row: f"row {row + 1}") -> dict[str, float]:
-        """Every metric of the task."""
-        self._fitted()
-        inputs, targets = listed(inputs), listed(targets)
-        check_lengths(inputs, targets)
-        examples = self._examples(inputs, targets, where)
-        return self.task_.scores(self.decided(examples), examples.targets)
+    def evaluate(self, inputs, targets=None, where=row_name, **how) -> Scores:
+        """Every metric of the task, with notes; `how` are options of the task's own."""
+        trained = self.trained()
+        return self.task_.evaluate(trained, inputs, targets, where, **how)
 
-    def score(self, inputs, targets) -> float:
+    def score(self, inputs, targets=None) -> float:
         """The task's one number, as scikit-learn wants it."""
-        return self.evaluate(inputs, targets)[self.task_.metric]
+        trained = self.trained()
+        return self.task_.score(trained, inputs, targets)
 
-    def _examples(self, inputs, targets=None, where=lambda row: f"row {row + 1}") -> Examples:
-        inputs, targets = self.task_.arranged(listed(inputs), None if targets is None else listed(targets))
-        inputs = as_frames(inputs, self.inputs_.width) if self.inputs_.kind == "frames" else inputs
-        encoded = None if targets is None else self.task_.encode(targets, where)
-        examples = Examples(self.inputs_.encode(inputs), encoded, longest=self.inputs_.longest)
-        if isinstance(examples.targets, Sequences):
-            for row in np.flatnonzero(examples.inputs.lengths != examples.targets.lengths)[:1]:
-                found, expected = examples.targets.lengths[row], examples.inputs.lengths[row]
-                raise Mistake(f"{where(row)}: found {found} {self.task_.target} for a text that is cut into {expected} tokens, "
-                              "expected one for each; give the tokens instead of the text.")  # fmt: skip
-        return examples
+    def examples(self, inputs, targets=None, where=row_name) -> Examples:
+        """Inputs, and targets if there are some, as the model reads them."""
+        trained = self.trained()
+        return self.task_.examples(trained, inputs, targets, where)
 
-    def _fitted(self) -> None:
-        if not hasattr(self, "model_"):
-            raise Mistake(f"this {type(self).__name__} has not been trained; call fit first, or wenmai.load a run.")
+    def outputs(self, examples: Examples):
+        """The model's outputs, row for row."""
+        trained = self.trained()
+        return self.task_.outputs(trained, examples)
+
+    def streamed(self, examples: Examples) -> Iterator[tuple]:
+        """(rows, their outputs, what the task makes of them), some megabytes at a time."""
+        trained = self.trained()
+        return self.task_.streamed(trained, examples)
+
+    def trace(self, inputs, targets=None) -> InputTrace:
+        """What the network's formulas, written out, come to on these inputs: gates, states, attention, by their names. Of texts
+        that are written for them, those given as `targets`, or those that it writes itself."""
+        trained = self.trained()
+        if not isinstance(trained.model, nn.Module):
+            raise Mistake(f"{self.rung} is no network, so that there is nothing inside to trace; a network has, such as mlp.")
+        examples, tokens, targets = self.task_.trace_examples(trained, inputs, targets)
+        trace = InputTrace()
+        trace.tokens, trace.targets = tokens, targets
+        batch = examples.batch(np.arange(len(examples))).to(self.device_)
+        trace.outputs = trained.model(batch, trace)
+        return trace
 
     # Keeping.
 
     def save(self, folder: str | Path, **more) -> Path:
         """A run folder with all there is to know; `more` (scores, data, seconds …) goes into its run.json."""
-        self._fitted()
+        self.trained()
         return run_folder.save(self, Path(folder), more)
+
+
+def new_model(rung: str, task, inputs, options: dict, seed: int = 0):
+    """The rung with its first weights, which follow from the seed."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return rung_named(rung, task.name).builder(task.name)(inputs, task.head(inputs), **options)
+
+
+def blank_model(rung: str, task, inputs, options: dict):
+    """The same without weights: to be asked for its sizes."""
+    with torch.device("meta"):
+        return new_model(rung, task, inputs, options)
+
+
+def warn_of(notes: Sequence[str]) -> None:
+    """Of a result that cannot carry its notes; called by the verb that a user calls."""
+    for note in notes:
+        warnings.warn(Notice(note), stacklevel=3)
 
 
 def device_named(name: str) -> str:

@@ -10,9 +10,9 @@ from wenmai.data.inputs import kinds as kinds_of_input
 from wenmai.data.storage import arrays
 from wenmai.data.storage import saved as take
 from wenmai.data.text.lines import Lines
-from wenmai.estimator import Estimator, device_named
+from wenmai.estimator import Estimator, device_named, new_model
 from wenmai.language_model import LanguageModel
-from wenmai.options import sort_out
+from wenmai.options import assign_options
 from wenmai.training import run_folder
 from wenmai.translator import Translator
 
@@ -40,26 +40,19 @@ ESTIMATORS = {cls.task_name: cls for cls in (Classifier, Tagger, Regressor, Lang
 
 def load(run: str | Path, device: str = "auto") -> Estimator:
     """The estimator of a run folder, answering as it did when it was saved."""
-    saved = run_folder.read(Path(run))
+    saved, device = run_folder.read(Path(run)), device_named(device)
     with run_folder.understood(saved.path / "run.json"):
         task = take.value(saved.about, "task")
         kind = ESTIMATORS[take.one_of(task, "name", tuple(ESTIMATORS))]
-        estimator = kind(take.text(saved.about, "rung"), **take.value(saved.about, "options"))
-        estimator.task_ = TASKS[estimator.task_name].from_json(task)
+        rung, options = take.text(saved.about, "rung"), take.value(saved.about, "options")
+        task = TASKS[kind.task_name].from_json(task)
         built = saved.about.get("built", {})  # what followed from the text's length, and was not given
-        given = sort_out(estimator.options | built, estimator._owners())["rung"]
+        given = assign_options(options | built, kind(rung)._owners())["rung"]
     with run_folder.understood(saved.path / "inputs.json"):
-        estimator.inputs_ = kinds_of_input.from_json(saved.inputs)
-    estimator.device_, estimator.notes_, estimator.progress_ = device_named(device), [], saved.progress
-
-    if isinstance(estimator.inputs_, Lines):
+        inputs = kinds_of_input.from_json(saved.inputs)
+    if isinstance(inputs, Lines):
         with run_folder.understood(saved.path / "weights.safetensors") as path:
-            estimator.inputs_.take_arrays(arrays.mapped(path)[0])
-
-    def build():
-        estimator._build(given, seed=0)  # whose first weights the saved ones replace
-        return estimator.model_
-
+            inputs.take_arrays(arrays.mapped(path)[0])
     with run_folder.understood(saved.path / "run.json"):
-        estimator.model_ = run_folder.load_weights(build, given.get("layers", 0), saved, estimator.device_)
-    return estimator
+        model = run_folder.load_weights(lambda: new_model(rung, task, inputs, given), given.get("layers", 0), saved, device)
+    return kind.assembled(task, inputs, model, rung=rung, options=options, device=device, progress=saved.progress)

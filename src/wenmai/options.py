@@ -22,7 +22,7 @@ def accepted(function: Callable) -> dict[str, inspect.Parameter]:
     return {p.name: p.replace(annotation=hints.get(p.name, str)) for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
-def sort_out(given: dict, owners: dict[str, Callable]) -> dict[str, dict]:
+def assign_options(given: dict, owners: dict[str, Callable]) -> dict[str, dict]:
     """{"hidden": 64, "epochs": 3} → {"rung": {"hidden": 64}, "training": {"epochs": 3}, …}, each value checked."""
     known = {owner: accepted(function) for owner, function in owners.items()}
     found: dict[str, dict] = {owner: {} for owner in owners}

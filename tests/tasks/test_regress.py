@@ -47,7 +47,7 @@ def test_scores_are_those_of_scikit_learn(rows, columns, seed, ragged):
         "mae": mean_absolute_error(wanted, found),
     }
     assert scores == pytest.approx(theirs)
-    above, below = task.weighed(decided, targets)
+    above, below = task.score_terms(decided, targets)
     assert len(above) == len(below) == (len(offsets) - 1 if ragged else rows)
     assert above.sum() / below.sum() == pytest.approx(scores["r2"])
 
@@ -193,12 +193,12 @@ def test_a_window_holds_what_stands_beside_a_step():
 def test_windows_are_those_cut_by_hand(horizon, history, more, features):
     task, rows = Regress(horizon=horizon, history=history), horizon + history + more
     x, y = np.random.default_rng(0).normal(size=(rows, features)), np.arange(rows) * 10.0
-    inputs, targets = task.arranged(x, y)
+    inputs, targets = task.prepare(x, y)
     assert len(inputs) == len(targets) == more + 1
     for at in range(more + 1):
         np.testing.assert_array_equal(inputs[at], x[at : at + history])
         np.testing.assert_array_equal(targets[at], y[at + history : at + history + horizon])
-    ahead, nothing = task.arranged(x)  # to forecast from: every place, the last one too
+    ahead, nothing = task.prepare(x)  # to forecast from: every place, the last one too
     assert nothing is None and len(ahead) == rows - history + 1
     np.testing.assert_array_equal(ahead[len(ahead) - 1], x[-history:])
 

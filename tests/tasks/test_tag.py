@@ -102,7 +102,7 @@ def test_scores_are_those_of_seqeval(scheme, gold, answers):
     decided, targets = decided_as(task, as_long_as(gold, answers)), task.encode(gold)
     scores = task.scores(decided, targets)
     assert scores == of_seqeval(gold, task.predictions(decided))
-    above, below = task.weighed(decided, targets)
+    above, below = task.score_terms(decided, targets)
     assert above.shape == below.shape == (len(gold),)
     assert above.sum() / max(1, below.sum()) == pytest.approx(scores["span_f1"], abs=1e-12)
 
@@ -129,7 +129,7 @@ def test_scores_of_plain_tags_are_those_of_scikit_learn(gold, seed):
         {"token_accuracy": accuracy_score(flat, answers), "macro_f1": f1_score(flat, answers, average="macro")}
     )
     assert joined(task.predictions(decided)) == answers.tolist()
-    above, below = task.weighed(decided, targets)
+    above, below = task.score_terms(decided, targets)
     assert above.sum() / below.sum() == pytest.approx(accuracy_score(flat, answers)) and below.tolist() == [*map(len, gold)]
     counts = task.confusion(decided, targets)
     every = np.array(task.confusion(Sequences(np.arange(4), np.array([0, 4])), task.encode([names.tolist()]))["counts"])
@@ -321,7 +321,7 @@ def test_probabilities_of_a_crf_are_those_of_all_paths():
     tags = [[tag.replace("PER", "LOC") for tag in row] for row in tags]
     estimator = Tagger("rnn", crf=True, **SMALL).fit(tokens, tags)
     rows = [["Ada", "saw", "New", "York"], ["Rome"]]
-    outputs, (begin, between, end) = estimator.outputs(estimator._examples(rows)), estimator.model_.transitions()
+    outputs, (begin, between, end) = estimator.outputs(estimator.examples(rows)), estimator.model_.transitions()
     for row, found in enumerate(estimator.predict_proba(rows)):
         emissions, weights = outputs[row].astype(np.float64), {}
         for path in product(range(len(estimator.classes_)), repeat=len(emissions)):

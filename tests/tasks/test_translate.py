@@ -109,7 +109,7 @@ def test_the_lead_of_an_email_as_its_subject():
         rows = [json.loads(line) for line in file]
     answers, targets = [lead(row["body"]) for row in rows], [row["subject"] for row in rows]
     task = Translate()
-    task.arranged([row["body"] for row in rows], targets)
+    task.prepare([row["body"] for row in rows], targets)
     task.learn(targets)
     assert (task.summarise, task.script) == (True, "english")
     assert round(100 * overlap.rouge(answers, targets, task.script, stems=False)["rouge_l"].mean(), 1) == 12.2
@@ -121,7 +121,7 @@ def test_the_lead_of_an_abstract_as_its_title():
     """ROUGE-L 31.1: the first 20 characters of the abstract, on the 500 rows of the dev part."""
     rows = [json.loads(line) for line in (DATA / "csl_title" / "csl_title_dev.json").read_text("utf-8").splitlines()]
     task, targets = Translate(), [row["title"] for row in rows]
-    task.arranged([row["abst"] for row in rows], targets)
+    task.prepare([row["abst"] for row in rows], targets)
     task.learn(targets)
     assert (task.summarise, task.script) == (True, "chinese")
     assert round(100 * task.scores([row["abst"][:20] for row in rows], targets)["rouge_l"], 1) == 31.1
@@ -135,13 +135,13 @@ def test_the_lead_of_an_abstract_as_its_title():
 ])  # fmt: skip
 def test_lengths_say_what_is_a_summary(source, target, summarises):
     task = Translate()
-    task.arranged([source] * 3, [target] * 3)
+    task.prepare([source] * 3, [target] * 3)
     assert (task.summarise, task.metric) == (summarises, "rouge_l" if summarises else "bleu")
-    task.arranged(["word " * 60, "x"], ["y", "z" * 900])  # rows to be judged by change nothing
+    task.prepare(["word " * 60, "x"], ["y", "z" * 900])  # rows to be judged by change nothing
     assert task.summarise is summarises
     for said in (True, False):
         task = Translate(summarise=said)
-        task.arranged([source], [target])
+        task.prepare([source], [target])
         assert task.summarise is said and task.metric == ("rouge_l" if said else "bleu")
 
 
@@ -151,9 +151,9 @@ def test_sets_drawn_again_have_the_metric_of_their_rows():
     assert overlap.bleu_of(counts.sum(0)) == pytest.approx(BLEU().corpus_score(ANSWERS, [ENGLISH]).score)
     draws = np.random.default_rng(0).integers(0, 3, 3)
     some, wanted = ([texts[row] for row in draws] for texts in (ANSWERS, ENGLISH))
-    assert task.drawn(ANSWERS, ENGLISH, 5)[0] == pytest.approx(BLEU().corpus_score(some, [wanted]).score)
+    assert task.bootstrap(ANSWERS, ENGLISH, 5)[0] == pytest.approx(BLEU().corpus_score(some, [wanted]).score)
     task.metric = "rouge_l"
-    assert task.drawn(ANSWERS, ENGLISH, 50).std() > 0 and set(task.drawn(ENGLISH, ENGLISH, 9)) == {1.0}
+    assert task.bootstrap(ANSWERS, ENGLISH, 50).std() > 0 and set(task.bootstrap(ENGLISH, ENGLISH, 9)) == {1.0}
 
 
 def test_it_reads_two_columns_and_is_saved_as_it_was():
@@ -161,9 +161,9 @@ def test_it_reads_two_columns_and_is_saved_as_it_was():
     chunk = Chunk({"source": ["good day", 5], "target": ["guten Tag", "fünf"]}, [2, 3])
     assert task.fits(["source", "target", "id"]) and not task.fits(["source"]) and not task.fits(["text", "label"])
     assert task.inputs_of(chunk, "a.tsv") == ["good day", "5"] and task.targets_of(chunk, "a.tsv") == ["guten Tag", "fünf"]
-    assert task.apart(["a", "b"], ["c", "d"]) == (["a", "b"], None) and isinstance(task.head(), Next)
+    assert task.split_keys(["a", "b"], ["c", "d"]) == (["a", "b"], None) and isinstance(task.head(), Next)
     task.learn(["guten Tag", "fünf"])
-    task.arranged(["x " * 90] * 2, ["guten Tag", "fünf"])
+    task.prepare(["x " * 90] * 2, ["guten Tag", "fünf"])
     again = Translate.from_json(json.loads(json.dumps(task.to_json())))
     assert vars(again) == vars(task) == {"summarise": True, "single": False, "script": "spaced", "metric": "rouge_l"}
     told = {"summarise": True, "single": False, "script": "spaced"}
@@ -194,7 +194,7 @@ def test_what_is_wrong_with_a_file_is_said(columns, says):
 def test_what_is_wrong_in_python_is_said(sources, targets, says):
     task = Translate()
     with pytest.raises(Mistake, match=says):
-        task.learn(task.arranged(sources, targets)[1])
+        task.learn(task.prepare(sources, targets)[1])
 
 
 @pytest.mark.parametrize("module, package, score", [
@@ -210,5 +210,5 @@ def test_a_package_that_is_missing_is_named(module, package, score, monkeypatch)
 def test_single_words_are_right_or_wrong():
     task = learned(["2026-11-15", "1999-01-02", "one two"])
     assert task.metric == "exact_match" and Translate.from_json(task.to_json()).metric == "exact_match"
-    assert set(task.drawn(["a", "b"], ["a", "b"], 9)) == {1.0}
+    assert set(task.bootstrap(["a", "b"], ["a", "b"], 9)) == {1.0}
     assert learned(["一千二百三十四", "七"]).metric == "bleu"

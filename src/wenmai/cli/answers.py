@@ -17,6 +17,7 @@ from wenmai.data.files.opening import not_the_same
 from wenmai.data.files.readers import Table
 from wenmai.errors import Mistake, Notice
 from wenmai.estimator import Estimator
+from wenmai.tasks.contract import Answers
 from wenmai.translator import Translator
 
 CHUNK = 4096  # rows that are read, answered and written at a time
@@ -25,7 +26,7 @@ CHUNK = 4096  # rows that are read, answered and written at a time
 def answer_file(estimator: Estimator, table: Table, out: Path | None, as_json: bool = False, **how) -> dict:
     """One line out for every row in, in order: its columns (but images) and the answer, found with the options `how`. Returns
     counts, and the answers themselves where they go nowhere else."""
-    task, rows, kept, empty = estimator.task_, 0, [], 0
+    task, rows, kept, empty, notes = estimator.task_, 0, [], 0, {}
     # A forecast follows the last rows, of which it reads as many as its history is long.
     chunks = [last_rows(table.load(), task.history)] if task.history else table.chunks(CHUNK)
     not_the_same(out, Path(table.source))
@@ -37,22 +38,26 @@ def answer_file(estimator: Estimator, table: Table, out: Path | None, as_json: b
                 empty += sum(not answer["text"] for answer in answers)
             else:
                 answers = estimator.answers(inputs, **how)
+            notes |= dict.fromkeys(answers.notes)
             shown = {} if task.history else {name: v for name, v in chunk.columns.items() if not isinstance(v, np.ndarray)}
             for row, answer in enumerate(answers):
                 write({name: values[row] for name, values in shown.items() if name != task.target} | answer)
             rows += len(answers)
             if as_json and out is None:
                 kept += answers
+    for note in notes:
+        warnings.warn(Notice(note), stacklevel=2)
     if empty:
         warnings.warn(Notice(f"{empty:,} of the texts are empty, and so is what is written for them"), stacklevel=2)
     return {"rows": rows} | ({"out": str(out)} if out else {"answers": kept})
 
 
-def translated(estimator: Translator, texts: list[str], where, how: dict) -> list[dict]:
+def translated(estimator: Translator, texts: list[str], where, how: dict) -> Answers:
     """For an empty text, an empty one."""
     rows = [row for row, text in enumerate(texts) if text.strip()]
-    found = iter(estimator.answers([texts[row] for row in rows], **how, where=lambda row: where(rows[row])))
-    return [next(found) if text.strip() else {"text": "", "log_prob": 0.0} for text in texts]
+    found = estimator.answers([texts[row] for row in rows], **how, where=lambda row: where(rows[row]))
+    each = iter(found)
+    return Answers((next(each) if text.strip() else {"text": "", "log_prob": 0.0} for text in texts), found.notes)
 
 
 def last_rows(chunk, count: int):

@@ -167,10 +167,10 @@ def evaluate(
     if tune:
         asked["tune"] = part_of(open_table(tune, columns_from(columns), task=estimator.task_name), estimator.task_).inputs
     began = time.perf_counter()
-    scores = {"test": estimator.evaluate(*part.pair, part.where, **asked)}
+    result = estimator.evaluate(*part.pair, part.where, **asked)
+    scores, notes = {"test": result}, result.notes
     unit = {"unit": estimator.inputs_.unit} if estimator.task_.metric == "perplexity" else {}
     say_scores(scores, unit.get("unit", ""))
-    notes = getattr(estimator, "evaluated_", [])
     for note in notes:
         say(note)
     finish({"run": str(run), "task": estimator.task_name, "rung": estimator.rung, "scores": scores, **unit, "rows": len(part),
@@ -200,6 +200,8 @@ def predict(
         table = open_table(file, columns_from(columns), task=estimator.task_name)
         return finish(answer_file(estimator, table, out, as_json), as_json, quiet=True)
     answers = estimator.answers(read_arguments(estimator, inputs))
+    for note in answers.notes:
+        say(note)
     if not as_json:
         for answer in answers:
             print(in_words(answer))
@@ -333,6 +335,8 @@ def translate(
         answers = [{"text": found} for text in texts for found in model.sample(text, best, **chance)]
     else:
         answers = model.answers(texts, **search, best=best, alignment=alignment)
+        for note in answers.notes:
+            say(note)
     for answer in [] if as_json or stream else answers:
         print("\n".join(f"{one['score']:.4f}\t{one['text']}" for one in answer.get("best", ())) or answer["text"])
         if alignment:

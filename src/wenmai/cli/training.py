@@ -146,7 +146,8 @@ def carry_out(arguments: dict, opened: Dataset, folder: Path, kept: Checkpoints,
     running = opened.task.name == "generate"
     if running and not scores:
         say("learned from all of the text; for a perplexity, hold some of it out with --valid 0.1, or give --valid FILE")
-    for note in dict.fromkeys(opened.notes + estimator.notes_ + getattr(estimator, "evaluated_", [])):
+    noted = list(scores.values())[-1].notes if scores else []  # of the last part
+    for note in dict.fromkeys(opened.notes + estimator.notes_ + noted):
         if note not in told:
             say(note)
     unit = {"unit": estimator.inputs_.unit} if opened.task.metric == "perplexity" else {}

@@ -83,11 +83,11 @@ class Dataset:
                 part.inputs.check()
             return
         with self.train.named():
-            task.learn(task.arranged(*self.train.pair)[1], self.train.where)
+            task.learn(task.prepare(*self.train.pair)[1], self.train.where)
         for part in (self.valid, self.test):
             if part is not None:
                 with part.named():
-                    task.encode(task.arranged(*part.pair)[1], part.where)
+                    task.encode(task.prepare(*part.pair)[1], part.where)
 
     def fingerprint(self) -> str:
         """Changes when a row of the training part does."""
@@ -144,7 +144,7 @@ def open_dataset(
     known = accepted(kind)
     kind = kind(**{name: fitting(known[name], value) for name, value in (settings or {}).items() if name in known})
     whole = part_of(table, kind)
-    said = kind.look(whole.targets, whole.where)
+    said = kind.inspect_targets(whole.targets, whole.where)
     notes, shares = [f"{source}: {note}" for note in table.notes] + said, []
     given: dict[str, Part | None] = {"valid": None, "test": None}
     for name, value in (("valid", valid), ("test", test)):
@@ -156,14 +156,14 @@ def open_dataset(
         return in_order(source, kind, whole, shares, given, notes, table.names)
     if kind.history:
         return in_time(source, kind, whole, shares, given, notes, table.names)
-    whole_keys, classes = kind.apart(*whole.pair)
+    whole_keys, classes = kind.split_keys(*whole.pair)
     what = "input" if whole_keys is whole.inputs else "text"  # that no two parts share
     groups = groups_of(whole_keys)
     repeated = len(whole) - (int(groups.max(initial=-1)) + 1)
     if repeated:
         notes.append(f"{repeated} rows repeat the {what} of another; equal {what}s stay on one side of every split")
     for name, part in given.items():
-        leaked = np.zeros(0, bool) if part is None else shared(whole_keys, kind.apart(*part.pair)[0])
+        leaked = np.zeros(0, bool) if part is None else shared(whole_keys, kind.split_keys(*part.pair)[0])
         if leaked.any() and leaked.all() and unseen:
             raise Mistake(f"{part.source}: every {what} of the {name} rows stands in the training rows too; give other rows.")
         if leaked.any() and unseen:

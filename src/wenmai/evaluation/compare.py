@@ -141,7 +141,7 @@ def complete(some: Part, data: Dataset) -> bool:
     if data.task.name == "tag":
         return {tag for row in some.targets for tag in row} == {tag for row in data.train.targets for tag in row}
     if data.task.name in ("classify", "compose"):
-        own, every = (data.task.apart(*part.pair)[1] for part in (some, data.train))
+        own, every = (data.task.split_keys(*part.pair)[1] for part in (some, data.train))
         return every is None or set(own) == set(every)
     return not data.task.history or len(some) > data.task.history + data.task.horizon + 20
 
@@ -198,7 +198,7 @@ def measured(estimator: Estimator, data: Dataset, name: str) -> tuple[dict, np.n
         return measured_translation(estimator, data, name)
     task, test = estimator.task_, data.test
     start = time.perf_counter()
-    examples = estimator._examples(*test.pair, test.where)
+    examples = estimator.examples(*test.pair, test.where)
     targets, answered, missed = examples.targets, [], []
     for rows, outputs, decided in estimator.streamed(examples):
         answered.append(decided)
@@ -209,14 +209,14 @@ def measured(estimator: Estimator, data: Dataset, name: str) -> tuple[dict, np.n
         start = time.perf_counter()
         estimator.predict(test.inputs)
         rates.append(len(test) / (time.perf_counter() - start))
-    samples = drawn(*task.weighed(decided, targets))
+    samples = drawn(*task.score_terms(decided, targets))
     about = RUNGS[estimator.rung]
     row = {
         "rung": name, "task": task.name, "failed": None, "scores": {"test": task.scores(decided, targets)},
         "interval": edges(samples), "parameters": estimator.model_.parameters_count(),
         "predictions_per_second": float(np.median(rates)), "latency_ms": latency(estimator, test),
         "confusion": task.confusion(decided, targets),
-        "worst": worst(estimator, examples, missed, task.arranged(*test.pair)[0]),
+        "worst": worst(estimator, examples, missed, task.prepare(*test.pair)[0]),
         "about": about.about, "about_zh": about.about_zh, "options": estimator.options,
     }  # fmt: skip
     return row, samples
@@ -235,15 +235,15 @@ def measured_text(estimator: LanguageModel, data: Dataset, name: str) -> tuple[d
         start = time.perf_counter()
         estimator.model_.begin(estimator.inputs_.prompt(prompt))[0].cpu()
         times.append(1000 * (time.perf_counter() - start))
-    about = RUNGS[estimator.rung]
+    about, scores = RUNGS[estimator.rung], estimator.evaluate(text)
     row = {
-        "rung": name, "task": "generate", "failed": None, "scores": {"test": estimator.evaluate(text)},
+        "rung": name, "task": "generate", "failed": None, "scores": {"test": scores},
         "interval": np.exp(edges(drawn(-sums, lengths))).tolist() if np.isfinite(sums).all() else [inf, inf],
         "parameters": estimator.model_.parameters_count(), "predictions_per_second": float(lengths.sum() / seconds),
         "latency_ms": {"p50": float(np.quantile(times, 0.5)), "p99": float(np.quantile(times, 0.99))}, "confusion": None,
         "worst": [{"input": shown(lines[row]), "perplexity": f"{np.exp(mean[row]):,.0f}"} for row in rows],
         "about": about.about, "about_zh": about.about_zh, "options": estimator.options,
-        "unit": estimator.inputs_.unit, "vocabulary": len(estimator.inputs_), "notes": estimator.evaluated_,
+        "unit": estimator.inputs_.unit, "vocabulary": len(estimator.inputs_), "notes": scores.notes,
     }  # fmt: skip
     return row, (-sums, lengths.astype(np.float64), sizes.astype(np.float64))
 

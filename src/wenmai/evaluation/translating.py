@@ -24,24 +24,24 @@ LEADS, LED = (1, 2, 3), 500  # times as long as a target by the median, and rows
 def measured_translation(estimator: Translator, data: Dataset, name: str) -> tuple[dict, np.ndarray]:
     """The scores are those of the data's task: a run that is added may have learned from targets of another kind."""
     task, test, about = data.task, data.test, RUNGS[estimator.rung]
-    answers, speed = written(estimator, test)
-    samples = task.drawn(answers, test.targets)
+    answers, speed, notes = written(estimator, test)
+    samples = task.bootstrap(answers, test.targets)
     row = {
         "rung": name, "task": "translate", "failed": None, "scores": {"test": task.scores(answers, test.targets)},
         "interval": edges(samples), "parameters": estimator.model_.parameters_count(), "predictions_per_second": speed,
         "latency_ms": latency(estimator, test), "confusion": None, "worst": worst(test, answers),
         "samples": some(test, answers), "lengths": by_length(task, test, answers),
-        "about": about.about, "about_zh": about.about_zh, "options": estimator.options, "notes": estimator.evaluated_,
+        "about": about.about, "about_zh": about.about_zh, "options": estimator.options, "notes": notes,
     }  # fmt: skip
     return row, samples
 
 
-def written(estimator: Translator, test: Part) -> tuple[list[str], float]:
-    """A text for every source of the test part, and how many tokens a second were written, ends of texts among them."""
+def written(estimator: Translator, test: Part) -> tuple[list[str], float, list[str]]:
+    """A text for every source of the test part, how many tokens a second were written, ends of texts among them, and notes."""
     start = time.perf_counter()
-    found = estimator.written(test.inputs, test.targets)
+    found = estimator.hypotheses(test.inputs, test.targets)
     seconds = time.perf_counter() - start
-    return [best.text for best in found], sum(len(best.tokens) for best in found) / seconds
+    return [best.text for best in found], sum(len(best.tokens) for best in found) / seconds, found.notes
 
 
 def worst(test: Part, answers: list[str]) -> list[dict]:

@@ -12,7 +12,7 @@ from wenmai.data.text.lines import Lines
 from wenmai.data.text.tokenizers import Characters
 from wenmai.data.text.vocabulary import SPECIAL, Vocabulary
 from wenmai.errors import Mistake
-from wenmai.estimator import Estimator
+from wenmai.estimator import Estimator, new_model
 from wenmai.language_model import LanguageModel
 from wenmai.models.ngram import arpa
 from wenmai.models.ngram.estimation import LAYOUTS
@@ -34,7 +34,6 @@ def imported(source: str, layout: str, tokenizer: str = "spaces") -> LanguageMod
         raise Mistake(f"--tokenizer {tokenizer}: expected one of {', '.join(TOKENIZERS)}.")
     words, levels, smoothed = arpa.read(path)
     own = words[len(SPECIAL) :]
-    estimator = LanguageModel("ngram", order=len(levels), layout=layout)
     if tokenizer == "characters":
         tokens = [read_back(word) for word in own]
         if long := next((token for token in tokens if len(token) != 1), None):
@@ -43,11 +42,10 @@ def imported(source: str, layout: str, tokenizer: str = "spaces") -> LanguageMod
         lines = Lines(Characters([*tokenizers.SPECIAL, *tokens], lowercase=False))
     else:
         lines = Lines(None, Vocabulary.of(own))
-    estimator.task_, estimator.inputs_ = Generate(), lines
-    estimator.device_, estimator.notes_, estimator.progress_ = "cpu", list(smoothed.notes), []
-    estimator._build({"order": len(levels), "layout": layout}, seed=0)
-    estimator.model_.grams = LAYOUTS[layout].of(levels, smoothed)
-    return estimator
+    task, options = Generate(), {"order": len(levels), "layout": layout}
+    model = new_model("ngram", task, lines, options)
+    model.grams = LAYOUTS[layout].of(levels, smoothed)
+    return LanguageModel.assembled(task, lines, model, rung="ngram", options=options, notes=smoothed.notes)
 
 
 def exported(estimator: Estimator, form: str, out: Path) -> str:
@@ -60,7 +58,7 @@ def exported(estimator: Estimator, form: str, out: Path) -> str:
     lines = estimator.inputs_
     levels, smoothed = estimator.model_.grams.levels()
     with packed(out) as stream, io.TextIOWrapper(stream, "utf-8", newline="\n") as text:
-        arpa.write(text, lines.tokens(), levels, smoothed)
+        arpa.write(text, estimator.model_.words(), levels, smoothed)
     if lines.name == "spaces" and not lines.lowercase:
         return ""
     if lines.name == "characters":

@@ -23,7 +23,7 @@ from wenmai.models.token_scores import TokenScores
 
 class NetworkLanguageModel:
     def __init__(self, network: Network, lines: Lines):
-        self.network, self.lines = network, lines
+        self.network, self.lines, self.carried = network, lines, network.carried
         self.end = lines.special.end
 
     # Scoring

@@ -7,9 +7,11 @@ import numpy as np
 from wenmai.data.examples.rows import numbered
 from wenmai.data.files.columns import listed, short
 from wenmai.data.files.readers import Chunk
+from wenmai.data.inputs import kinds as kinds_of_input
 from wenmai.data.storage import saved as take
 from wenmai.errors import Mistake
 from wenmai.layers.heads import OneOf
+from wenmai.tasks import rows
 from wenmai.tasks.columns import inputs_in, labels_in, shown
 
 
@@ -17,6 +19,14 @@ class Classify:
     name, metric, higher_is_better = "classify", "accuracy", True
     target = "label"  # the column that holds the answer
     texts, history = "tokens", None  # the kind of input that texts are; rows have no order in time
+    reads = staticmethod(kinds_of_input.learn)
+    estimator_type, output_type = "classifier", np.float32
+
+    # what every task with a target a row does
+    split, held_out, learn_inputs = rows.split, rows.held_out, rows.learn_inputs
+    training_examples, judge, examples, trace_examples = rows.training_examples, rows.judge, rows.examples, rows.trace_examples
+    outputs, streamed, predict, predict_proba = rows.outputs, rows.streamed, rows.predict, rows.predict_proba
+    answers, evaluate, score = rows.answers, rows.evaluate, rows.score
 
     def __init__(self, *, balance: bool = False):
         """`balance` lets every class weigh the same in the loss, however rare it is."""
@@ -38,15 +48,15 @@ class Classify:
             raise Mistake(f"{source} has no column label (found: {names}); name it with --columns label=NAME,text=NAME.")
         return labels_in(chunk, source)
 
-    def look(self, targets, where) -> list[str]:
+    def inspect_targets(self, targets, where) -> list[str]:
         """What all rows together say, before any are held out: here, nothing."""
         return []
 
-    def arranged(self, inputs, targets=None):
+    def prepare(self, inputs, targets=None):
         """Inputs and targets as the rows that are learned from: here, as they are."""
         return inputs, targets
 
-    def apart(self, inputs, targets) -> tuple:
+    def split_keys(self, inputs, targets) -> tuple:
         """What no two parts share, and what the first must have all kinds of."""
         return inputs, targets
 
@@ -93,7 +103,7 @@ class Classify:
     def probabilities(self, outputs: np.ndarray, model) -> np.ndarray:
         return np.exp(outputs)
 
-    def answers(self, values, reader, outputs: np.ndarray, decided: np.ndarray, model) -> list[dict]:
+    def described(self, values, inputs, outputs: np.ndarray, decided: np.ndarray, model) -> list[dict]:
         """One {"label", "probability"} a row."""
         labels = self.classes[decided].tolist()
         if not model.has_probabilities:
@@ -101,7 +111,7 @@ class Classify:
         sure = np.exp(outputs[np.arange(len(outputs)), decided])
         return [{"label": label, "probability": round(float(p), 6)} for label, p in zip(labels, sure)]
 
-    def weighed(self, decided: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def score_terms(self, decided: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Two numbers a row; the metric is the sum of the first over the sum of the second, here right over all."""
         return (decided == targets).astype(np.float64), np.ones(len(targets))
 

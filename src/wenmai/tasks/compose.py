@@ -8,22 +8,38 @@ spells out.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import exp, log
 
 import numpy as np
 
+from wenmai.data import values
+from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences
 from wenmai.data.files.columns import listed, short
 from wenmai.data.files.readers import Chunk
+from wenmai.data.inputs import kinds as kinds_of_input
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Next
+from wenmai.tasks import rows, writing
 from wenmai.tasks.columns import ANSWERS, labels_in, numbers, texts_in
+from wenmai.tasks.contract import Answers, Parts, Scores, Trained, Untrained, row_name
+from wenmai.tasks.decoding import Choice, together
+from wenmai.tasks.generate import unknown_tokens
+
+TOGETHER = 256  # texts that are written at once
+GREEDY = Choice(temperature=0.0)
 
 
 class Compose:
     name, metric, higher_is_better = "compose", "perplexity", False
     target = "text"
     texts, history = "labels", None  # texts that are read are labels; rows have no order in time
+    reads = staticmethod(kinds_of_input.learn_both)
+    estimator_type = None
+
+    split, held_out = rows.split, rows.held_out
+    training_examples, outputs, cut_notes = writing.training_examples, writing.outputs, staticmethod(writing.target_cut_notes)
 
     @staticmethod
     def fits(names: list[str]) -> bool:
@@ -55,15 +71,15 @@ class Compose:
             raise Mistake(f"{where}: the text is empty; give every row a text to write or drop the row.")
         return texts
 
-    def look(self, targets, where) -> list[str]:
+    def inspect_targets(self, targets, where) -> list[str]:
         return []
 
-    def arranged(self, inputs, targets=None):
+    def prepare(self, inputs, targets=None):
         if isinstance(inputs, Sequences):
             raise Mistake("found numeric sequences; to compose, give a label, a row of numbers or an image for every text.")
         return inputs, targets
 
-    def apart(self, inputs, targets) -> tuple:
+    def split_keys(self, inputs, targets) -> tuple:
         """What no two parts share, and what the first must have all kinds of. Of labels there are few: the texts part them."""
         return (inputs, None) if isinstance(inputs, np.ndarray) and inputs.ndim > 1 else (targets, list(map(str, inputs)))
 
@@ -84,6 +100,81 @@ class Compose:
 
     def head(self, inputs) -> Next:
         return Next.of(inputs.target)
+
+    # Learning
+
+    def learn_inputs(self, inputs, targets, options: dict):
+        return self.reads(inputs, targets, self.texts, **options)
+
+    def judge(self, untrained: Untrained, parts: Parts, seed: int) -> Callable[[Trained], float]:
+        examples = self.examples(untrained, *rows.watched(self, parts, seed))
+        return lambda trained: exp(min(700.0, -self.mean_log_prob(trained, examples)))
+
+    # Answering
+
+    def examples(self, trained: Trained, inputs, targets=None, where=row_name) -> Examples:
+        inputs, targets = self.prepare(values.listed(inputs), None if targets is None else values.listed(targets))
+        if targets is not None:
+            self.encode(targets, where)
+        source = trained.inputs.source
+        if not len(inputs) and source.kind != "labels":
+            inputs = np.zeros((0, *(source.shape if source.kind == "image" else (source.width,))))
+        return self.encoded(trained, inputs, targets)
+
+    def encoded(self, trained: Trained, inputs, targets=None) -> Examples:
+        written = None if targets is None else trained.inputs.target.encode(targets)
+        return Examples(trained.inputs.encode(inputs), written=written, longest=trained.inputs.longest)
+
+    def mean_log_prob(self, trained: Trained, examples: Examples) -> float:
+        """Of a token, ends of texts among them."""
+        return float(writing.text_log_probs(trained, examples).sum()) / int(examples.written.lengths.sum())
+
+    def greedy(self, trained: Trained, encoded: np.ndarray) -> list[tuple[str, float]]:
+        """(the text of the most probable token at every step, its log p) for every row; equal labels are answered once."""
+        distinct, which = np.unique(encoded, return_inverse=True) if encoded.ndim == 1 else (encoded, np.arange(len(encoded)))
+        texts, most, end = [], trained.inputs.target.longest, trained.inputs.target.special.end
+        for start in range(0, len(distinct), TOGETHER):
+            part = distinct[start : start + TOGETHER]
+            first, state = writing.begin(trained, part, most)
+            chosen, sums = together(writing.stepper(trained), first, state, most, GREEDY, [0] * len(part), end, lines=1)
+            texts += zip((writing.text_of(trained, tokens) for tokens in chosen), sums)
+        return [texts[at] for at in which.tolist()]
+
+    def predict(self, trained: Trained, inputs) -> tuple[np.ndarray, list[str]]:
+        """A text for every input: the most probable token at every step, so always the same one."""
+        texts = self.greedy(trained, self.examples(trained, inputs).inputs)
+        return np.array([text for text, _ in texts], object), []
+
+    def predict_proba(self, trained: Trained, inputs):
+        raise Mistake("a Composer writes texts, of which there is no table; log_prob(inputs, texts) says how probable they are.")
+
+    def answers(self, trained: Trained, inputs) -> Answers:
+        """{"text", "log_prob"} an input."""
+        texts = self.greedy(trained, self.examples(trained, inputs).inputs)
+        return Answers({"text": text, "log_prob": round(log_prob, 6)} for text, log_prob in texts)
+
+    def evaluate(self, trained: Trained, inputs, targets, where=row_name) -> Scores:
+        texts = values.listed(targets)
+        examples = rows.pairs(self, trained, inputs, texts, where)
+        written, right = examples.written, self.greedy(trained, examples.inputs)
+        special, tokens = trained.inputs.target.special, int(written.lengths.sum())
+        notes = unknown_tokens(int((written.flat == special.unknown).sum()), tokens) + self.cut_notes(trained, examples)
+        sizes = np.fromiter((len(text.encode("utf-8", "replace")) + 1 for text in texts), np.int64, len(texts))
+        for row in np.flatnonzero(written.flat[written.offsets[1:] - 1] != special.end):  # of one that was cut
+            sizes[row] = len(writing.text_of(trained, written[int(row)].tolist()).encode("utf-8", "replace"))
+        right = np.fromiter((one == other for one, (other, _) in zip(texts, right)), bool, len(texts))
+        return Scores(self.scores(writing.text_log_probs(trained, examples), written.lengths, sizes, right), notes)
+
+    def score(self, trained: Trained, inputs, targets) -> float:
+        """The mean log p of a token, −log of the perplexity: as scikit-learn wants it, more is better."""
+        return self.mean_log_prob(trained, rows.pairs(self, trained, inputs, targets))
+
+    def trace_examples(self, trained: Trained, inputs, targets=None) -> tuple[Examples, None, list]:
+        """Without targets, of the texts that it writes itself."""
+        targets = self.predict(trained, inputs)[0].tolist() if targets is None else targets
+        examples = rows.pairs(self, trained, inputs, targets)
+        lines = trained.inputs.target.lines
+        return examples, None, [writing.token_names(lines, tokens.tolist()) for tokens in examples.written]
 
     def scores(self, sums: np.ndarray, lengths: np.ndarray, sizes: np.ndarray, right: np.ndarray) -> dict[str, float]:
         """Of N texts: Σ log p, tokens, bytes, and whether the most probable text was this one."""

@@ -8,15 +8,28 @@ every token of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from math import exp, inf, log
 
+import numpy as np
+
+from wenmai.data.examples.rows import Examples
+from wenmai.data.examples.streams import Stream
 from wenmai.data.files.columns import listed
 from wenmai.data.files.corpus import Corpus
 from wenmai.data.files.readers import Chunk, Table
+from wenmai.data.inputs import kinds as kinds_of_input
 from wenmai.errors import Mistake
+from wenmai.language.judging import EvaluationModes, evaluate_modes, windows_note
+from wenmai.language.scoring import quick_loss, stride_of
 from wenmai.layers.heads import Next
+from wenmai.options import assign_options
+from wenmai.tasks import rows, writing
 from wenmai.tasks.columns import texts_in
+from wenmai.tasks.continuation import continuations
+from wenmai.tasks.contract import Answers, Parts, Scores, Trained, TrainingExamples, Untrained, row_name
+from wenmai.tasks.decoding import Choice
 
 
 @dataclass
@@ -37,6 +50,10 @@ class Generate:
     name, metric, higher_is_better = "generate", "perplexity", False
     target = None  # there is no column that holds the answer
     texts, history = "tokens", None
+    reads = staticmethod(kinds_of_input.learn)
+    estimator_type = None
+
+    learn_inputs = rows.learn_inputs
 
     @staticmethod
     def fits(names: list[str]) -> bool:
@@ -55,32 +72,121 @@ class Generate:
         """Texts to go on with."""
         return texts_in(chunk, "text", source)
 
-    def look(self, targets, where) -> list[str]:
+    def inspect_targets(self, targets, where) -> list[str]:
         return []
 
-    def arranged(self, inputs, targets=None):
+    def prepare(self, inputs, targets=None):
         return inputs, targets
 
     def learn(self, targets, where=None) -> list[str]:
         return []
 
-    def encode(self, targets, where=None) -> None:
-        return None
-
     def head(self, inputs) -> Next:
         return Next.of(inputs)
+
+    # Learning
+
+    def split(self, texts, targets, valid: tuple | None, share: float, seed: int, tunes: bool) -> Parts:
+        """The end is held out; a rung that tunes nothing on held-out text learns from all of it."""
+        text = Corpus.of(texts)
+        text.check()
+        valid = None if valid is None else (Corpus.of(valid[0]), None)
+        if valid is None and share and tunes:
+            text, held = text.parts([share])
+            valid = (held, None) if held.size else None
+        return Parts(text, None, valid)
+
+    def training_examples(self, untrained: Untrained, text: Corpus, targets, rows, where) -> TrainingExamples:
+        """A network reads windows of one long row of tokens; what counts reads lines."""
+        if not untrained.by_gradients:
+            return TrainingExamples(Examples(untrained.inputs.encode(text)), window_name, [])
+        tokens, notes = untrained.inputs.read_all(text), []
+        model = untrained.model  # whose sizes may follow from the length of the text
+        if len(tokens) - 1 < model.context:
+            notes += [f"the text has {len(tokens) - 1:,} tokens, fewer than the {model.context:,} that are read at once: it "
+                      "is learned as one window"]  # fmt: skip
+        return TrainingExamples(Stream(tokens, model.context, model.carried), window_name, notes)
+
+    def judge(self, untrained: Untrained, parts: Parts, seed: int) -> Callable[[Trained], float]:
+        text = parts.valid[0]
+        if not untrained.by_gradients:
+            return lambda trained: self.evaluate(trained, text)["perplexity"]
+        tokens = untrained.inputs.read_all(text)
+        return lambda trained: exp(min(700.0, quick_loss(trained.model, tokens)))
+
+    # Scoring
+
+    def examples(self, trained: Trained, texts, targets=None, where=row_name) -> Examples:
+        return Examples(trained.inputs.encode(Corpus.of(texts)))
+
+    def scored(self, trained: Trained, texts, apart: bool = False) -> Iterator[tuple[bytes, np.ndarray, np.ndarray, int]]:
+        """(lines, log p of each (L,), its tokens (L,), how many are unknown), some megabytes at a time. Lines follow one another,
+        or each stands apart."""
+        return trained.language.scored(Corpus.of(texts).blocks(), apart)
+
+    def total(self, trained: Trained, texts) -> Total:
+        total = Total()
+        for block, sums, lengths, unknown in self.scored(trained, texts):
+            total += Total(float(sums.sum()), int(lengths.sum()), len(block) + (block[-1:] != b"\n"), unknown, len(sums))
+        return total
+
+    def evaluate(self, trained: Trained, texts, targets=None, where=row_name, *, tune=None, **modes) -> Scores:
+        """Perplexity (of a token, line ends among them) and bits per byte. `modes` to judge it otherwise, each apart: stride=1,
+        cache=2000, dynamic="sgd" and what goes with them (language/judging.py); what is left open is chosen on the text
+        `tune`."""
+        asked = EvaluationModes(**assign_options(modes, {"modes": EvaluationModes})["modes"])
+        text, model = Corpus.of(texts), trained.language
+        total = self.total(trained, text)
+        if not total.tokens:
+            raise Mistake("there is no text to evaluate; expected at least one line.")
+        scores, notes = self.scores(total), self.notes(total)
+        if not getattr(trained.model, "carried", True):
+            notes.append(windows_note(trained.model.context, stride_of(trained.model, None)))
+        for mode, log_prob, note in evaluate_modes(model, text, asked, None if tune is None else Corpus.of(tune)):
+            others = self.scores(replace(total, log_prob=log_prob))
+            scores |= {f"{name}_{mode}": score for name, score in others.items()}
+            notes.append(note)
+        return Scores(scores, notes)
+
+    def score(self, trained: Trained, texts, targets=None) -> float:
+        """Σ log p: as scikit-learn wants it, more is better."""
+        return self.total(trained, texts).log_prob
+
+    # Going on
+
+    def predict(self, trained: Trained, prompts) -> tuple[np.ndarray, list[str]]:
+        """What follows each prompt: a line, drawn by chance, every one with seed 0."""
+        prompts = [prompts] if isinstance(prompts, str) else list(prompts)
+        follows = continuations(trained, prompts, [0] * len(prompts), 100, 1, Choice())
+        return np.array(follows, object), follows.notes
+
+    def predict_proba(self, trained: Trained, prompts):
+        raise Mistake("a LanguageModel writes texts, of which there is no table; log_prob(texts) says how probable they are.")
+
+    def answers(self, trained: Trained, prompts) -> Answers:
+        """{"text", "continued"} a prompt."""
+        follows, notes = self.predict(trained, prompts)
+        return Answers(({"text": text, "continued": more} for text, more in zip(prompts, follows)), notes)
+
+    def trace_examples(self, trained: Trained, texts, targets=None) -> tuple[Examples, list, list]:
+        """The first window of the text, or as much of it as there is."""
+        blocks = (trained.inputs.numbers(block)[0] for block in Corpus.of(texts).blocks())
+        end, model = trained.inputs.special.end, trained.model
+        tokens = np.concatenate([np.array([end], np.int32), *blocks])[: model.context + 1]
+        names = writing.token_names(trained.inputs, tokens.tolist())
+        return Stream(tokens, model.context, model.carried), [names[:-1]], [names[1:]]
 
     def scores(self, total: Total) -> dict[str, float]:
         mean = -total.log_prob / max(1, total.tokens)
         return {"perplexity": exp(mean) if mean < 700 else inf, "bits_per_byte": -total.log_prob / log(2) / max(1, total.size)}
 
-    def notes(self, total: Total, unit: str) -> list[str]:
+    def notes(self, total: Total) -> list[str]:
         """What is worth saying of a score."""
-        told = unknown_tokens(total.unknown, total.tokens)
+        notes = unknown_tokens(total.unknown, total.tokens)
         if total.log_prob == -inf:
-            told.append("the text holds what has no probability at all in this model, so its perplexity is infinite; smoothing "
-                        "gives every word some")  # fmt: skip
-        return told
+            notes.append("the text holds what has no probability at all in this model, so its perplexity is infinite; smoothing "
+                         "gives every word some")  # fmt: skip
+        return notes
 
     def to_json(self) -> dict:
         return {"name": self.name}
@@ -88,6 +194,10 @@ class Generate:
     @classmethod
     def from_json(cls, saved: dict) -> Generate:
         return cls()
+
+
+def window_name(at: int) -> str:
+    return f"the window from token {at + 1:,} on"
 
 
 def unknown_tokens(unknown: int, tokens: int) -> list[str]:

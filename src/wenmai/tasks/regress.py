@@ -12,9 +12,12 @@ import numpy as np
 from wenmai.data.examples.sequences import Sequences, offsets_of
 from wenmai.data.files.columns import listed
 from wenmai.data.files.readers import Chunk
+from wenmai.data.inputs import kinds as kinds_of_input
+from wenmai.data.splits import split_by_position
 from wenmai.data.storage import saved as take
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Number
+from wenmai.tasks import rows
 from wenmai.tasks.columns import as_number, inputs_in, number_sequences, numbers, shown
 
 
@@ -22,6 +25,14 @@ class Regress:
     name, metric, higher_is_better = "regress", "r2", True
     target = "target"
     texts = "tokens"
+    reads = staticmethod(kinds_of_input.learn)
+    estimator_type, output_type = "regressor", np.float64
+
+    # what every task with a target a row does
+    split, learn_inputs = rows.split, rows.learn_inputs
+    training_examples, judge, examples, trace_examples = rows.training_examples, rows.judge, rows.examples, rows.trace_examples
+    outputs, streamed, predict, predict_proba = rows.outputs, rows.streamed, rows.predict, rows.predict_proba
+    answers, evaluate, score = rows.answers, rows.evaluate, rows.score
 
     def __init__(self, *, horizon: int | None = None, history: int | None = None):
         """`horizon` forecasts so many values of a series from the `history` rows before them (3 horizons, at least 12)."""
@@ -65,10 +76,10 @@ class Regress:
                           "expected one for every step, or one number for the row.")  # fmt: skip
         return rows
 
-    def look(self, targets, where) -> list[str]:
+    def inspect_targets(self, targets, where) -> list[str]:
         return []
 
-    def arranged(self, inputs, targets=None):
+    def prepare(self, inputs, targets=None):
         """Windows of a series; or, where there is a target a step, the inputs as sequences too."""
         if self.horizon:
             return self.windows(inputs, targets)
@@ -107,9 +118,16 @@ class Regress:
             return rows, None
         return rows, np.asarray(targets, np.float64)[np.arange(count)[:, None] + self.history + np.arange(self.horizon)]
 
-    def apart(self, inputs, targets) -> tuple:
+    def split_keys(self, inputs, targets) -> tuple:
         """What no two parts share, and what the first must have all kinds of: here, nothing."""
         return inputs, None
+
+    def held_out(self, inputs, targets, share: float, seed: int) -> list[np.ndarray]:
+        """Of a series its end, at least twice as long as what is forecast; of rows a share."""
+        if not self.horizon:
+            return rows.held_out(self, inputs, targets, share, seed)
+        share = max(share, min(0.5, 2 * self.horizon / len(inputs)))
+        return split_by_position(len(inputs), [share], self.history)
 
     def learn(self, targets, where=lambda row: f"row {row + 1}") -> list[str]:
         self.per_step = isinstance(targets, Sequences)
@@ -146,11 +164,11 @@ class Regress:
             return [flat[start:end] for start, end in zip(decided.offsets[:-1], decided.offsets[1:])]
         return decided[:, 0] if decided.shape[1] == 1 and not self.horizon else decided
 
-    def answers(self, values, reader, outputs, decided, model) -> list[dict]:
+    def described(self, values, inputs, outputs, decided, model) -> list[dict]:
         word = "forecast" if self.horizon else "targets" if self.per_step or len(self.mean) > 1 else "target"
         return [{word: np.round(value, 6).tolist()} for value in self.predictions(decided)]
 
-    def weighed(self, decided, targets) -> tuple[np.ndarray, np.ndarray]:
+    def score_terms(self, decided, targets) -> tuple[np.ndarray, np.ndarray]:
         """Two numbers a row; R² is the sum of the first over the sum of the second: what was explained, over the variation."""
         found, wanted = flat_table(decided), flat_table(targets)
         error, spread = np.square(found - wanted).sum(1), np.square(wanted - wanted.mean(0)).sum(1)
@@ -169,7 +187,7 @@ class Regress:
 
     def missed(self, outputs, decided, targets) -> np.ndarray:
         """(N,): the squared error."""
-        explained, spread = self.weighed(decided, targets)
+        explained, spread = self.score_terms(decided, targets)
         return spread - explained
 
     def mistakes(self, outputs, decided, targets, inputs) -> list[dict]:

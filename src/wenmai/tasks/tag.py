@@ -14,6 +14,7 @@ import numpy as np
 from wenmai.data.examples.sequences import Sequences, offsets_of
 from wenmai.data.files.columns import listed, short
 from wenmai.data.files.readers import Chunk
+from wenmai.data.inputs import kinds as kinds_of_input
 from wenmai.data.storage import saved as take
 from wenmai.data.text import schemes
 from wenmai.data.text.schemes import Spans
@@ -21,6 +22,7 @@ from wenmai.data.text.tokenizers import joined
 from wenmai.errors import Mistake
 from wenmai.layers.crf import best_paths
 from wenmai.layers.heads import EachOf
+from wenmai.tasks import rows
 from wenmai.tasks.classify import confusion, macro_f1
 from wenmai.tasks.columns import inputs_in, shown
 
@@ -31,6 +33,14 @@ class Tag:
     name, metric, higher_is_better = "tag", "span_f1", True
     target = "tags"
     texts, history = "given", None  # texts come as tokens; rows have no order in time
+    reads = staticmethod(kinds_of_input.learn)
+    estimator_type, output_type = None, np.float32
+
+    # what every task with targets in rows does
+    split, held_out, learn_inputs = rows.split, rows.held_out, rows.learn_inputs
+    training_examples, judge, examples, trace_examples = rows.training_examples, rows.judge, rows.examples, rows.trace_examples
+    outputs, streamed, predict, predict_proba = rows.outputs, rows.streamed, rows.predict, rows.predict_proba
+    answers, evaluate, score = rows.answers, rows.evaluate, rows.score
 
     def __init__(self, *, crf: bool = False, scheme: Scheme = "auto", write: Scheme = "auto"):
         """`crf` weighs whole rows of tags instead of every tag for itself; `scheme` is the one the tags are in (auto: it is
@@ -62,7 +72,7 @@ class Tag:
             rows.append(list(tags))
         return rows
 
-    def look(self, targets, where=lambda row: f"row {row + 1}") -> list[str]:
+    def inspect_targets(self, targets, where=lambda row: f"row {row + 1}") -> list[str]:
         """The scheme, where it is not given: all rows have to keep to it, also those that are held out."""
         if self.scheme != "auto":
             return []
@@ -70,7 +80,7 @@ class Tag:
         told = f"tags mark spans in {self.scheme.upper()}" if self.scheme != "plain" else "tags mark no spans"
         return [told, note] if note else [told]
 
-    def arranged(self, inputs, targets=None):
+    def prepare(self, inputs, targets=None):
         """Frames may come as one array (N, T, F); tags must be as many as tokens."""
         if isinstance(inputs, np.ndarray):
             inputs = Sequences.of(list(inputs), np.float64)
@@ -83,12 +93,12 @@ class Tag:
                     raise Mistake(f"row {row + 1}: found {len(tags)} tags for {len(inputs[row])} tokens, expected one for each.")
         return inputs, targets
 
-    def apart(self, inputs, targets) -> tuple:
+    def split_keys(self, inputs, targets) -> tuple:
         """What no two parts share, and what the first must have all kinds of: here, nothing."""
         return inputs, None
 
     def learn(self, targets, where=lambda row: f"row {row + 1}") -> list[str]:
-        notes = self.look(targets, where)
+        notes = self.inspect_targets(targets, where)
         tags = sorted({tag for row in targets for tag in row})
         if self.scheme == "plain":
             self.classes, self.metric = np.array(tags), "token_accuracy"
@@ -152,7 +162,7 @@ class Tag:
         chances = head.probabilities(outputs) if hasattr(head, "probabilities") else np.exp(outputs.flat)
         return [chances[start:end] for start, end in zip(outputs.offsets[:-1], outputs.offsets[1:])]
 
-    def answers(self, values, reader, outputs: Sequences, decided: Sequences, model) -> list[dict]:
+    def described(self, values, inputs, outputs: Sequences, decided: Sequences, model) -> list[dict]:
         """{"text", "tokens", "tags", "spans"} a row; text[start:end] of a span is its text. Of frames, tags and spans."""
         tags = self.predictions(decided)
         found = None if self.scheme == "plain" else self.spans(decided)
@@ -163,7 +173,7 @@ class Tag:
                 answers.append({"tags": tags[row], "spans": []})
                 continue
             if isinstance(value, str):
-                text, (tokens, starts) = value, reader.cut(value)
+                text, (tokens, starts) = value, inputs.cut(value)
             else:
                 tokens, (text, starts) = list(value), joined(value)
             answers.append({"text": text, "tokens": tokens, "tags": tags[row], "spans": [], "starts": starts})
@@ -179,7 +189,7 @@ class Tag:
             answer.pop("starts", None)
         return answers
 
-    def weighed(self, decided: Sequences, targets: Sequences) -> tuple[np.ndarray, np.ndarray]:
+    def score_terms(self, decided: Sequences, targets: Sequences) -> tuple[np.ndarray, np.ndarray]:
         """Two numbers a row; the metric is the sum of the first over the sum of the second: 2 · right over answered +
         expected spans; right over all tags, where they are plain."""
         if self.scheme == "plain":

@@ -8,20 +8,28 @@ are a single word, a date or a number, they are right or wrong: exact match.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from wenmai.data import values
+from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences
 from wenmai.data.files.columns import listed, short
 from wenmai.data.files.readers import Chunk
+from wenmai.data.inputs import copying
+from wenmai.data.inputs.sides import Pairs
 from wenmai.data.storage import saved as take
 from wenmai.data.text.languages import SCRIPTS, WEIGHT
 from wenmai.errors import Mistake
+from wenmai.layers.copying import CopyHead
 from wenmai.layers.heads import Next
-from wenmai.tasks import overlap
+from wenmai.tasks import hypotheses, overlap, rows, writing
 from wenmai.tasks.columns import texts_in
+from wenmai.tasks.contract import Answers, Parts, Scores, Trained, Untrained, row_name
 
+BEAM, PENALTY = 5, 1.0
+JUDGED = 500  # held-out texts that are translated each time training is judged
 TIMES, LONG, LOOKED_AT = 3, 100, 2000  # times as long, letters of a source, and rows that are looked at
 WEIGHED = [(re.compile(f"[{SCRIPTS[name][0]}]"), weight) for name, weight in WEIGHT.items()]
 
@@ -31,6 +39,11 @@ class Translate:
     target = "target"
     judged = "chrf"  # what training is judged by
     texts, history = "tokens", None  # rows have no order in time
+    reads = staticmethod(Pairs.learn)
+    estimator_type = None
+
+    split, held_out = rows.split, rows.held_out
+    training_examples, outputs, score = writing.training_examples, writing.outputs, rows.score
 
     def __init__(self, *, summarise: bool | None = None):
         """`summarise`: short texts for long ones are written, and ROUGE measures them; none: the lengths say it."""
@@ -57,10 +70,10 @@ class Translate:
                           "--columns source=NAME,target=NAME.")  # fmt: skip
         return not_empty(texts_in(chunk, "target", source), "target", lambda row: f"{source}, line {chunk.lines[row]}")
 
-    def look(self, targets, where) -> list[str]:
+    def inspect_targets(self, targets, where) -> list[str]:
         return []
 
-    def arranged(self, inputs, targets=None):
+    def prepare(self, inputs, targets=None):
         """Sources are texts. The first that come with their targets, those of training, say whether these are summaries."""
         self.check_sources(inputs)
         if targets is not None and self.summarise is None:
@@ -79,7 +92,7 @@ class Translate:
         self.summarise = bool(lengths[0] >= LONG and lengths[1] >= TIMES)
         self.measure()
 
-    def apart(self, inputs, targets) -> tuple:
+    def split_keys(self, inputs, targets) -> tuple:
         """What no two parts share, and what the first must have all kinds of: here, nothing."""
         self.check_sources(inputs)  # while rows are counted as they were given
         return inputs, None
@@ -105,6 +118,112 @@ class Translate:
     def head(self, inputs) -> Next:
         return Next.of(inputs.target)
 
+    # Learning
+
+    def learn_inputs(self, inputs, targets, options: dict) -> Pairs:
+        return self.reads(texts_of(inputs), targets, **options)
+
+    def judge(self, untrained: Untrained, parts: Parts, seed: int) -> Callable[[Trained], float]:
+        """The likeness of what it writes to what it should, character for character: of single words there is no BLEU."""
+        examples = self.examples(untrained, *rows.watched(self, parts, seed))
+        some = examples.take(np.sort(np.random.default_rng(0).permutation(len(examples))[:JUDGED]))
+        wanted = [writing.text_of(untrained, tokens.tolist(), hypotheses.own_words(some.inputs, row))
+                  for row, tokens in enumerate(some.written)]  # fmt: skip
+        return lambda trained: self.likeness([one.text for one in hypotheses.greedy(trained, some.inputs)], wanted)
+
+    # Answering
+
+    def examples(self, trained: Trained, inputs, targets=None, where=row_name) -> Examples:
+        inputs, targets = texts_of(inputs), None if targets is None else values.listed(targets)
+        if targets is not None:
+            self.encode(targets, where)
+        return self.encoded(trained, inputs, targets)
+
+    def encoded(self, trained: Trained, inputs, targets=None) -> Examples:
+        pairs = trained.inputs
+        if isinstance(trained.model.head, CopyHead):  # words of the source
+            sources = copying.copied(pairs, inputs)
+            written = None if targets is None else copying.written(pairs, targets, sources)
+            return Examples(sources, written=written, longest=pairs.longest)
+        written = None if targets is None else pairs.target.encode(targets)
+        return Examples(pairs.encode(inputs), written=written, longest=pairs.longest)
+
+    def cut_notes(self, trained: Trained, examples: Examples) -> list[str]:
+        return writing.target_cut_notes(trained, examples) + self.source_cut_notes(trained, examples)
+
+    def source_cut_notes(self, trained: Trained, examples: Examples) -> list[str]:
+        over, most = trained.inputs.source.cut(examples.inputs), trained.inputs.source.most
+        note = f"{over:,} of the texts that are read are longer than max_length={most:,} tokens: what goes beyond is not read"
+        return [note] if over else []
+
+    def sources(self, trained: Trained, inputs, strict: bool = False, where=None) -> tuple[Sequences, list[str]]:
+        """(texts to write for, encoded; notes). One that is too long is cut, or, if `strict`, refused."""
+        encoded, source = self.examples(trained, inputs).inputs, trained.inputs.source
+        over = source.cut(encoded)
+        if over and strict:
+            row = int(np.flatnonzero(encoded.flat[encoded.offsets[1:] - 1] != source.special.end)[0])
+            place = where(row) if where else f"input {row + 1}"
+            raise Mistake(f"{place}: it is longer than the {source.most:,} tokens that this model reads; shorten it, or "
+                          "leave strict out and what goes beyond is not read.")  # fmt: skip
+        note = (f"{over:,} of the texts are longer than the {source.most:,} tokens that this model reads: what "
+                "goes beyond is not read")  # fmt: skip
+        return encoded, [note] if over else []
+
+    def predict(self, trained: Trained, inputs, *, beam: int = BEAM, penalty: float = PENALTY, strict: bool = False,
+                precision: str = "float32") -> tuple[np.ndarray, list[str]]:  # fmt: skip
+        """A text for every text, the best that beam search finds."""
+        encoded, notes = self.sources(trained, inputs, strict)
+        texts = [best.text for best, *_ in hypotheses.best(trained, encoded, beam, penalty, 1, precision)]
+        return np.array(texts, object), notes
+
+    def predict_proba(self, trained: Trained, inputs):
+        raise Mistake(
+            "a Translator writes texts, of which there is no table; log_prob(sources, texts) says how probable they are."
+        )
+
+    def answers(self, trained: Trained, inputs, *, beam: int = BEAM, penalty: float = PENALTY, best: int = 1,
+                alignment: bool = False, strict: bool = False, precision: str = "float32", where=None) -> Answers:  # fmt: skip
+        encoded, notes = self.sources(trained, inputs, strict, where)
+        lists = hypotheses.best(trained, encoded, max(beam, best) if best > 1 else beam, penalty, best, precision)
+        answers = [{"text": first.text, "log_prob": round(first.log_prob, 6)} for first, *_ in lists]
+        for answer, some in zip(answers, lists) if best > 1 else ():
+            answer["best"] = [{"text": one.text, "score": round(one.score, 6), "log_prob": round(one.log_prob, 6)}
+                              for one in some]  # fmt: skip
+        chosen = [first.tokens for first, *_ in lists]
+        for answer, aligned in zip(answers, hypotheses.alignments(trained, encoded, chosen)) if alignment else ():
+            answer |= aligned
+        return Answers(answers, notes)
+
+    def hypotheses(self, trained: Trained, inputs, targets, where=row_name, *, beam: int = BEAM, penalty: float = PENALTY,
+                   precision: str = "float32") -> Answers:  # fmt: skip
+        """What `evaluate` scores: the best Hypothesis for each row."""
+        examples = rows.pairs(self, trained, inputs, targets, where)
+        unknown, tokens = int((examples.written.flat == trained.inputs.target.special.unknown).sum()), len(examples.written.flat)
+        note = f"{unknown:,} of the {tokens:,} tokens that are expected are unknown to the model, which never writes them"
+        notes = ([note] if unknown else []) + self.source_cut_notes(trained, examples)
+        return Answers((first for first, *_ in hypotheses.best(trained, examples.inputs, beam, penalty, 1, precision)), notes)
+
+    def evaluate(self, trained: Trained, inputs, targets, where=row_name, **search) -> Scores:
+        """Every metric, of what beam search writes."""
+        texts = values.listed(targets)
+        answers = self.hypotheses(trained, inputs, texts, where, **search)
+        return Scores(self.scores([one.text for one in answers], texts), answers.notes)
+
+    def trace_examples(self, trained: Trained, inputs, targets=None) -> tuple[Examples, list, list]:
+        """Without targets, of the texts that it writes itself."""
+        if targets is None:
+            encoded = self.sources(trained, inputs)[0]
+            best = hypotheses.best(trained, encoded, BEAM, PENALTY, 1, "float32")
+            examples = Examples(encoded, written=Sequences.of([first.tokens for first, *_ in best]), longest=trained.inputs.longest)
+        else:
+            examples = rows.pairs(self, trained, inputs, targets)
+        tokens = [(hypotheses.source_tokens(trained, examples.inputs, row),
+                   hypotheses.target_tokens(trained, examples.inputs, row, written.tolist()))
+                  for row, written in enumerate(examples.written)]  # fmt: skip
+        return examples, [read for read, _ in tokens], [written for _, written in tokens]
+
+    # Scores
+
     def signature(self) -> str:
         """What BLEU is counted and how, in sacrebleu's words."""
         return overlap.signature(self.script or "english")
@@ -128,7 +247,7 @@ class Translate:
             return overlap.rouge(answers, targets, self.script or overlap.script_of(targets))["rouge_l"]
         return np.fromiter(map(str.__eq__, answers, targets), np.float64, len(targets))
 
-    def drawn(self, answers: list[str], targets: list[str], samples: int = 1000) -> np.ndarray:
+    def bootstrap(self, answers: list[str], targets: list[str], samples: int = 1000) -> np.ndarray:
         """The metric on test sets drawn again from this one (samples,), the same for every rung: BLEU is no ratio of sums."""
         script, generator, found = self.script or overlap.script_of(targets), np.random.default_rng(0), np.empty(samples)
         counts = overlap.bleu_counts(answers, targets, script) if self.metric == "bleu" else self.each(answers, targets)  # (N, …)
@@ -159,6 +278,16 @@ def not_empty(texts: Sequence[str], side: str, where):
                 raise Mistake(f"{where(row)}: the source is empty; give it a text to read or drop the row.")
             raise Mistake(f"{where(row)}: the target is empty; give it a text to write or drop the row.")
     return texts
+
+
+def texts_of(inputs) -> list[str]:
+    texts = values.listed(inputs)
+    for row, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise Mistake(f"input {row + 1}: expected a text, found {type(text).__name__} {str(text)[:40]!r}.")
+        if not text.strip():
+            raise Mistake(f"input {row + 1}: the text is empty; give every row a text to read or drop the row.")
+    return list(texts)
 
 
 def letters(text: str) -> int:

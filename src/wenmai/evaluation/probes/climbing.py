@@ -54,7 +54,7 @@ def built(rung: str, exercise: Exercise, recipe: Recipe, steps: int, seed: int):
     kind = Frames.learn(inputs)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        network = RUNGS[rung].build(kind, task.head(), **options_of(rung, recipe)).to(recipe.device)
+        network = RUNGS[rung].build(kind, task.head(kind), **options_of(rung, recipe)).to(recipe.device)
     return task, kind, network
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 from wenmai.evaluation.probes.finding import Finding, Grid
 from wenmai.evaluation.probes.variants_picture import Panel
 from wenmai.evaluation.probes.variants_picture import picture as drawn
-from wenmai.options import sort_out
+from wenmai.options import assign_options
 from wenmai.page.pictures import metric_name
 
 Cell = Literal["gru", "lstm", "rnn", "rnn-residual", "rnn-coupled", "rnn-gated"]
@@ -18,7 +18,7 @@ Cell = Literal["gru", "lstm", "rnn", "rnn-residual", "rnn-coupled", "rnn-gated"]
 def run(source: str, columns: dict[str, str] | None = None, settings: dict | None = None, seed: int = 0) -> Iterator:
     from wenmai.evaluation.probes.variants import rows_note, spread_note
 
-    known = yield from measured(source, columns, seed, **sort_out(settings or {}, {"probe": measured})["probe"])
+    known = yield from measured(source, columns, seed, **assign_options(settings or {}, {"probe": measured})["probe"])
     notes = [rows_note(known), spread_note(known),
              f"{known['rung']} with hidden={known['hidden']} and embed={known['embed']}; both ways means as much again, from the "
              "end"]  # fmt: skip

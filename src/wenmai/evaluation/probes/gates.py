@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from wenmai.evaluation.probes.finding import Finding, Grid
 from wenmai.evaluation.probes.variants_picture import Panel
 from wenmai.evaluation.probes.variants_picture import picture as drawn
-from wenmai.options import sort_out
+from wenmai.options import assign_options
 from wenmai.page.pictures import metric_name
 
 CELLS = ("rnn", "gru", "lstm")
@@ -21,7 +21,7 @@ CELLS = ("rnn", "gru", "lstm")
 def run(source: str, columns: dict[str, str] | None = None, settings: dict | None = None, seed: int = 0) -> Iterator:
     from wenmai.evaluation.probes.variants import rows_note, spread_note
 
-    known = yield from measured(source, columns, seed, **sort_out(settings or {}, {"probe": measured})["probe"])
+    known = yield from measured(source, columns, seed, **assign_options(settings or {}, {"probe": measured})["probe"])
     notes = [rows_note(known), spread_note(known),
              f"embed={known['embed']}, one layer, one way; as large as lstm means the hidden that comes nearest to its "
              "weights"]  # fmt: skip

@@ -15,7 +15,7 @@ from wenmai.errors import Mistake
 from wenmai.evaluation.probes.finding import Finding, Grid
 from wenmai.evaluation.probes.variants_picture import Panel
 from wenmai.evaluation.probes.variants_picture import picture as drawn
-from wenmai.options import sort_out
+from wenmai.options import assign_options
 from wenmai.page.pictures import metric_name
 
 TRACED = 64  # rows of the test part whose attention is looked at
@@ -24,7 +24,7 @@ TRACED = 64  # rows of the test part whose attention is looked at
 def run(source: str, columns: dict[str, str] | None = None, settings: dict | None = None, seed: int = 0) -> Iterator:
     from wenmai.evaluation.probes.variants import rows_note, spread_note
 
-    known = yield from measured(source, columns, seed, **sort_out(settings or {}, {"probe": measured})["probe"])
+    known = yield from measured(source, columns, seed, **assign_options(settings or {}, {"probe": measured})["probe"])
     notes = [rows_note(known), spread_note(known),
              f"width {known['width']} and {known['layers']} layers for all: the weights are equally many, only their use differs",
              f"entropy (0: one place, 1: all places alike) and overlap (1: two heads of a layer look at the same) are means over "
@@ -70,12 +70,12 @@ def looked(estimator, part) -> dict[str, float | None]:
     from wenmai.layers.trace import Trace
 
     some = part.take(np.arange(min(TRACED, len(part))))
-    examples, trace = estimator._examples(some.inputs), Trace()
+    examples, trace = estimator.examples(some.inputs), Trace()
     batch = examples.batch(np.arange(len(examples))).to(estimator.device_)
     with torch.no_grad():
         estimator.model_(batch, trace)
     entropies, overlaps = [], []
-    for name, weights in trace.kept.items():
+    for name, weights in trace.notes.items():
         if name.endswith(".attention"):
             entropies.append(entropy(weights, batch.mask))
             overlaps += overlap(weights, batch.mask)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from wenmai.errors import Mistake, unknown
 from wenmai.evaluation.probes.finding import Finding, Grid
 from wenmai.evaluation.probes.memory_picture import picture, rnn_is_first_in
-from wenmai.options import sort_out
+from wenmai.options import assign_options
 
 RECURRENT = ("rnn", "rnn-residual", "rnn-coupled", "rnn-gated", "lstm", "gru")
 RUNGS = (*RECURRENT, "attention", "transformer")
@@ -22,7 +22,7 @@ LONGEST = 2000
 
 def run(source: str, columns: dict[str, str] | None = None, settings: dict | None = None, seed: int = 0) -> Iterator:
     refuse("memory", source, columns)
-    known = yield from measured(seed, **sort_out(settings or {}, {"probe": measured})["probe"])
+    known = yield from measured(seed, **assign_options(settings or {}, {"probe": measured})["probe"])
     notes = noted(known)
     grids = {lang: tables(known, lang) for lang in ("en", "zh")}
     title = {"en": "How far a rung remembers", "zh": "每一级记得多远"}

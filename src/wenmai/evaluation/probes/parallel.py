@@ -14,7 +14,7 @@ from statistics import median
 from wenmai.errors import Mistake
 from wenmai.evaluation.probes.finding import Finding, Grid
 from wenmai.evaluation.probes.memory import refuse
-from wenmai.options import sort_out
+from wenmai.options import assign_options
 from wenmai.training.progress import Progress
 
 LAYERS = ("rnn", "lstm", "gru", "self-attention")
@@ -26,7 +26,7 @@ MOST = 65_536
 
 def run(source: str, columns: dict[str, str] | None = None, settings: dict | None = None, seed: int = 0) -> Iterator:
     refuse("parallel", source, columns)
-    known = yield from measured(seed, **sort_out(settings or {}, {"probe": measured})["probe"])
+    known = yield from measured(seed, **assign_options(settings or {}, {"probe": measured})["probe"])
     notes = [f"one layer of width {known['width']} each, self-attention with {known['heads']} heads; a batch of "
              f"{known['batch']} rows, in 32 bits, on {known['device']}, {known['threads']} threads",
              f"forward and backward, the median of {known['repeats']} that took turns, after one that does not count",

@@ -29,7 +29,7 @@ from wenmai.models.ngram.counts import NONE, Level, count
 from wenmai.models.ngram.estimation import last_tenth
 from wenmai.models.ngram.smoothing import smooth
 from wenmai.models.ngram.weights import Smoothing
-from wenmai.options import sort_out
+from wenmai.options import assign_options
 from wenmai.training.progress import Progress
 
 SHARES = {"1/64": 1 / 64, "1/16": 1 / 16, "1/4": 1 / 4, "all": 1.0}
@@ -43,7 +43,7 @@ SAMPLE = 1 << 20  # bytes by which the tokens of a longer text are told
 def run(source: str, columns: dict[str, str] | None = None, settings: dict | None = None, seed: int = 0) -> Iterator:
     """Nothing here is drawn by chance, so the seed changes nothing."""
     began = time.perf_counter()
-    given = sort_out(settings or {}, {"probe": cells, "text": Lines.learn})
+    given = assign_options(settings or {}, {"probe": cells, "text": Lines.learn})
     whole = text_of(source, columns)
     text = beginning(whole, given["text"])
     train, held = text.parts([HELD])

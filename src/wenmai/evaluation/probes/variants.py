@@ -55,7 +55,7 @@ def counter(data: Dataset) -> Callable[[str, dict], int]:
 
     def count(rung: str, options: dict) -> int:
         with torch.device("meta"):  # counted without being made
-            return RUNGS[rung].build(estimator.inputs_, estimator.task_.head(), **options).parameters_count()
+            return RUNGS[rung].build(estimator.inputs_, estimator.task_.head(estimator.inputs_), **options).parameters_count()
 
     return count
 

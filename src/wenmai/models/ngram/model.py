@@ -19,7 +19,7 @@ from torch import Tensor
 from wenmai.data.examples.rows import Examples
 from wenmai.data.storage.threads import side_by_side, threads
 from wenmai.data.text.lines import Lines, Running
-from wenmai.data.text.vocabulary import BEGIN, END
+from wenmai.data.text.vocabulary import BEGIN, END, SPECIAL
 from wenmai.errors import Mistake
 from wenmai.layers.heads import OneOf
 from wenmai.models.ngram.classifier import NgramClassifier
@@ -58,7 +58,7 @@ def ngram(inputs, head, *, order: int | None = None, smoothing: Smoothing = "mod
 
 
 class NGram:
-    has_probabilities = per_step = mapped = True
+    has_probabilities = per_step = mapped = carried = True
 
     def __init__(self, inputs: Lines, recipe: Recipe, memory: int | None, engine: str):
         self.inputs, self.recipe, self.memory, self.engine, self.grams = inputs, recipe, memory, engine, None
@@ -73,6 +73,11 @@ class NGram:
     def size(self) -> int:
         """Of the vocabulary that is counted."""
         return len(self.inputs) if self.numbering.plain else self.numbering.size
+
+    def words(self) -> list[str]:
+        """In the order of the numbers that are counted."""
+        tokens = self.inputs.tokens()
+        return tokens if self.numbering.plain else [*SPECIAL, *(tokens[number] for number in self.numbering.given[len(SPECIAL) :])]
 
     # Learning
 

@@ -1,0 +1,116 @@
+"""Hypotheses: the texts that a translator finds for what it reads, by beam search or greedily, and where it looked meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from wenmai.data.examples.batches import by_length
+from wenmai.data.examples.rows import Examples
+from wenmai.data.examples.sequences import Sequences
+from wenmai.data.inputs.copying import Copied
+from wenmai.errors import Mistake
+from wenmai.layers.trace import Trace
+from wenmai.tasks.beam import beam, check
+from wenmai.tasks.contract import Trained
+from wenmai.tasks.decoding import Choice, together
+from wenmai.tasks.writing import begin, stepper, text_of, token_names
+
+TOGETHER = 4096  # tokens that are read and written at once, about
+PRECISIONS = "float32", "bf16"
+GREEDY = Choice(temperature=0.0)
+
+
+@dataclass(slots=True)
+class Hypothesis:
+    text: str
+    tokens: list[int]
+    score: float  # Σ log p / length^penalty
+    log_prob: float  # Σ log p
+
+
+def own_words(encoded: Sequences, row: int) -> Collection[str]:
+    """Words of the source's own, which the vocabulary lacks."""
+    return encoded.words[row] if isinstance(encoded, Copied) else ()
+
+
+def batches(trained: Trained, encoded: Sequences, slots: int) -> Iterator[tuple[np.ndarray, Sequences, np.ndarray]]:
+    """(rows of like length, their sources, how many tokens each may have), as many as are written together."""
+    lengths = encoded.lengths + trained.inputs.most(encoded.lengths)
+    for rows in by_length(lengths * slots, TOGETHER * (4 if trained.device == "cpu" else 64)):
+        part = encoded.take(rows)
+        yield rows, part, trained.inputs.most(part.lengths)
+
+
+def end_of(trained: Trained) -> int:
+    """What closes a text that is written."""
+    return trained.inputs.target.special.end
+
+
+def greedy(trained: Trained, encoded: Sequences) -> list[Hypothesis]:
+    """The text of the most probable token at every step for every row."""
+    texts: list = [None] * len(encoded)
+    for rows, part, most in batches(trained, encoded, 1):
+        first, state = begin(trained, part, int(most.max()))
+        chosen, sums = together(stepper(trained), first, state, most, GREEDY, [0] * len(rows), end_of(trained), 1)
+        for row, tokens, total in zip(rows.tolist(), chosen, sums):
+            texts[row] = Hypothesis(text_of(trained, tokens, own_words(encoded, row)), tokens, total, total)
+    return texts
+
+
+def best(trained: Trained, encoded: Sequences, size: int, penalty: float, count: int, precision: str) -> list[list[Hypothesis]]:
+    """The `count` best for every row, that a search through `size` beginnings at once finds."""
+    check(size, penalty, count)
+    if precision not in PRECISIONS:
+        raise Mistake(f"precision={precision!r}: expected one of {', '.join(PRECISIONS)}.")
+    with torch.autocast(trained.device.split(":")[0], torch.bfloat16, enabled=precision == "bf16"):
+        if size == 1:
+            texts = greedy(trained, encoded)
+            return [[replace(one, score=one.log_prob / max(1, len(one.tokens)) ** penalty)] for one in texts]
+        return searched(trained, encoded, size, penalty, count)
+
+
+def searched(trained: Trained, encoded: Sequences, size: int, penalty: float, count: int) -> list[list[Hypothesis]]:
+    texts: list = [None] * len(encoded)
+    for rows, part, most in batches(trained, encoded, size):
+        first, state = begin(trained, part, int(most.max()))
+        for row, candidates in zip(rows.tolist(), beam(stepper(trained), first, state, most, size, penalty, count, end_of(trained))):
+            words = own_words(encoded, row)
+            texts[row] = [Hypothesis(text_of(trained, one.tokens, words), *one) for one in candidates]
+    return texts
+
+
+def alignments(trained: Trained, encoded: Sequences, chosen: list[list[int]]) -> Iterator[dict]:
+    """For every row its tokens, and the attention with which these texts were written; of several heads the mean of the last
+    layer's."""
+    for row, tokens in enumerate(chosen):
+        source = encoded.take(np.array([row]))
+        examples = Examples(source, written=Sequences.of([np.array(tokens, np.int32)]), longest=trained.inputs.longest)
+        trace = Trace()
+        with torch.inference_mode():
+            trained.model(examples.batch(np.array([0])).to(trained.device), trace)
+        names = [name for name in trace.notes if name.startswith("decoder") and name.endswith(("memory", "attention"))]
+        across = [name for name in names if name.endswith("memory")] or names
+        if not across:
+            raise Mistake(
+                f"{trained.rung} looks at nothing while it writes: it has no alignment; attention and transformer have."
+            )
+        weights = trace.notes[across[-1]][0].float().mean(0)  # (T, S)
+        yield {"source_tokens": source_tokens(trained, encoded, row),
+               "target_tokens": target_tokens(trained, encoded, row, tokens),
+               "attention": weights.cpu().numpy().round(4).tolist()}  # fmt: skip
+
+
+def source_tokens(trained: Trained, encoded: Sequences, row: int) -> list[str]:
+    """Where words are copied, one that is unknown is named as it stands there."""
+    source = encoded.take(np.array([row]))
+    if isinstance(source, Copied):
+        return target_tokens(trained, encoded, row, source.beside["copies"].tolist())
+    return token_names(trained.inputs.source.lines, source.flat.tolist())
+
+
+def target_tokens(trained: Trained, encoded: Sequences, row: int, tokens: list[int]) -> list[str]:
+    return token_names(trained.inputs.target.knowing(own_words(encoded, row)).lines, tokens)
