@@ -100,7 +100,8 @@ RUNGS = {
              builders={"translate": transformer.transformer_translator, "compose": transformer.transformer_composer}),
         Rung("gpt", gpt.gpt, (*WRITES, "compose"),
              "A Transformer that looks back only, and learns to say what comes next.",
-             "只往回看的 Transformer，学着说出下一个词。", builders={"generate": gpt.gpt_language_model, "compose": gpt.gpt_composer}),
+             "只往回看的 Transformer，学着说出下一个词。",
+             builders={"generate": gpt.gpt_language_model, "compose": gpt.gpt_composer}),
     )
 }  # fmt: skip
 

@@ -1,4 +1,5 @@
-"""Attention by the library's fused kernels, which keep no table of weights; and over a cache, as a recording of a GPU reads it."""
+"""Attention by the library's fused kernels, which keep no table of weights; and over a cache, as a recording of a GPU
+reads it."""
 
 from __future__ import annotations
 

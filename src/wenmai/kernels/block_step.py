@@ -116,7 +116,7 @@ def block_step(x, order, past, places, row_of, across, real, source, level, head
     qkv, wide = np.empty((rows, 3 * width), np.float32), np.empty((rows, len(b_1)), np.float32)
     for at in range(len(order)):
         step, part = order[at]
-        if step == NORM_BEFORE or step == NORM_AFTER:
+        if step in (NORM_BEFORE, NORM_AFTER):
             weight, bias = (w_n1, b_n1) if part == ATTENTION else (w_n2, b_n2) if part == CROSS else (w_n3, b_n3)
             layer_norm(x, weight, bias, h if step == NORM_BEFORE else x)
         elif step == KEEP:

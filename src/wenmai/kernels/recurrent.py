@@ -1,7 +1,7 @@
 """A recurrent layer by the library's fused kernels, and where those are slow, by others.
 
-On a GPU sizes are brought to multiples of 8, whose products are up to three times as fast: a unit that is added has no weights, so
-that it stays 0. An LSTM that learns in 16 bits on a CPU is unrolled by hand (unrolled.py).
+On a GPU sizes are brought to multiples of 8, whose products are up to three times as fast: a unit that is added has no weights,
+so that it stays 0. An LSTM that learns in 16 bits on a CPU is unrolled by hand (unrolled.py).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ EVEN = 8
 
 
 def run(layer: nn.RNNBase, x: Tensor, state: tuple[Tensor, ...] | None, drop: float) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """x (B, T, E) → y (B, T, H), the states after the last step (B, H) each. `drop`: the share of U that is dropped, for all steps
-    alike (Merity et al. 2018)."""
+    """x (B, T, E) → y (B, T, H), the states after the last step (B, H) each. `drop`: the share of U that is dropped, for all
+    steps alike (Merity et al. 2018)."""
     lstm = isinstance(layer, nn.LSTM)
     if lstm and torch.is_grad_enabled() and not x.is_cuda and torch.is_autocast_enabled("cpu"):
         return unrolled(layer, x, state, drop)

@@ -18,6 +18,7 @@ from wenmai.kernels import attention as kernel
 from wenmai.layers.positions import rotate
 from wenmai.layers.trace import Trace
 
+
 class MultiHeadAttention(nn.Module):
     def __init__(self, width: int, heads: int, rotary: bool = False, scaled: bool = True, causal: bool = False):
         """`causal`: no query looks at what comes after it."""

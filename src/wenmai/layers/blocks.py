@@ -3,8 +3,8 @@
 pre-norm    x ← x + attention(norm(x)),  x ← x + W₂ φ(W₁ norm(x))       Xiong et al. 2020
 post-norm   x ← norm(x + attention(x)),  x ← norm(x + W₂ φ(W₁ x))       Vaswani et al. 2017
 
-In a decoder a second attention, `cross` to a memory, stands between the two. The order is written once, as a row of steps: a block
-runs them, and so do the faster ways to read one token more (kernels/block_step.py).
+In a decoder a second attention, `cross` to a memory, stands between the two. The order is written once, as a row of steps: a
+block runs them, and so do the faster ways to read one token more (kernels/block_step.py).
 """
 
 from __future__ import annotations

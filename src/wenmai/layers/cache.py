@@ -4,8 +4,8 @@
 
 Room for C tokens is made once, and a token is written behind those before it. Every row has a length of its own, so that rows can
 join (`joined`) and leave (`take`) while others go on. A state stays as it was: two that read on from the same place share what
-lies before it, until the second finds its place taken and moves into a room of its own. On a CPU a row that goes on from another's
-text leaves that where it lies, and keeps only which row it lies in.
+lies before it, until the second finds its place taken and moves into a room of its own. On a CPU a row that goes on from
+another's text leaves that where it lies, and keeps only which row it lies in.
 """
 
 from __future__ import annotations
@@ -148,8 +148,8 @@ class Cache:
         layers, two, _, heads, _, width = first.kept.shape
         room = max(state.tokens.shape[1] for state in states)
         # what is not looked at is multiplied by 0, and has to be a number
-        joined = cls(first.tokens.new_zeros(len(lengths), room), first.kept.new_zeros(layers, two, len(lengths), heads, room, width),
-                     lengths, first.steps)  # fmt: skip
+        kept = first.kept.new_zeros(layers, two, len(lengths), heads, room, width)
+        joined = cls(first.tokens.new_zeros(len(lengths), room), kept, lengths, first.steps)
         at = 0
         for state in states:
             rows = slice(at, at + len(state))

@@ -71,7 +71,8 @@ class CopyHead(nn.Module):
         """No table is as wide as V + X: a target is one of V, and α is summed where it stands in the source."""
         target, gate = batch.target, pointed.gate.squeeze(-1).float()  # (B, T)
         even, bias = EVEN if pointed.y.is_cuda else 1, self.head.bias()
-        scores = scores_of(self.head.project(self.head.dropout(pointed.y)), self.head.output.weight, bias, even).float()  # (B, T, V)
+        y = self.head.project(self.head.dropout(pointed.y))
+        scores = scores_of(y, self.head.output.weight, bias, even).float()  # (B, T, V)
         said = functional.cross_entropy(scores.flatten(0, 1), target.where(target < self.width, NOTHING).flatten(),
                                         ignore_index=NOTHING, reduction="none").view_as(target)  # fmt: skip
         said = (functional.logsigmoid(gate) - said).masked_fill(target >= self.width, NEVER)

@@ -52,8 +52,8 @@ class Request:
 
     def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, *, table: nn.Parameter | None = None,
                  bias: bool = True, activation_penalty: float = 0.0, temporal_penalty: float = 0.0) -> nn.Module:  # fmt: skip
-        """`width` of the body's outputs; `pooling` over real positions; `table` that tokens are looked up in, where it may say them
-        too (tied), from then on with a `bias` or without; `activation_penalty` and `temporal_penalty` of the next token's head."""
+        """`width` of the body's outputs; `pooling` over real positions; `table` that tokens are looked up in, where it may say
+        them too (tied), with a `bias` or without; `activation_penalty` and `temporal_penalty` of the next token's head."""
         raise NotImplementedError
 
 
@@ -153,8 +153,8 @@ class NextHead(nn.Module):
     """log p_t = log softmax(W y_t + b) of the token after t. W may be the table that tokens are looked up in (tied: Press & Wolf
     2017), from y brought to its width.
 
-    `activation_penalty` and `temporal_penalty` weigh what training adds to the loss: the square of y as it was dropped, and of its
-    change from step to step (Merity, McCann & Socher 2017)."""
+    `activation_penalty` and `temporal_penalty` weigh what training adds to the loss: the square of y as it was dropped, and of
+    its change from step to step (Merity, McCann & Socher 2017)."""
 
     per_step = has_probabilities = True
 

@@ -60,7 +60,8 @@ class Transformer(Body):
         return Cache.empty(batch, self.blocks, longest, next(self.blocks.parameters()))
 
     def decoder_cache(self, memory: Tensor, mask: Tensor, longest: int) -> DecoderCache:
-        """Of a text of at most so many tokens that is to be written: what it looks across at is brought to keys and values once."""
+        """Of a text of at most so many tokens that is to be written: what it looks across at is brought to keys and values
+        once."""
         text, source = Cache.empty(len(memory), self.blocks, longest, memory), torch.arange(len(memory), device=memory.device)
         keys_values = torch.stack([block.cross.keys_values(memory) for block in self.blocks], 1)  # (B, L, 2, A, S, D)
         return DecoderCache(text, keys_values.to(memory.dtype), see_real(mask), source)
@@ -92,8 +93,8 @@ class Transformer(Body):
 
 @dataclass
 class DecoderCache:
-    """Keys and values: of the text so far, and of the memory (M, L, 2, A, S, D), which is real at (M, 1, 1, S); `source` (B,) says
-    which of its rows is a text's."""
+    """Keys and values: of the text so far, and of the memory (M, L, 2, A, S, D), which is real at (M, 1, 1, S); `source` (B,)
+    says which of its rows is a text's."""
 
     text: Cache
     memory: Tensor

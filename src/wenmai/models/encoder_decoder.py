@@ -60,8 +60,8 @@ class EncoderDecoder(nn.Module):
 
     def __init__(self, input: nn.Module, encoder: Body, decoder: nn.Module, head: nn.Module,
                  training_defaults: dict | None = None, sampling: float = 0.0, built: dict | None = None):  # fmt: skip
-        """`training_defaults`: options of training that suit it; `sampling`: the share of its own words that it reads in training;
-        `built`: as of a Network."""
+        """`training_defaults`: options of training that suit it; `sampling`: the share of its own words that it reads in
+        training; `built`: as of a Network."""
         super().__init__()
         self.input, self.encoder, self.decoder, self.head, self.sampling = input, encoder, decoder, head, sampling
         self.training_defaults, self.built = training_defaults or {}, built or {}
@@ -93,6 +93,10 @@ class EncoderDecoder(nn.Module):
 
     def losses(self, batch: Batch) -> tuple[list[Loss], None]:
         return self.head.losses(self.read(*self.input(batch), batch), batch.target_mask, batch), None
+
+    def loss(self, batch: Batch) -> tuple:
+        losses, _ = self.losses(batch)
+        return losses[0].total, losses[0].count
 
     # Writing
 

@@ -21,9 +21,9 @@ from wenmai.layers.trace import Trace
 class Network(nn.Module):
     def __init__(self, input: nn.Module, body: Body, head: nn.Module, *, context: int = 256, built: dict | None = None,
                  training_defaults: dict[str, float] | None = None):  # fmt: skip
-        """`context`: of running text, how many tokens training reads at once; a body without a state to carry reads no more at any
-        time. `built`: options of the builder that followed from the data: what was built is what is saved. `training_defaults`:
-        training options that suit it, where none are given."""
+        """`context`: of running text, how many tokens training reads at once; a body without a state to carry reads no more at
+        any time. `built`: options of the builder that followed from the data: what was built is what is saved.
+        `training_defaults`: training options that suit it, where none are given."""
         super().__init__()
         self.input, self.body, self.head, self.context = input, body, head, context
         self.built, self.training_defaults = built or {}, training_defaults or {}
@@ -46,6 +46,10 @@ class Network(nn.Module):
         """What the head says of the batch, and the state after it, where it is carried on."""
         y, mask, state = self.body(*self.input(batch), batch.state)
         return self.head.losses(y, mask, batch), state if self.carried else None
+
+    def loss(self, batch: Batch) -> tuple:
+        losses, state = self.losses(batch)
+        return losses[0].total, losses[0].count, state
 
     def transitions(self):
         """How much a tag favours the next, where the head weighs that (a CRF); else None."""
@@ -75,9 +79,9 @@ class Network(nn.Module):
         return self.after(tokens[:, None], state)
 
     def after(self, tokens: Tensor, state: Tensor | Cache | None) -> tuple[Tensor, Tensor | Cache]:
-        """A carried state goes on for ever. Without one, a token is said from the last `context` before it: as long as all of them
-        fit, a body with a cache reads the new ones only; then, as they all move up by one place with every token, the state is
-        the window itself (B, T), which is read again."""
+        """A carried state goes on for ever. Without one, a token is said from the last `context` before it: as long as all of
+        them fit, a body with a cache reads the new ones only; then, as they all move up by one place with every token, the
+        state is the window itself (B, T), which is read again."""
         tokens = tokens.to(self.device)
         if self.carried:
             return self.last(tokens, state)

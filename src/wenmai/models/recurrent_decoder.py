@@ -30,8 +30,8 @@ def recurrent_composer(cell: str):
 
     def build(inputs, head, *, context_input: Literal["first", "every"] = "first", feedback: bool = True, embed: int = 64,
               hidden: int = 256, layers: int = 1, dropout: float = 0.2):  # fmt: skip
-        """`context_input`: the vector is an input of the first step, or of every one; `feedback`: the last token is an input of the
-        next step."""
+        """`context_input`: the vector is an input of the first step, or of every one; `feedback`: the last token is an input of
+        the next step."""
         first = embed_whole(inputs.source, hidden)
         decoder = RecurrentDecoder(cell, inputs.target, hidden, embed, hidden, layers, context_input, feedback, dropout)
         defaults = {"learning_rate": RATES.get(cell, 8e-3)}

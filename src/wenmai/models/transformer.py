@@ -1,4 +1,5 @@
-"""The Transformer (Vaswani et al. 2017): an encoder alone, or an encoder that reads and a decoder that writes (layers/transformer.py).
+"""The Transformer (Vaswani et al. 2017): an encoder alone, or an encoder that reads and a decoder that writes
+(layers/transformer.py).
 
     x = embedding + position,  then `layers` blocks of attention and MLP,  then the head
 

@@ -55,8 +55,8 @@ def continuations(trained: Trained, texts: list[str], seeds: list[int], tokens: 
     for some in (order[start : start + SIDE_BY_SIDE] for start in range(0, len(order), SIDE_BY_SIDE)):
         for rows, first, state in begin_alike(trained.language, some, prompts):
             step, state = trained.language.steps_from(state)
-            chosen, _ = together(known_steps(step, special.unknown), without_unknown(first, special.unknown), state, tokens, choice,
-                                 [seeds[row] for row in rows], special.end, lines)  # fmt: skip
+            step, first = known_steps(step, special.unknown), without_unknown(first, special.unknown)
+            chosen, _ = together(step, first, state, tokens, choice, [seeds[row] for row in rows], special.end, lines)
             for row, numbers in zip(rows, chosen):
                 more = trained.inputs.pieces(prompts[row].tolist(), numbers, lines, texts[row][-1:].isspace())
                 follows[row] = "".join(more)

@@ -77,7 +77,8 @@ def searched(trained: Trained, encoded: Sequences, size: int, penalty: float, co
     texts: list = [None] * len(encoded)
     for rows, part, most in batches(trained, encoded, size):
         first, state = begin(trained, part, int(most.max()))
-        for row, candidates in zip(rows.tolist(), beam(stepper(trained), first, state, most, size, penalty, count, end_of(trained))):
+        best_texts = beam(stepper(trained), first, state, most, size, penalty, count, end_of(trained))
+        for row, candidates in zip(rows.tolist(), best_texts):
             words = own_words(encoded, row)
             texts[row] = [Hypothesis(text_of(trained, one.tokens, words), *one) for one in candidates]
     return texts

@@ -214,7 +214,8 @@ class Translate:
         if targets is None:
             encoded = self.sources(trained, inputs)[0]
             best = hypotheses.best(trained, encoded, BEAM, PENALTY, 1, "float32")
-            examples = Examples(encoded, written=Sequences.of([first.tokens for first, *_ in best]), longest=trained.inputs.longest)
+            written = Sequences.of([first.tokens for first, *_ in best])
+            examples = Examples(encoded, written=written, longest=trained.inputs.longest)
         else:
             examples = rows.pairs(self, trained, inputs, targets)
         tokens = [(hypotheses.source_tokens(trained, examples.inputs, row),

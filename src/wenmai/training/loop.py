@@ -217,7 +217,7 @@ def usual_of(network: Network, optimizer: str) -> dict[str, float]:
     """What these options are, where they are not given: as the network asks for, or as suits most."""
     if optimizer == "asgd":  # of AWD-LSTM
         return {"learning_rate": 30.0, "weight_decay": 1.2e-6, "clip": 0.25}
-    return {"learning_rate": 4e-3, "weight_decay": 0.01, "clip": 1.0} | getattr(network, "suits", {})
+    return {"learning_rate": 4e-3, "weight_decay": 0.01, "clip": 1.0} | getattr(network, "training_defaults", {})
 
 
 def restored(resume: Snapshot, descent: Descent, device: str):

@@ -226,7 +226,8 @@ def suited(corpus: Corpus) -> str:
 
 
 def bytes_in(block: bytes, end: int) -> tuple[np.ndarray, np.ndarray]:
-    """As `numbers`: every byte is a token as it is, and the end of a line its `end`, so that there are as many tokens as bytes."""
+    """As `numbers`: every byte is a token as it is, and the end of a line its `end`, so that there are as many tokens as
+    bytes."""
     read, first = np.frombuffer(block if block.endswith(LINE_END) else block + LINE_END, np.uint8), len(tokenizers.SPECIAL)
     tokens = np.where(read == ord(LINE_END), end, read.astype(np.int32) + first).astype(np.int32)
     return tokens, np.concatenate([[0], np.flatnonzero(tokens == end) + 1])

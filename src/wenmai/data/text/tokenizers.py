@@ -238,7 +238,8 @@ class Words:
     def encode(self, texts: list[str]) -> Sequences:
         rows = list(map(self.split, texts))
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-        flat = np.fromiter(map(self.numbers.get, chain.from_iterable(rows), repeat(self.special.unknown)), np.int32, int(lengths.sum()))
+        numbers = map(self.numbers.get, chain.from_iterable(rows), repeat(self.special.unknown))
+        flat = np.fromiter(numbers, np.int32, int(lengths.sum()))
         return Sequences(flat, offsets_of(lengths))
 
     def spans(self, texts: list[str]) -> list[list[tuple[int, int]]]:

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from wenmai.data.storage.threads import side_by_side, threads
-from wenmai.data.text.hashing import BEGIN, END, UNK, grow, hashed, line_end, look, numbered, put, put_all, sizes  # noqa: F401 (others take them from here)
+from wenmai.data.text.hashing import BEGIN, END, UNK, grow, hashed, line_end, look, numbered, put, put_all, sizes
 from wenmai.data.text.special import Special
 
 SPECIAL = ("<unk>", "<s>", "</s>")

@@ -77,7 +77,9 @@ class NGram:
     def words(self) -> list[str]:
         """In the order of the numbers that are counted."""
         tokens = self.inputs.tokens()
-        return tokens if self.numbering.plain else [*SPECIAL, *(tokens[number] for number in self.numbering.given[len(SPECIAL) :])]
+        if self.numbering.plain:
+            return tokens
+        return [*SPECIAL, *(tokens[number] for number in self.numbering.given[len(SPECIAL) :])]
 
     # Learning
 
