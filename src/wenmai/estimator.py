@@ -298,8 +298,8 @@ class Estimator:
     def _outputs_of(self, read: Examples) -> Callable[[np.ndarray], np.ndarray]:
         def outputs(rows: np.ndarray) -> np.ndarray:
             batch = read.batch(rows).to(self.device_)
-            found = self.model_(batch)
-            return (found[batch.mask] if self.model_.per_step else found).cpu().numpy()
+            outputs, mask = self.model_.masked(batch)
+            return (outputs[mask] if self.model_.per_step else outputs).cpu().numpy()
 
         return outputs
 

@@ -24,14 +24,14 @@ def weights(estimator) -> dict[str, np.ndarray]:
 
 def no_number(monkeypatch, *calls: int, value: float = float("nan")) -> None:
     """The loss is none at these calls, counted from 1, of training alone."""
-    whole, seen = Network.loss, [0]
+    whole, seen = Network.losses, [0]
 
-    def loss(self, batch):
-        total, count = whole(self, batch)
+    def losses(self, batch):
+        (loss,), state = whole(self, batch)
         seen[0] += torch.is_grad_enabled() and len(batch.inputs) > 2
-        return (total * value if seen[0] in calls else total), count
+        return [loss._replace(total=loss.total * value) if seen[0] in calls else loss], state
 
-    monkeypatch.setattr(Network, "loss", loss)
+    monkeypatch.setattr(Network, "losses", losses)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
@@ -78,14 +78,14 @@ def test_a_gradient_that_is_no_number_is_seen_at_its_step(monkeypatch):
         def backward(ctx, gradient):
             return gradient * float("inf")
 
-    whole, seen = Network.loss, [0]
+    whole, seen = Network.losses, [0]
 
-    def loss(self, batch):
-        total, count = whole(self, batch)
+    def losses(self, batch):
+        (loss,), state = whole(self, batch)
         seen[0] += len(batch.inputs) > 2
-        return (Sharp.apply(total) if seen[0] == 8 else total), count
+        return [loss._replace(total=Sharp.apply(loss.total)) if seen[0] == 8 else loss], state
 
-    monkeypatch.setattr(Network, "loss", loss)
+    monkeypatch.setattr(Network, "losses", losses)
     told = [progress.warning for progress in Classifier("mlp", **SMALL).training(TEXTS, LABELS) if progress.warning]
     assert len(told) == 1 and told[0].startswith("step 8: ") and "went back to step 6" in told[0]
 
@@ -140,14 +140,14 @@ def test_linear_rungs_go_back_too():
 
 def narrow(monkeypatch, rows: int) -> None:
     """A memory that takes so many rows and no more."""
-    whole = Network.loss
+    whole = Network.losses
 
-    def loss(self, batch):
+    def losses(self, batch):
         if len(batch.inputs) > rows:
             raise torch.OutOfMemoryError("CUDA out of memory.")
         return whole(self, batch)
 
-    monkeypatch.setattr(Network, "loss", loss)
+    monkeypatch.setattr(Network, "losses", losses)
 
 
 def test_a_batch_that_does_not_fit_is_halved_and_said(monkeypatch):
@@ -178,14 +178,14 @@ def test_what_numpy_and_torch_say_when_memory_is_at_its_end():
 def test_answers_in_pieces_where_memory_is_short(monkeypatch):
     model = Classifier("gru", **SMALL).fit(TEXTS, LABELS)
     expected = model.predict_proba(TEXTS)
-    whole = Network.forward
+    whole = Network.masked
 
-    def forward(self, batch, trace=None):
+    def masked(self, batch, trace=None):
         if len(batch.inputs) > 3:
             raise torch.OutOfMemoryError("CUDA out of memory.")
         return whole(self, batch, trace)
 
-    monkeypatch.setattr(Network, "forward", forward)
+    monkeypatch.setattr(Network, "masked", masked)
     with pytest.warns(Notice, match="a batch does not fit into the memory of cpu; it is answered in pieces"):
         np.testing.assert_allclose(model.predict_proba(TEXTS), expected, atol=1e-6)
 
@@ -238,13 +238,13 @@ def test_no_table_of_all_outputs(monkeypatch, tmp_path):
 
 def test_deterministic_is_entered_for_every_step(monkeypatch):
     seen = []
-    whole = Network.loss
+    whole = Network.losses
 
-    def loss(self, batch):
+    def losses(self, batch):
         seen.append(torch.are_deterministic_algorithms_enabled())
         return whole(self, batch)
 
-    monkeypatch.setattr(Network, "loss", loss)
+    monkeypatch.setattr(Network, "losses", losses)
     Classifier("mlp", deterministic=True, **SMALL).fit(TEXTS, LABELS)
     assert all(seen) and len(seen) == SMALL["steps"] + 2 and not torch.are_deterministic_algorithms_enabled()
 

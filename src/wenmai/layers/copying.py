@@ -19,6 +19,7 @@ from torch.nn import functional
 from wenmai.data.examples.batches import NOTHING, Batch
 from wenmai.kernels.products import product
 from wenmai.layers.heads import NextHead
+from wenmai.layers.losses import Loss
 
 NEVER = -1e4  # as log p: nothing beside any other, and its gradient is a number
 
@@ -65,7 +66,7 @@ class CopyHead(nn.Module):
         there = copied > 0
         return torch.where(there, torch.logaddexp(said, copied.where(there, 1.0).log()), said)
 
-    def loss(self, pointed: Pointed, mask: Tensor, batch: Batch) -> tuple[Tensor, Tensor | int]:
+    def losses(self, pointed: Pointed, mask: Tensor, batch: Batch) -> list[Loss]:
         """No table is as wide as V + X: a target is one of V, and α is summed where it stands in the source."""
         target, gate = batch.target, pointed.gate.squeeze(-1).float()  # (B, T)
         even = 64 if pointed.y.is_cuda else 1  # as of NextHead
@@ -81,4 +82,4 @@ class CopyHead(nn.Module):
         total = -(torch.logaddexp(said, copied) * (target >= 0)).sum() * (1 - smoothing)
         if smoothing:
             total = total + smoothing * self.head.even(scores.flatten(0, 1), target.flatten())
-        return total, batch.target_mask.sum()
+        return [Loss("tokens", 1.0, total, batch.target_mask.sum())]

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from wenmai.data.examples.batches import Batch
 from wenmai.data.examples.sequences import Sequences
 from wenmai.layers.dropout import Dropout
+from wenmai.layers.losses import Loss
 
 NEVER = -1e4
 
@@ -50,13 +51,13 @@ class CRF(nn.Module):
     def outputs(self, y: Tensor, mask: Tensor) -> Tensor:
         return self.emission(self.dropout(y)).float()  # (B, T, C)
 
-    def loss(self, y: Tensor, mask: Tensor, batch: Batch) -> tuple[Tensor, Tensor | int]:
+    def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
         emissions = self.outputs(y, mask)
         with torch.autocast(emissions.device.type, enabled=False):
             weights = self.weights()
             right = path_score(emissions, mask, batch.target, *weights)
             total = Partition.apply(emissions, mask, *weights) - right[mask.any(1)].sum()
-        return total, mask.sum()
+        return [Loss("tags", 1.0, total, mask.sum())]
 
     def probabilities(self, emissions: Sequences) -> np.ndarray:
         """Of every tag at every place (ΣT, C), all paths considered."""

@@ -1,4 +1,7 @@
-"""Heads: they own the last weights, the loss, and how outputs become answers. The task gives them, the builder sizes them.
+"""Heads: they own the last weights, the losses, and how outputs become answers. The task gives them, the builder sizes them.
+
+A head gives `losses(y, mask, batch)`, a list. One that gives several also has `counts(batch)`, what each of them is divided by:
+it is asked before the network has read a batch, as the counts of all its pieces are added first.
 
 What a task gives a builder is a request: OneOf (N→1), EachOf (N→N) or Number (either). Called with the body's width, it makes
 the head; before that, a rung can read from it what is wanted (`per_step`, `classes`, `pooling`).
@@ -20,6 +23,7 @@ from wenmai.kernels.next_loss import NextLoss
 from wenmai.kernels.products import plain, product
 from wenmai.layers.crf import CRF
 from wenmai.layers.dropout import Dropout, Locked
+from wenmai.layers.losses import Loss
 
 
 def pool(y: Tensor, mask: Tensor, how: str) -> Tensor:
@@ -123,9 +127,10 @@ class ClassHead(nn.Module):
     def outputs(self, y: Tensor, mask: Tensor) -> Tensor:
         return self.output(self.dropout(pool(y, mask, self.pooling))).float().log_softmax(-1)  # (B, C)
 
-    def loss(self, y: Tensor, mask: Tensor, batch: Batch) -> tuple[Tensor, Tensor | int]:
+    def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
         total = functional.nll_loss(self.outputs(y, mask), batch.target, weight=self.weights, reduction="sum")
-        return total, len(batch.target) if self.weights is None else self.weights[batch.target].sum()
+        count = len(batch.target) if self.weights is None else self.weights[batch.target].sum()
+        return [Loss("classes", 1.0, total, count)]
 
 
 class NextHead(nn.Module):
@@ -167,7 +172,7 @@ class NextHead(nn.Module):
         scores = self.scores(y, by=by)
         return torch.log_softmax(scores, -1, out=scores if plain(scores) else None)  # (B, T, V), in their place
 
-    def loss(self, y: Tensor, mask: Tensor, batch: Batch) -> tuple[Tensor, Tensor | int]:
+    def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
         dropped, smoothing = self.dropout(y), self.smoothing if self.training else 0.0
         if y.is_cuda:
             scores = self.scores(dropped, 64).flatten(0, 1)  # up to three times as fast there
@@ -183,7 +188,8 @@ class NextHead(nn.Module):
             total = total + self.quiet * dropped.float().square().mean() * batch.target.numel()
         if self.training and self.slow and y.shape[1] > 1:
             total = total + self.slow * (y[:, 1:] - y[:, :-1]).float().square().mean() * batch.target.numel()
-        return total, batch.target.numel() if batch.target_mask is None else batch.target_mask.sum()
+        count = batch.target.numel() if batch.target_mask is None else batch.target_mask.sum()
+        return [Loss("tokens", 1.0, total, count)]
 
     def even(self, scores: Tensor, target: Tensor) -> Tensor:
         """Σ over places of −log p, the mean of all tokens that can stand there."""
@@ -205,8 +211,9 @@ class TagHead(nn.Module):
     def outputs(self, y: Tensor, mask: Tensor) -> Tensor:
         return self.output(self.dropout(y)).float().log_softmax(-1)  # (B, T, C)
 
-    def loss(self, y: Tensor, mask: Tensor, batch: Batch) -> tuple[Tensor, Tensor | int]:
-        return functional.nll_loss(self.outputs(y, mask)[mask], batch.target[mask], reduction="sum"), mask.sum()
+    def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
+        total = functional.nll_loss(self.outputs(y, mask)[mask], batch.target[mask], reduction="sum")
+        return [Loss("tags", 1.0, total, mask.sum())]
 
 
 class NumberHead(nn.Module):
@@ -230,8 +237,9 @@ class NumberHead(nn.Module):
     def outputs(self, y: Tensor, mask: Tensor) -> Tensor:
         return self.standard(y, mask).double() * self.deviation + self.mean
 
-    def loss(self, y: Tensor, mask: Tensor, batch: Batch) -> tuple[Tensor, Tensor | int]:
+    def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
         found = self.standard(y, mask)
         wanted = ((batch.target.view(found.shape) - self.mean) / self.deviation).float()
         error = (found - wanted).square().mean(-1)  # (B,) or (B, T)
-        return (error[mask].sum(), mask.sum()) if self.per_step else (error.sum(), len(error))
+        total, count = (error[mask].sum(), mask.sum()) if self.per_step else (error.sum(), len(error))
+        return [Loss("numbers", 1.0, total, count)]

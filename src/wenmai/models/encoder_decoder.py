@@ -25,6 +25,7 @@ from wenmai.kernels.products import Repeated
 from wenmai.layers.cache import take, within
 from wenmai.layers.copying import Copies
 from wenmai.layers.dropout import Dropout
+from wenmai.layers.losses import Loss
 from wenmai.layers.trace import Trace
 
 
@@ -83,8 +84,8 @@ class EncoderDecoder(nn.Module):
     def copies(self, batch: Batch) -> Copies | None:
         return Copies.of(batch.copies, self.head.width)
 
-    def loss(self, batch: Batch) -> tuple[Tensor, Tensor | int]:
-        return self.head.loss(self.read(*self.input(batch), batch), batch.target_mask, batch)
+    def losses(self, batch: Batch) -> tuple[list[Loss], None]:
+        return self.head.losses(self.read(*self.input(batch), batch), batch.target_mask, batch), None
 
     # Writing
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from wenmai.data.examples.batches import Batch
+from wenmai.layers.losses import Loss
 from wenmai.layers.trace import Trace
 
 
@@ -15,18 +16,23 @@ class Network(nn.Module):
         self.has_probabilities, self.per_step = head.has_probabilities, head.per_step
 
     def forward(self, batch: Batch, trace: Trace | None = None) -> Tensor:
-        x, mask = self.input(batch)
-        return self.outputs_from(x, mask, trace)
+        return self.masked(batch, trace)[0]
+
+    def masked(self, batch: Batch, trace: Trace | None = None) -> tuple[Tensor, Tensor]:
+        """(outputs, their mask): a body may shorten T."""
+        y, mask, _ = self.body(*self.input(batch), trace=trace)
+        return self.head.outputs(y, mask), mask
 
     def outputs_from(self, x: Tensor, mask: Tensor, trace: Trace | None = None) -> Tensor:
         """Entered at the embeddings: for gradients with respect to the input."""
         y, mask, _ = self.body(x, mask, trace=trace)
         return self.head.outputs(y, mask)
 
-    def loss(self, batch: Batch) -> tuple[Tensor, Tensor | int]:
+    def losses(self, batch: Batch) -> tuple[list[Loss], None]:
+        """What the head makes of the batch, and the state that is carried on: there is none."""
         x, mask = self.input(batch)
         y, mask, _ = self.body(x, mask)
-        return self.head.loss(y, mask, batch)
+        return self.head.losses(y, mask, batch), None
 
     def transitions(self):
         """How much a tag favours the next, where the head weighs that (a CRF); else None."""

@@ -19,6 +19,7 @@ from wenmai.data.text.vocabulary import END, UNK
 from wenmai.language.replay import replayed
 from wenmai.language.scoring import READ, Reader, Said, alone, batch_of
 from wenmai.layers.cache import Cache
+from wenmai.layers.losses import Loss
 from wenmai.layers.trace import Trace
 
 COLUMNS = 20
@@ -46,10 +47,10 @@ class Writer(nn.Module):
         y, mask, state = self.body(x, mask, batch.state, trace)
         return self.head.outputs(y, mask), state
 
-    def loss(self, batch: Batch) -> tuple[Tensor, Tensor | int, Tensor | None]:
+    def losses(self, batch: Batch) -> tuple[list[Loss], Tensor | None]:
         x, mask = self.input(batch)
         y, mask, state = self.body(x, mask, batch.state)
-        return *self.head.loss(y, mask, batch), state if self.carried else None
+        return self.head.losses(y, mask, batch), state if self.carried else None
 
     def parameters_count(self) -> int:
         return sum(p.numel() for p in self.parameters())

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from wenmai.layers.losses import weighted
 from wenmai.training import memory
 
 WARM = 3  # updates before the recording, that kernels are chosen and moments made in
@@ -63,10 +64,12 @@ class Captured:
         try:
             with torch.cuda.graph(graph):
                 with torch.autocast("cuda", torch.bfloat16, enabled=descent.bf16):
-                    total, count, after = descent.loss(self.batch)
-                total.backward()
-                norm = descent.optimizer.step(torch.full((), 1 / count, device=descent.device))
-                self.loss = total.detach().float() / count + 0 * norm
+                    losses, after = descent.losses(self.batch)
+                counts = [loss.count for loss in losses]
+                descent.objective(losses, counts if len(losses) > 1 else None).backward()
+                scale = 1 / counts[0] if len(losses) == 1 else 1.0
+                norm = descent.optimizer.step(torch.full((), scale, device=descent.device))
+                self.loss = weighted(losses, counts).detach().float() + 0 * norm
                 self.state = None if after is None else after.detach().float()
         except (RuntimeError, MemoryError) as error:
             if not memory.exhausted(error):

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from wenmai.data.examples.batches import Batch, ExampleSource
 from wenmai.errors import Mistake
+from wenmai.layers.losses import Loss, weighted
 from wenmai.models.network import Network
 from wenmai.training import memory
 from wenmai.training.captured import Captured
@@ -36,9 +37,9 @@ class Descent:
             os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when the GPU is first used
         dense = self.sharded or (team.size > 1 and device != "cpu")  # these pass on no gradient of named rows
         name_gradients(network, optimizer[0] == "lazy-adamw" and not dense)
-        self.loss, self.learning = team.parallel(network, parallel)
+        self.losses, self.learning = team.parallel(network, parallel)
         if compile:
-            self.loss = torch.compile(self.loss)
+            self.losses = torch.compile(self.losses)
         self.optimizer = Optimizer(self.learning, *optimizer)
         self.mean: dict[str, Tensor] | None = None  # of the weights after every step since averaging began
         self.averaged = 0  # steps
@@ -65,8 +66,8 @@ class Descent:
                 return loss, wish
         while True:
             with own_random((self.seed, step, self.team.rank), self.device), repeatable(self.deterministic):
-                sums = self.gradient(own, step, self.team.weigh(rows))
-            if sums is not None:
+                losses = self.gradient(own, step, self.team.weigh(rows))
+            if losses is not None:
                 break
             self.optimizer.forget()
             if self.pieces >= len(own) or self.team.size > 1:
@@ -75,42 +76,63 @@ class Descent:
                               f"memory of {self.device}; make it smaller with --set batch_tokens=… or max_length=…, or choose a "
                               "smaller model.")  # fmt: skip
             self.pieces *= 2
-        total, count, wishes = self.team.sum(torch.stack([*sums, torch.full_like(sums[0], float(wish))]))
-        count = count.clamp(min=1)  # all rows may be empty
+        sums = [part for loss in losses for part in (loss.total, loss.count)]
+        *sums, wishes = self.team.sum(torch.stack([*sums, torch.full_like(sums[0], float(wish))]))
+        losses = [Loss(loss.name, loss.weight, *sums[2 * at : 2 * at + 2]) for at, loss in enumerate(losses)]
+        counts = [loss.count.clamp(min=1) for loss in losses]  # all rows may be empty
         with repeatable(self.deterministic):
-            norm = self.optimizer.step(self.team.size / count)
+            norm = self.optimizer.step(self.team.size / (counts[0] if len(losses) == 1 else torch.ones_like(counts[0])))
         self.average()
-        return total / count + 0 * norm, bool(wishes) if self.team.size > 1 else wish
+        return weighted(losses, counts) + 0 * norm, bool(wishes) if self.team.size > 1 else wish
 
-    def gradient(self, rows: np.ndarray, step: int, weight: float) -> list[Tensor] | None:
-        """[Σ loss, count]; None where memory did not suffice."""
-        sums, states = 0, []
-        before = None if self.carried is None or self.train.opens(rows) else self.carried
+    def gradient(self, rows: np.ndarray, step: int, weight: float) -> list[Loss] | None:
+        """The losses, each with total and count over all pieces; None where memory did not suffice."""
         pieces = np.array_split(rows, min(self.pieces, len(rows)))
-        at = np.cumsum([0, *map(len, pieces)])
         # shards are gathered for every piece, by all processes at once: where rows are too few, some count nothing
         pieces += [rows[:0]] * (self.pieces - len(pieces) if self.sharded else 0)
+        shares = [weight if len(piece) else 0.0 for piece in pieces]
+        opened = self.carried is None or self.train.opens(rows)
+        states = [None] * len(pieces) if opened else torch.split(self.carried, [len(piece) for piece in pieces])
+        batches = [replace(self.batch(piece if len(piece) else rows[:1], step), state=state if len(piece) else None)
+                   for piece, state in zip(pieces, states)]  # fmt: skip
+        found, after, counts = None, [], None
         try:
-            for number, piece in enumerate(pieces):
-                share, piece = (weight, piece) if len(piece) else (0.0, rows[:1])
-                with self.team.quietly(self.loss, number + 1 == len(pieces)), self.kernels():
-                    carried = None if before is None else before[at[number] : at[number + 1]]
-                    total, count, *state = self.judged(piece, step, carried)
-                    (total * share).backward()
-                states += [one.detach() for one in state if one is not None]
-                sums = sums + torch.stack([total.detach().float(), torch.as_tensor(count, device=self.device).float()]) * share
+            for number, (batch, share) in enumerate(zip(batches, shares)):
+                with self.team.quietly(self.losses, number + 1 == len(pieces)), self.kernels():
+                    losses, state = self.judged(batch)
+                    if len(losses) > 1 and counts is None:
+                        counts = self.counted(batches, shares)
+                    (self.objective(losses, counts) * share).backward()
+                if state is not None and len(pieces[number]):
+                    after.append(state.detach())
+                sums = [self.summed(loss, share) for loss in losses]
+                found = sums if found is None else [added(*both) for both in zip(found, sums)]
         except (RuntimeError, MemoryError) as error:
             if not memory.exhausted(error):
                 raise
             return None
-        self.carried = torch.cat(states).float() if states else None
-        return list(sums)
+        self.carried = torch.cat(after).float() if after else None
+        return found
 
-    def judged(self, rows: np.ndarray, step: int, state: Tensor | None = None, loss=None) -> tuple:
-        """(Σ loss, count), and of a stream the state after it."""
-        batch = replace(self.batch(rows, step), state=state).to(self.device)
+    def objective(self, losses: list[Loss], counts: Tensor | None) -> Tensor:
+        """What the gradient is taken of. That of one loss is divided by its count at the end, when all of it is known; of several
+        each is divided by its own first."""
+        return losses[0].weight * losses[0].total if counts is None else weighted(losses, counts)
+
+    def counted(self, batches: list[Batch], shares: list[float]) -> Tensor:
+        """(K,) what each of K losses is divided by: counted over all pieces and processes, before the network reads them."""
+        counts = [torch.tensor(self.network.head.counts(batch), dtype=torch.float32) * share
+                  for batch, share in zip(batches, shares)]  # fmt: skip
+        return self.team.sum(torch.stack(counts).sum(0)).clamp(min=1).to(self.device)
+
+    def summed(self, loss: Loss, share: float) -> Loss:
+        count = torch.as_tensor(loss.count, device=self.device).float()
+        return loss._replace(total=loss.total.detach().float() * share, count=count * share)
+
+    def judged(self, batch: Batch, losses=None) -> tuple[list[Loss], Tensor | None]:
+        """The losses, and of a stream the state after it."""
         with torch.autocast(self.device.split(":")[0], torch.bfloat16, enabled=self.bf16):
-            return (loss or self.loss)(batch)
+            return (losses or self.losses)(batch.to(self.device))
 
     def batch(self, rows: np.ndarray, step: int) -> Batch:
         """What is random in it follows from seed and step, in whatever pieces it is read."""
@@ -122,7 +144,7 @@ class Descent:
         longest = int(lengths.argmax())
         with own_random((self.seed, 0, self.team.rank), self.device), repeatable(self.deterministic):
             once, twice = (memory.kept_for_backward(self.network, lambda count=count: self.judged(
-                np.full(count, longest), 0, None, self.network.loss)) for count in (1, 2))  # fmt: skip
+                self.batch(np.full(count, longest), 0), self.network.losses)) for count in (1, 2))  # fmt: skip
         row, fixed = max(0, twice - once), max(0, 2 * once - twice)
         weights = sum(p.numel() for p in self.network.parameters())
         held = weights * memory.bytes_each(self.named, self.team.size if self.sharded else 1) - 4 * weights + fixed
@@ -189,6 +211,10 @@ class Descent:
         self.optimizer.forget()
         if self.captured:
             self.captured.forget()
+
+
+def added(one: Loss, other: Loss) -> Loss:
+    return one._replace(total=one.total + other.total, count=one.count + other.count)
 
 
 @contextmanager
