@@ -24,6 +24,7 @@ from wenmai.data.values import as_frames, check_lengths, listed, pick
 from wenmai.errors import Mistake
 from wenmai.options import accepted, sort_out
 from wenmai.training import distributed, loop, memory, run_folder
+from wenmai.training.options import TrainingOptions, training_defaults
 from wenmai.training.progress import Diverged, Progress, Snapshot
 
 
@@ -122,7 +123,7 @@ class Estimator:
         elif team.rank == 0:
             self.inputs_ = learned()
         if team.size > 1:  # all of them read with the tokenizer of the first
-            known = team.first(self.inputs_.to_json() if team.rank == 0 else None)
+            known = team.broadcast(self.inputs_.to_json() if team.rank == 0 else None)
             self.inputs_ = kinds_of_input.learned_before(known) or learned()
         self.notes_ += self.inputs_.notes(inputs)
         train = self._learned_from(inputs, targets, given)
@@ -226,8 +227,8 @@ class Estimator:
             if distributed.team().size > 1:
                 raise Mistake(f"{self.rung} learns in one process; start it without torchrun.")
             return self.model_.learn(train, judge, budget["seed"], minutes, resume, place, **training)
-        return loop.train(self.model_, train, judge, self.task_.higher_is_better, self.device_,
-                          budget["seed"], minutes, resume, budget["deterministic"], place, **training)  # fmt: skip
+        return loop.train(self.model_, train, judge, self.task_.higher_is_better, self.device_, budget["seed"], minutes, resume,
+                          budget["deterministic"], place, TrainingOptions(**training))  # fmt: skip
 
     def _optimizer(self, training: dict) -> tuple[str | None, int]:
         """What it is trained with, if by the loop, and among how many processes its weights are shared."""
@@ -248,7 +249,7 @@ class Estimator:
         usual = training.get("learning_rate") or accepted(self._owners()["training"])["learning_rate"].default
         if usual is None:  # the loop's, which the network knows
             self._build(rung, seed)
-            usual = loop.usual_of(self.model_, training.get("optimizer", ""))["learning_rate"]
+            usual = training_defaults(self.model_, training.get("optimizer", ""))["learning_rate"]
         if whole is None:
             short = training | {"epochs": max(1, (training.get("epochs") or 10) // 5)}
         else:  # all four runs are counted in the steps of the whole

@@ -27,7 +27,7 @@ from wenmai.language.scoring import stride_of
 from wenmai.options import sort_out
 from wenmai.tasks.decoding import Choice, continued, together
 from wenmai.tasks.generate import Total
-from wenmai.training import loop
+from wenmai.training.options import TrainingOptions
 from wenmai.training.progress import Progress, Snapshot
 
 SIDE_BY_SIDE = 64  # texts that are written at once
@@ -67,7 +67,7 @@ class LanguageModel(Estimator):
         return text, None, valid, None, None
 
     def _learned_from(self, text: Corpus, targets, given: dict) -> Examples | Stream:
-        if rung_named(self.rung, self.task_name).train is not loop.train:
+        if rung_named(self.rung, self.task_name).train is not TrainingOptions:
             return Examples(self.inputs_.encode(text))
         tokens = self.inputs_.whole(text)
         with torch.device("meta"):  # which asks what a batch has to be, and makes nothing
@@ -78,7 +78,7 @@ class LanguageModel(Estimator):
         return Stream(tokens, model.steps, model.carried)
 
     def _judge(self, valid: tuple, held, seed: int):
-        if rung_named(self.rung, self.task_name).train is loop.train:
+        if rung_named(self.rung, self.task_name).train is TrainingOptions:
             tokens = self.inputs_.whole(valid[0])
             return lambda: exp(min(700.0, self.model_.glance(tokens)))
         return lambda: self.evaluate(valid[0])["perplexity"]

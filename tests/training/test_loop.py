@@ -10,8 +10,8 @@ from wenmai.errors import Mistake, Notice
 from wenmai.estimators import Classifier, LanguageModel, Regressor, Tagger
 from wenmai.models.network import Network
 from wenmai.training import loop, memory, run_folder
-from wenmai.training.descent import Descent
 from wenmai.training.progress import Diverged, Snapshot
+from wenmai.training.updater import Updater
 
 TEXTS = [f"{'good' if n % 2 else 'bad'} film number {n}" for n in range(60)]
 LABELS = ["pos" if n % 2 else "neg" for n in range(60)]
@@ -93,7 +93,7 @@ def test_a_gradient_that_is_no_number_is_seen_at_its_step(monkeypatch):
 @pytest.mark.parametrize("place", [3, 12, 13, 14, 15, 16, 20])
 def test_stopped_before_and_after_going_back(monkeypatch, place):
     """The last good state is kept too: it is gone back to, whether training was stopped in between or not."""
-    monkeypatch.setattr(loop, "TOLD", -1.0)
+    monkeypatch.setattr(loop, "HEARTBEAT", -1.0)
     bad = 15
 
     def train(resume=None, until=None, skipped=0):
@@ -114,15 +114,13 @@ def test_stopped_before_and_after_going_back(monkeypatch, place):
 def test_a_rate_that_is_too_high_does_not_end_the_search(monkeypatch):
     whole = loop.train
 
-    def train(*arguments, learning_rate=4e-3, **more):
-        if learning_rate > 5e-3:
+    def train(*arguments):
+        if (arguments[-1].learning_rate or 0) > 5e-3:
             raise Diverged("no number")
-        yield from whole(*arguments, learning_rate=learning_rate, **more)
+        yield from whole(*arguments)
 
     monkeypatch.setattr(loop, "train", train)
-    model = Classifier("mlp", search=True, hidden=8, embed=8, steps=30, batch_tokens=64)
-    monkeypatch.setattr(Classifier, "_owners", lambda self, own=Classifier._owners: own(self) | {"training": whole})
-    model.fit(TEXTS, LABELS)
+    model = Classifier("mlp", search=True, hidden=8, embed=8, steps=30, batch_tokens=64).fit(TEXTS, LABELS)
     assert len(model.rates_tried_) == 2 and all(tried["learning_rate"] < 5e-3 for tried in model.rates_tried_)
 
 
@@ -162,7 +160,7 @@ def test_a_batch_that_does_not_fit_is_halved_and_said(monkeypatch):
 
 def test_a_row_that_does_not_fit_is_said(monkeypatch):
     narrow(monkeypatch, 0)
-    monkeypatch.setattr(loop.Descent, "suit", lambda *_: 1)
+    monkeypatch.setattr(Updater, "suited_micro_batches", lambda *_: 1)
     with pytest.raises(Mistake, match=r"step 1: a batch of \d+ rows of up to \d tokens does not fit .* --set batch_tokens=…"):
         Classifier("gru", **SMALL).fit(TEXTS, LABELS)
 
@@ -277,7 +275,7 @@ def test_what_is_taken_once_is_not_counted_for_every_row():
     for precision in ("float32", "bf16"):
         model = Classifier("mlp", hidden=512, layers=3, steps=1, precision=precision, validation=0.0)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(memory, "pieces_of", lambda row, *_, precision=precision: found.setdefault(precision, row) and 1)
+            patch.setattr(memory, "micro_batches_of", lambda row, *_, precision=precision: found.setdefault(precision, row) and 1)
             model.fit(texts, labels)
     assert found["bf16"] < 2 * found["float32"]
 
@@ -289,14 +287,14 @@ def words(**options) -> LanguageModel:
 
 @pytest.mark.parametrize("options", [{"optimizer": "asgd", "learning_rate": 1.0}, {"average": True}], ids=str)
 def test_what_is_averaged_is_the_mean_of_the_weights_since_half_way(monkeypatch, options):
-    seen, step = [], Descent.__call__
+    seen, step = [], Updater.__call__
 
     def watched(self, *given):
         found = step(self, *given)
         seen.append({name: value.clone() for name, value in self.learning.state_dict().items()})
         return found
 
-    monkeypatch.setattr(Descent, "__call__", watched)
+    monkeypatch.setattr(Updater, "__call__", watched)
     model = words(**options).fit(["the cat sat on the mat", "a dog saw the cat"] * 9)
     assert len(seen) == 12 and len({progress.rate for progress in model.progress_[1:]}) == 1
     for name, value in model.model_.state_dict().items():
@@ -320,7 +318,7 @@ def test_averaging_begins_when_scores_stop_getting_better_and_the_mean_is_what_i
 
 @pytest.mark.parametrize("place", [3, 8, 10])
 def test_a_training_that_averages_goes_on_where_it_was_stopped(monkeypatch, place):
-    monkeypatch.setattr(loop, "TOLD", -1.0)
+    monkeypatch.setattr(loop, "HEARTBEAT", -1.0)
     text = ["the cat sat on the mat", "a dog saw the cat"] * 9
     whole = words(average=True).fit(text)
     first = words(average=True)

@@ -16,7 +16,7 @@ def test_the_gradient_of_a_batch_in_pieces_is_that_of_the_whole(pieces):
     assert [loss.name for loss in losses] == ["words", "even"] and losses[0].count != losses[1].count
     total = sum(loss.weight * loss.total / loss.count for loss in losses)
     total.backward()
-    learned, seen = trained(pieces=pieces, steps=1, learning_rate=1.0, clip=0, weight_decay=0.0)  # one step: w − gradient
+    learned, seen = trained(micro_batches=pieces, steps=1, learning_rate=1.0, clip=0, weight_decay=0.0)  # one step: w − gradient
     assert seen == [pytest.approx(total.item(), abs=1e-6)]
     for (name, before), after in zip(network.named_parameters(), learned.parameters()):
         torch.testing.assert_close((before - after).detach(), before.grad, atol=1e-6, rtol=0, msg=name)
@@ -36,7 +36,7 @@ def together(tmp_path_factory):
 def test_pieces_and_processes_learn_what_one_batch_learns(together, pieces, how):
     network, losses = trained()
     if how == "alone":
-        other, seen = trained(pieces=pieces)
+        other, seen = trained(micro_batches=pieces)
         learned = {name: value.numpy() for name, value in other.state_dict().items()}
     else:
         learned = {name: together[f"{pieces} {how} {name}"] for name in network.state_dict()}
@@ -47,7 +47,7 @@ def test_pieces_and_processes_learn_what_one_batch_learns(together, pieces, how)
 
 
 def test_a_resumed_training_draws_what_it_would_have_drawn():
-    options = {"pieces": 2, "optimizer": "adamw"}
+    options = {"micro_batches": 2, "optimizer": "adamw"}
     whole, losses = trained(**options)
     snapshot = next(progress.snapshot() for progress in training(built(), **options) if progress.step == 3)
     again = built()

@@ -15,6 +15,7 @@ from wenmai.layers.losses import Loss
 from wenmai.models.network import Network
 from wenmai.training import loop
 from wenmai.training.distributed import team
+from wenmai.training.options import TrainingOptions
 
 WORDS, MASK = 12, 11
 
@@ -88,7 +89,7 @@ def built() -> Network:
 
 def training(network: Network, resume=None, **options):
     usual = {"steps": 7, "batch_tokens": 90, "evaluations": 7, "optimizer": "sgd", "learning_rate": 0.05, "precision": "float32"}
-    return loop.train(network, examples(), None, True, "cpu", 5, resume=resume, **usual | options)
+    return loop.train(network, examples(), None, True, "cpu", 5, resume=resume, options=TrainingOptions(**usual | options))
 
 
 def trained(**options) -> tuple[Network, list[float]]:
@@ -98,10 +99,10 @@ def trained(**options) -> tuple[Network, list[float]]:
 
 if __name__ == "__main__":
     found = {}
-    for pieces in (1, 2, 3):
+    for micro_batches in (1, 2, 3):
         for parallel in ("ddp", "fsdp"):
-            network, losses = trained(pieces=pieces, parallel=parallel)
-            found |= {f"{pieces} {parallel} {name}": value.numpy() for name, value in network.state_dict().items()}
-            found[f"{pieces} {parallel} losses"] = np.array(losses)
+            network, losses = trained(micro_batches=micro_batches, parallel=parallel)
+            found |= {f"{micro_batches} {parallel} {name}": value.numpy() for name, value in network.state_dict().items()}
+            found[f"{micro_batches} {parallel} losses"] = np.array(losses)
     if team().rank == 0:
         np.savez(sys.argv[1], **found)

@@ -13,14 +13,10 @@ from math import sqrt
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
+from wenmai.kernels.sdpa import attention
 from wenmai.layers.positions import rotate
 from wenmai.layers.trace import Trace
-
-# cuDNN's kernel is the fastest, and makes a plan for every shape it sees, which takes longer than many updates: it is for texts
-# that are read in windows of one shape (training/captured.py), and switched on for these alone.
-torch.backends.cuda.enable_cudnn_sdp(False)
 
 
 class MultiHeadAttention(nn.Module):
@@ -53,7 +49,7 @@ class MultiHeadAttention(nn.Module):
                 causal, allowed = False, None if steps == 1 else see_past(steps, x.device, start)
         # The fused kernel, except in bf16 on a CPU, where its backward pass was 2 to 8 times slower than the formula.
         if trace is None and (q.is_cuda or q.dtype == torch.float32):
-            context = functional.scaled_dot_product_attention(q, k, v, allowed, is_causal=causal, scale=self.factor)
+            context = attention(q, k, v, allowed, self.factor, causal)
         else:
             scores = (q * self.factor) @ k.mT  # (B, A, T, S)
             allowed = see_past(steps, x.device) if causal else allowed

@@ -18,9 +18,9 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
+from wenmai.kernels.sdpa import attention
 from wenmai.layers.first_weights import normal
 from wenmai.layers.trace import Trace
 
@@ -69,7 +69,7 @@ class Context(nn.Module):
         (B, T, H)"""
         if trace is None and self.weigh is None and (q.is_cuda or q.dtype == torch.float32):
             q = q if self.bring is None else self.bring(q)
-            return functional.scaled_dot_product_attention(q, seen, v, allowed, scale=self.factor)
+            return attention(q, seen, v, allowed, self.factor)
         return self.looked(q, seen, v, allowed, trace, name)[0]
 
     def looked(self, q: Tensor, seen: Tensor, v: Tensor, allowed: Tensor, trace: Trace | None, name: str

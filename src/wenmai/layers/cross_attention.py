@@ -11,8 +11,8 @@ from math import sqrt
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
+from wenmai.kernels.sdpa import attention
 from wenmai.layers.trace import Trace
 
 
@@ -33,7 +33,7 @@ class CrossAttention(nn.Module):
         q = self.query(x).unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (B, A, T, D)
         k, v = (self.look(memory) if memory.dim() == 3 else memory).unbind(1)  # (B, A, S, D)
         if trace is None and (q.is_cuda or q.dtype == torch.float32):  # as in self-attention
-            context = functional.scaled_dot_product_attention(q, k, v, allowed, scale=self.factor)
+            context = attention(q, k, v, allowed, self.factor)
         else:
             scores = (q @ k.mT * self.factor).masked_fill(~allowed, float("-inf"))  # (B, A, T, S)
             weights = scores.softmax(-1).to(v.dtype)

@@ -56,7 +56,8 @@ class EncoderDecoder(nn.Module):
                  sampling: float = 0.0):  # fmt: skip
         """`suits`: options of training that suit it; `sampling`: the share of its own words that it reads in training."""
         super().__init__()
-        self.input, self.encoder, self.decoder, self.head, self.suits = input, encoder, decoder, head, suits or {}
+        self.input, self.encoder, self.decoder, self.head = input, encoder, decoder, head
+        self.training_defaults = suits or {}
         self.sampling = sampling
 
     def read(self, x: Tensor, mask: Tensor, batch: Batch, trace: Trace | None = None) -> Tensor:

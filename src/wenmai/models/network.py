@@ -14,6 +14,7 @@ class Network(nn.Module):
         super().__init__()
         self.input, self.body, self.head = input, body, head
         self.has_probabilities, self.per_step = head.has_probabilities, head.per_step
+        self.training_defaults: dict[str, float] = {}  # training options that suit it, where none are given
 
     def forward(self, batch: Batch, trace: Trace | None = None) -> Tensor:
         return self.masked(batch, trace)[0]

@@ -35,7 +35,7 @@ class Writer(nn.Module):
         was built is what is saved."""
         super().__init__()
         self.built = built or {}
-        self.lines, self.steps, self.carried, self.suits = lines, steps, body.carried, suits
+        self.lines, self.steps, self.carried, self.training_defaults = lines, steps, body.carried, suits
         self.input, self.body, self.head = input, body, head
 
     def forward(self, batch: Batch, trace: Trace | None = None) -> Tensor:

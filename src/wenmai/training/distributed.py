@@ -46,21 +46,21 @@ class Team:
             distributed.all_reduce(values)
         return values
 
-    def first(self, value):
-        """What the first process says, everywhere."""
+    def broadcast(self, value):
+        """The first process's value, everywhere."""
         if self.size == 1:
             return value
-        said = [value]
-        distributed.broadcast_object_list(said, 0)
-        return said[0]
+        values = [value]
+        distributed.broadcast_object_list(values, 0)
+        return values[0]
 
     def all(self, value) -> list:
-        """What each of them says."""
+        """Each one's value."""
         if self.size == 1:
             return [value]
-        said: list = [None] * self.size
-        distributed.all_gather_object(said, value)
-        return said
+        values: list = [None] * self.size
+        distributed.all_gather_object(values, value)
+        return values
 
     def any(self, flag: bool) -> bool:
         return any(self.all(bool(flag)))
@@ -84,7 +84,7 @@ class Team:
         fully_shard(losses, mesh=mesh)
         return losses, network
 
-    def quietly(self, module: nn.Module, last: bool):
+    def no_sync(self, module: nn.Module, last: bool):
         """Inside, gradients are added up here and not yet sent, unless it is the last piece of a batch."""
         if self.size > 1 and not last and hasattr(module, "no_sync"):
             return module.no_sync()

@@ -1,12 +1,11 @@
-"""Descent: one update after another. A batch, its loss, the gradient, a step of the optimizer.
+"""Updater: one update after another. A batch, its losses, the gradient, a step of the optimizer.
 
 The random numbers of a step (dropout) are a function of seed and step, as its batch is: nothing of them has to be kept. A batch
-that does not fit into memory is read in two pieces, four, …; their gradients add up to that of the whole.
+that does not fit into memory is read in two pieces, four, … (micro-batches); their gradients add up to that of the whole.
 """
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -16,89 +15,87 @@ from torch import Tensor
 
 from wenmai.data.examples.batches import Batch, ExampleSource
 from wenmai.errors import Mistake
+from wenmai.kernels.sdpa import one_shape
 from wenmai.layers.losses import Loss, weighted
+from wenmai.layers.recurrent import Recurrent
 from wenmai.models.network import Network
-from wenmai.training import memory
+from wenmai.training import distributed, environment, memory
+from wenmai.training.averaging import WeightAverage
 from wenmai.training.captured import Captured
-from wenmai.training.distributed import Team, divided, whole
+from wenmai.training.distributed import divided, whole
 from wenmai.training.optimizers import Optimizer, name_gradients
+from wenmai.training.options import TrainingOptions
 
 
-class Descent:
-    def __init__(self, network: Network, train: ExampleSource, device: str, seed: int, bf16: bool, team: Team,
-                 parallel: str, deterministic: bool, optimizer: tuple, compile: bool = False):  # fmt: skip
-        self.network, self.train, self.device, self.seed, self.bf16 = network, train, device, seed, bf16
-        self.team, self.deterministic, self.pieces = team, deterministic, 1
+class Updater:
+    def __init__(self, network: Network, examples: ExampleSource, options: TrainingOptions, device: str, seed: int,
+                 deterministic: bool = False):  # fmt: skip
+        self.network, self.examples, self.options, self.device, self.seed = network, examples, options, device, seed
+        self.deterministic, self.team, self.micro_batches = deterministic, distributed.team(), 1
+        self.bf16 = options.precision == "bf16" or (options.precision == "auto" and bf16_pays(network, device))
         self.carried: Tensor | None = None  # (B, S) the state that a stream goes on with
-        self.sharded, self.named = parallel == "fsdp" and team.size > 1, optimizer[0]
-        # A product of another shape is another kernel, and batches have many shapes: by themselves a thousand kernels are kept.
-        os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")  # read when the first is made
-        if deterministic:
-            os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when the GPU is first used
-        dense = self.sharded or (team.size > 1 and device != "cpu")  # these pass on no gradient of named rows
-        name_gradients(network, optimizer[0] == "lazy-adamw" and not dense)
-        self.losses, self.learning = team.parallel(network, parallel)
-        if compile:
+        self.sharded = options.parallel == "fsdp" and self.team.size > 1
+        environment.prepare(deterministic)
+        dense = self.sharded or (self.team.size > 1 and device != "cpu")  # these pass on no gradient of named rows
+        name_gradients(network, options.optimizer == "lazy-adamw" and not dense)
+        self.losses, self.learning = self.team.parallel(network, options.parallel)
+        if options.compile:
             self.losses = torch.compile(self.losses)
-        self.optimizer = Optimizer(self.learning, *optimizer)
-        self.mean: dict[str, Tensor] | None = None  # of the weights after every step since averaging began
-        self.averaged = 0  # steps
+        self.optimizer = Optimizer(self.learning, options)
+        self.average = WeightAverage(self.learning)
         self.captured = Captured.of(self) if device.startswith("cuda") else None
 
-    @contextmanager
-    def kernels(self):
-        """Inside, attention over windows of one shape may use the kernel that is made for a shape."""
-        torch.backends.cuda.enable_cudnn_sdp(self.train.one_shape)
-        try:
-            yield
-        finally:
-            torch.backends.cuda.enable_cudnn_sdp(False)
-
-    def __call__(self, rows: np.ndarray, step: int, rate: float, wish: bool = False) -> tuple[Tensor, bool]:
-        """(mean loss of the batch, whether any process had a wish). Not finite where loss or gradient is not."""
+    def __call__(self, rows: np.ndarray, step: int, rate: float, heartbeat_due: bool = False) -> tuple[Tensor, bool]:
+        """(mean loss of the batch, whether a sign of life is due in any process). Not finite where loss or gradient is not."""
         own = self.team.share(rows)
         self.optimizer.set_rate(rate)
         if self.captured:
-            with own_random((self.seed, step, self.team.rank), self.device), repeatable(self.deterministic), self.kernels():
+            with self.reproducibly(step), one_shape():
                 loss = self.captured(rows, step)
             if loss is not None:
-                self.average()
-                return loss, wish
+                self.average.add()
+                return loss, heartbeat_due
         while True:
-            with own_random((self.seed, step, self.team.rank), self.device), repeatable(self.deterministic):
+            with self.reproducibly(step):
                 losses = self.gradient(own, step, self.team.weigh(rows))
             if losses is not None:
                 break
             self.optimizer.forget()
-            if self.pieces >= len(own) or self.team.size > 1:
-                length = self.train.lengths.take(own, mode="clip").max()  # windows of a stream are all of one length
+            if self.micro_batches >= len(own) or self.team.size > 1:
+                length = self.examples.lengths.take(own, mode="clip").max()  # windows of a stream are all of one length
                 raise Mistake(f"step {step + 1}: a batch of {len(own)} rows of up to {length:,} tokens does not fit into the "
                               f"memory of {self.device}; make it smaller with --set batch_tokens=… or max_length=…, or choose a "
                               "smaller model.")  # fmt: skip
-            self.pieces *= 2
+            self.micro_batches *= 2
         sums = [part for loss in losses for part in (loss.total, loss.count)]
-        *sums, wishes = self.team.sum(torch.stack([*sums, torch.full_like(sums[0], float(wish))]))
+        *sums, heartbeats = self.team.sum(torch.stack([*sums, torch.full_like(sums[0], float(heartbeat_due))]))
         losses = [Loss(loss.name, loss.weight, *sums[2 * at : 2 * at + 2]) for at, loss in enumerate(losses)]
         counts = [loss.count.clamp(min=1) for loss in losses]  # all rows may be empty
         with repeatable(self.deterministic):
             norm = self.optimizer.step(self.team.size / (counts[0] if len(losses) == 1 else torch.ones_like(counts[0])))
-        self.average()
-        return weighted(losses, counts) + 0 * norm, bool(wishes) if self.team.size > 1 else wish
+        self.average.add()
+        return weighted(losses, counts) + 0 * norm, bool(heartbeats) if self.team.size > 1 else heartbeat_due
+
+    @contextmanager
+    def reproducibly(self, step: int):
+        """Inside, random numbers follow from seed, step and process, and a GPU adds in one order only where that is asked for."""
+        with own_random((self.seed, step, self.team.rank), self.device), repeatable(self.deterministic):
+            yield
 
     def gradient(self, rows: np.ndarray, step: int, weight: float) -> list[Loss] | None:
         """The losses, each with total and count over all pieces; None where memory did not suffice."""
-        pieces = np.array_split(rows, min(self.pieces, len(rows)))
+        pieces = np.array_split(rows, min(self.micro_batches, len(rows)))
         # shards are gathered for every piece, by all processes at once: where rows are too few, some count nothing
-        pieces += [rows[:0]] * (self.pieces - len(pieces) if self.sharded else 0)
+        pieces += [rows[:0]] * (self.micro_batches - len(pieces) if self.sharded else 0)
         shares = [weight if len(piece) else 0.0 for piece in pieces]
-        opened = self.carried is None or self.train.opens(rows)
+        opened = self.carried is None or self.examples.opens(rows)
         states = [None] * len(pieces) if opened else torch.split(self.carried, [len(piece) for piece in pieces])
         batches = [replace(self.batch(piece if len(piece) else rows[:1], step), state=state if len(piece) else None)
                    for piece, state in zip(pieces, states)]  # fmt: skip
         found, after, counts = None, [], None
         try:
             for number, (batch, share) in enumerate(zip(batches, shares)):
-                with self.team.quietly(self.losses, number + 1 == len(pieces)), self.kernels():
+                with self.team.no_sync(self.losses, number + 1 == len(pieces)), one_shape(self.examples.one_shape):
                     losses, state = self.judged(batch)
                     if len(losses) > 1 and counts is None:
                         counts = self.counted(batches, shares)
@@ -136,52 +133,22 @@ class Descent:
 
     def batch(self, rows: np.ndarray, step: int) -> Batch:
         """What is random in it follows from seed and step, in whatever pieces it is read."""
-        return self.train.batch(rows, np.random.default_rng((self.seed, step)))
+        return self.examples.batch(rows, np.random.default_rng((self.seed, step)))
 
-    def suit(self, lengths: np.ndarray, tokens: int) -> int:
-        """Cuts batches as memory asks for, by the longest row; returns into how many pieces. Read alone and beside itself, the
-        row shows what it takes and what is taken once, as the weights in 16 bits are."""
+    def suited_micro_batches(self, tokens: int) -> int:
+        """Into how many pieces memory asks to cut a batch of so many tokens, by the longest row. Read alone and beside itself,
+        the row shows what it takes and what is taken once, as the weights in 16 bits are."""
+        lengths = self.examples.lengths
         longest = int(lengths.argmax())
-        with own_random((self.seed, 0, self.team.rank), self.device), repeatable(self.deterministic):
+        with self.reproducibly(0):
             once, twice = (memory.kept_for_backward(self.network, lambda count=count: self.judged(
                 self.batch(np.full(count, longest), 0), self.network.losses)) for count in (1, 2))  # fmt: skip
         row, fixed = max(0, twice - once), max(0, 2 * once - twice)
         weights = sum(p.numel() for p in self.network.parameters())
-        held = weights * memory.bytes_each(self.named, self.team.size if self.sharded else 1) - 4 * weights + fixed
+        each = memory.bytes_each(self.options.optimizer, self.team.size if self.sharded else 1)
         rows = max(1, tokens // int(lengths[longest]) // self.team.size)
-        self.pieces = max(self.team.all(memory.pieces_of(2 * row, rows, held, self.device, int(lengths[longest]))))
-        return self.pieces
-
-    def begin_average(self) -> None:
-        self.mean = {
-            name: value.detach().clone() for name, value in self.learning.state_dict().items() if value.is_floating_point()
-        }
-        self.averaged = 1
-
-    @torch.no_grad()
-    def average(self) -> None:
-        if self.mean is not None:
-            self.averaged += 1
-            now = self.learning.state_dict()
-            torch._foreach_lerp_(list(self.mean.values()), [now[name] for name in self.mean], 1 / self.averaged)
-
-    @contextmanager
-    def averaging(self):
-        """Inside, the weights are their mean, where one is kept."""
-        if self.mean is None:
-            yield
-            return
-        now = self.learning.state_dict()
-        kept = {name: now[name].clone() for name in self.mean}
-        with torch.no_grad():
-            for name, value in self.mean.items():
-                now[name].copy_(value)
-        try:
-            yield
-        finally:
-            with torch.no_grad():
-                for name, value in kept.items():
-                    now[name].copy_(value)
+        held = weights * each - 4 * weights + fixed
+        return max(self.team.all(memory.micro_batches_of(2 * row, rows, held, self.device, int(lengths[longest]))))
 
     def gather(self) -> None:
         """The weights into `network`, where they are learned in parts."""
@@ -194,8 +161,7 @@ class Descent:
         named = {f"network.{name}": value for name, value in self.learning.state_dict().items()}
         named |= {f"optimizer.{name}": value for name, value in self.optimizer.state().items()}
         named |= {} if self.carried is None else {"carried": self.carried}
-        named |= {f"mean.{name}": value for name, value in (self.mean or {}).items()}
-        named |= {} if self.mean is None else {"averaged": torch.tensor(self.averaged)}
+        named |= self.average.state()
         return {name: value.detach().clone() for name, value in named.items()}
 
     @torch.no_grad()
@@ -203,10 +169,7 @@ class Descent:
         for name, value in self.learning.state_dict().items():
             value.copy_(divided(state[f"network.{name}"].reshape(value.shape), value))
         self.carried = state["carried"].clone() if "carried" in state else None
-        self.mean = {
-            name.removeprefix("mean."): value.clone() for name, value in state.items() if name.startswith("mean.")
-        } or None
-        self.averaged = int(state.get("averaged", 0))
+        self.average.load(state)
         self.optimizer.load({name.removeprefix("optimizer."): value for name, value in state.items() if name.startswith("opt")})
         self.optimizer.forget()
         if self.captured:
@@ -215,6 +178,23 @@ class Descent:
 
 def added(one: Loss, other: Loss) -> Loss:
     return one._replace(total=one.total + other.total, count=one.count + other.count)
+
+
+def bf16_pays(network: Network, device: str) -> bool:
+    """On a GPU always; on a CPU with bf16 instructions where the work is in large products, which a recurrent step has not."""
+    if device.startswith("cuda"):
+        return True
+    can = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    return can and not any(isinstance(part, Recurrent) for part in network.body.modules())
+
+
+@contextmanager
+def evaluating(network: Network):
+    network.eval()
+    try:
+        yield
+    finally:
+        network.train()
 
 
 @contextmanager
@@ -236,9 +216,9 @@ def own_random(key: tuple[int, ...], device: str):
 
 
 @contextmanager
-def repeatable(wanted: bool):
-    """Inside, a GPU adds in one order only: slower, and the same to the last bit."""
-    if not wanted:
+def repeatable(deterministic: bool):
+    """Inside, a GPU adds in one order only, if asked: slower, and the same to the last bit."""
+    if not deterministic:
         yield
         return
     before = torch.are_deterministic_algorithms_enabled()
