@@ -79,7 +79,7 @@ def start(words: list[str], often: bool, log: Path) -> int:
     file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(file, 1), os.dup2(file, 2)
     # after every step, so that most kills fall into the writing of one; or now and then
-    loop.TOLD, checkpoints.OFTEN, checkpoints.SHARE = (-1.0, -1.0, 0) if often else (0.02, 0.05, 0)
+    loop.HEARTBEAT, checkpoints.OFTEN, checkpoints.SHARE = (-1.0, -1.0, 0) if often else (0.02, 0.05, 0)
     sys.argv, status = ["wenmai", *words], 0
     try:
         main()

@@ -23,6 +23,7 @@ from wenmai.estimators import ESTIMATORS, LanguageModel
 from wenmai.layers.trace import Trace
 from wenmai.options import accepted
 from wenmai.training import loop
+from wenmai.training.options import TrainingOptions
 from wenmai.training.progress import Snapshot
 
 LABELS = ["cold", "green", "loud"]
@@ -230,7 +231,7 @@ def assert_close(first, second, share=1e-6):
 
 
 def is_network(rung: str) -> bool:
-    return ESTIMATORS[RUNGS[rung].tasks[0]](rung)._owners()["training"] is loop.train
+    return ESTIMATORS[RUNGS[rung].tasks[0]](rung)._owners()["training"] is TrainingOptions
 
 
 NETWORKS = [case for case in CASES if is_network(case[0])]
@@ -385,7 +386,7 @@ def assert_resumes(rung, task, kind, folder, places=(0, 1, 3), **more):
 
 @each_case
 def test_a_stopped_training_ends_as_one_that_was_not(rung, task, kind, tmp_path, monkeypatch):
-    monkeypatch.setattr(loop, "TOLD", -1.0)
+    monkeypatch.setattr(loop, "HEARTBEAT", -1.0)
     assert_resumes(rung, task, kind, tmp_path)
 
 
@@ -396,7 +397,7 @@ def test_a_stopped_training_ends_as_one_that_was_not_whatever_is_chosen(rung, mo
     known = ESTIMATORS["classify"](rung).get_params()
     if not more.keys() <= known.keys():
         pytest.skip("not an option of this rung")
-    monkeypatch.setattr(loop, "TOLD", -1.0)
+    monkeypatch.setattr(loop, "HEARTBEAT", -1.0)
     assert_resumes(rung, "classify", "texts", tmp_path, places=(0, 2, 5, 9, 14), **more)
 
 

@@ -495,7 +495,7 @@ NETWORKS = [rung for rung in RUNGS if rung != "ngram"]
 @pytest.mark.parametrize("place", [0, 1, 5, 13])
 def test_a_stopped_training_ends_as_one_that_was_not(rung, place, monkeypatch):
     """Also in the middle of a stream, whose state is carried on."""
-    monkeypatch.setattr(loop, "TOLD", -1.0)
+    monkeypatch.setattr(loop, "HEARTBEAT", -1.0)
     options = {"gpt": {"width": 12, "heads": 2, "layers": 1}, "cnn": {"filters": 12, "layers": 2}}.get(rung, {"hidden": 12})
     options |= {"context": 5, "steps": 16, "batch_tokens": 20, "evaluations": 4, "dropout": 0.3, "min_count": 5}
     whole, first, snapshot = LanguageModel(rung, **options).fit(TEXT), LanguageModel(rung, **options), None

@@ -82,6 +82,16 @@ def test_an_unknown_option_names_the_nearest_first():
     assert str(caught.value).count(",") == len(accepted(build)) + len(accepted(train)) - 1
 
 
+def test_an_old_name_is_answered_with_the_new_one():
+    def loop(*, micro_batches: int | None = None):
+        """One whose option had another name."""
+
+    with pytest.raises(Mistake, match="^pieces is now micro_batches; use that name.$"):
+        sort_out({"pieces": 2}, {"training": loop})
+    with pytest.raises(Mistake, match='unknown option "pieces"'):  # nobody here has it under any name
+        sorted_out(pieces=2)
+
+
 def test_nearest_words():
     assert nearest("GRU", ["rnn", "gru", "lstm"])[0] == "gru"
     assert nearest("", ["b", "a"]) == ["a", "b"]

@@ -16,7 +16,7 @@ from wenmai.tasks.generate import Generate
 from wenmai.tasks.regress import Regress
 from wenmai.tasks.tag import Tag
 from wenmai.tasks.translate import Translate
-from wenmai.training import loop
+from wenmai.training.options import TrainingOptions
 
 KINDS = ("tokens", "given", "labels", "numbers", "image", "frames", "lines")  # of input (data/inputs.py)
 
@@ -28,7 +28,7 @@ class Rung:
     tasks: tuple[str, ...]
     about: str
     about_zh: str
-    train: Callable = loop.train  # whose options training takes: the loop, or the rung's own `learn`
+    train: Callable = TrainingOptions  # whose options training takes: the loop's, or the rung's own `learn`
     reads: tuple[str, ...] = KINDS  # of input
     tunes: bool = True  # on held-out text; a rung that does not learns from all of it
     builders: Mapping[str, Callable] = field(default_factory=dict)  # task → builder, where it has other options than the rest

@@ -268,6 +268,7 @@ SENTENCES = {
     "{sentence} Or give the path of a file.": "{sentence}也可以给出一个文件的路径。",
     "the rung {rung} does not do {task}; these do: {choices}.": "模型 {rung} 不能做 {task} 任务；能做的有：{choices}。",
     # Options
+    "{name} is now {option}; use that name.": "{name} 现在叫 {option}；请用新的名字。",
     "{option}={value} is not one of {choices}.": "{option}={value} 不在可选的值之中：{choices}。",
     "{option}={value}: expected {wanted}, found {type}; the default is {default}.":
         "{option}={value}：应{wanted}，现在是 {type}；默认是 {default}。",

@@ -26,6 +26,7 @@ from wenmai.errors import Mistake, Notice
 from wenmai.options import accepted, assign_options
 from wenmai.tasks.contract import Answers, InputTrace, Scores, Trained, Untrained, row_name
 from wenmai.training import distributed, loop, memory, run_folder
+from wenmai.training.options import TrainingOptions, training_defaults
 from wenmai.training.progress import Diverged, Progress, Snapshot
 
 
@@ -123,7 +124,7 @@ class Estimator:
         )
         self.notes_ += self.inputs_.notes(inputs)
         self.device_ = device_named(budget["device"])
-        untrained = Untrained(self.rung, self.inputs_, self.device_, rung.train is loop.train,
+        untrained = Untrained(self.rung, self.inputs_, self.device_, rung.train is TrainingOptions,
                               lambda: blank_model(self.rung, task, self.inputs_, given["rung"]))  # fmt: skip
         train, place, notes = task.training_examples(untrained, inputs, targets, parts.rows, where)
         self.notes_ += notes
@@ -170,7 +171,7 @@ class Estimator:
         elif team.rank == 0:
             inputs = learned()
         if team.size > 1:  # all of them read with the tokenizer of the first
-            known = team.first(inputs.to_json() if team.rank == 0 else None)
+            known = team.broadcast(inputs.to_json() if team.rank == 0 else None)
             inputs = kinds_of_input.learned_before(known) or learned()
         return inputs
 
@@ -189,8 +190,8 @@ class Estimator:
             if distributed.team().size > 1:
                 raise Mistake(f"{self.rung} learns in one process; start it without torchrun.")
             return self.model_.learn(train, judge, budget["seed"], minutes, resume, place, **training)
-        return loop.train(self.model_, train, judge, self.task_.higher_is_better, self.device_,
-                          budget["seed"], minutes, resume, budget["deterministic"], place, **training)  # fmt: skip
+        return loop.train(self.model_, train, judge, self.task_.higher_is_better, self.device_, budget["seed"], minutes, resume,
+                          budget["deterministic"], place, TrainingOptions(**training))  # fmt: skip
 
     def _check_weights(self, untrained: Untrained, training: dict) -> None:
         """Only what will fit into memory is trained by the loop: in one process, or shared among several."""
@@ -205,7 +206,7 @@ class Estimator:
         of a training that was stopped."""
         usual = training.get("learning_rate") or accepted(self._owners()["training"])["learning_rate"].default
         if usual is None:  # the loop's, which the network knows
-            usual = loop.usual_of(untrained.model, training.get("optimizer", ""))["learning_rate"]
+            usual = training_defaults(untrained.model, training.get("optimizer", ""))["learning_rate"]
         if whole is None:
             short = training | {"epochs": max(1, (training.get("epochs") or 10) // 5)}
         else:  # all four runs are counted in the steps of the whole

@@ -10,6 +10,16 @@ from collections.abc import Callable
 
 from wenmai.errors import Mistake, unknown
 
+# old name → the name that the option has now
+RENAMED = {
+    "pieces": "micro_batches",
+    "bend": "activation",
+    "quiet": "activation_penalty",
+    "slow": "temporal_penalty",
+    "between": "hidden_dropout",
+    "enters": "context_input",
+}
+
 SHARES = ("dropout", "validation", "warmup", "smoothing", "sampling")
 SIGNED = ("z0",)
 FROM_ZERO = ("window", "history", "order", "stride")  # of these 0 says something, or who takes them says more
@@ -28,6 +38,8 @@ def assign_options(given: dict, owners: dict[str, Callable]) -> dict[str, dict]:
     found: dict[str, dict] = {owner: {} for owner in owners}
     for name, value in given.items():
         owner = next((owner for owner in owners if name in known[owner]), None)
+        if owner is None and any(RENAMED.get(name) in options for options in known.values()):
+            raise Mistake(f"{name} is now {RENAMED[name]}; use that name.")
         if owner is None:
             raise unknown("option", name, sorted({name for options in known.values() for name in options}))
         found[owner][name] = fitting(known[owner][name], value)

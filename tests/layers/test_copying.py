@@ -53,12 +53,12 @@ def test_the_loss_is_that_of_the_outputs_and_smooths_what_is_said():
     made = head(smoothing=0.2)
     each = made.outputs(pointed, Copies.of(numbers, 5)).gather(2, wanted.clamp(min=0).unsqueeze(-1)).squeeze(-1)
     right = -(each * (wanted >= 0)).sum()
-    total, count = made.eval().loss(pointed, None, batch)
+    _, _, total, count = made.eval().losses(pointed, None, batch)[0]
     torch.testing.assert_close(total, right)
     assert int(count) == 3
     log_p = made.head.scores(pointed.y).log_softmax(-1)[..., [0, 2, 3, 4]]  # <s> is never said
     even = -(log_p.mean(-1) * (wanted >= 0)).sum()
-    torch.testing.assert_close(made.train().loss(pointed, None, batch)[0], 0.8 * right + 0.2 * even)
+    torch.testing.assert_close(made.train().losses(pointed, None, batch)[0].total, 0.8 * right + 0.2 * even)
 
 
 def test_gradients_are_numbers_where_a_word_is_nowhere():
@@ -68,7 +68,7 @@ def test_gradients_are_numbers_where_a_word_is_nowhere():
     with torch.no_grad():
         given.weights[0, 0, 1], given.gate[0, 1, 0] = 0.0, 200.0
     made = head(smoothing=0.1)
-    loss = made.loss(given, None, Batch(numbers, numbers >= 0, wanted, wanted >= 0, copies=numbers))[0]
+    loss = made.losses(given, None, Batch(numbers, numbers >= 0, wanted, wanted >= 0, copies=numbers))[0].total
     outputs = made.outputs(given, Copies.of(numbers, 5))
     for total in (loss, outputs[outputs.isfinite()].sum()):
         for gradient in torch.autograd.grad(total, [*given, *made.parameters()], allow_unused=True):
@@ -81,5 +81,5 @@ def test_the_loss_has_the_gradient_of_the_outputs():
     batch = Batch(numbers, numbers >= 0, wanted, wanted >= 0, copies=numbers)
     outputs = made.outputs(given, Copies.of(numbers, 5)).flatten(0, 1)
     one = torch.autograd.grad(functional.nll_loss(outputs, wanted.flatten(), reduction="sum"), given)
-    for a, b in zip(one, torch.autograd.grad(made.loss(given, None, batch)[0], given)):
+    for a, b in zip(one, torch.autograd.grad(made.losses(given, None, batch)[0].total, given)):
         torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-6)

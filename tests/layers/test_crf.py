@@ -81,7 +81,7 @@ def test_it_is_what_all_paths_say(lengths, classes, forbid, seed, scale):
         chance = np.exp(scores - total)
         marginal = [[chance[[y[t] == tag for y in paths]].sum() for tag in range(classes)] for t in range(length)]
         np.testing.assert_allclose(chances[here], marginal, atol=1e-4)
-    loss, count = head.loss(emissions, mask, Batch(emissions, mask, tags))
+    _, _, loss, count = head.losses(emissions, mask, Batch(emissions, mask, tags))[0]
     assert int(count) == sum(lengths)
     np.testing.assert_allclose(loss.item(), wanted, rtol=1e-5, atol=1e-3 * max(1, scale))
 
@@ -132,7 +132,7 @@ def test_what_is_forbidden_has_no_gradient():
     head = crf(BIOES.shape[1], allowed=may)
     emissions, mask, _, _ = some(BIOES.shape[1], [3, 2])
     tags = torch.tensor([[1, 2, 3], [0, 4, 0]])
-    loss, _ = head.loss(emissions, mask, Batch(emissions, mask, tags))
+    loss = head.losses(emissions, mask, Batch(emissions, mask, tags))[0].total
     loss.backward()
     for weight, allowed in zip((head.begin, head.between, head.end), may):
         assert not weight.grad[~torch.from_numpy(allowed)].any() and weight.grad[torch.from_numpy(allowed)].any()
@@ -142,8 +142,8 @@ def test_what_is_forbidden_has_no_gradient():
 def test_padding_changes_nothing():
     head = crf(4)
     emissions, mask, tags, rows = some(4, [4, 2, 0, 1])
-    together, _ = head.loss(emissions, mask, Batch(emissions, mask, tags))
-    alone = [head.loss(e[None, :n], m[None, :n], Batch(e, m, t[None, :n]))[0]
+    together = head.losses(emissions, mask, Batch(emissions, mask, tags))[0].total
+    alone = [head.losses(e[None, :n], m[None, :n], Batch(e, m, t[None, :n]))[0].total
              for e, m, t, n in zip(emissions, mask, tags, [4, 2, 1, 1])]  # fmt: skip
     torch.testing.assert_close(together, sum(alone))
     assert alone[2].item() == 0.0  # an empty row says nothing
@@ -160,14 +160,14 @@ def test_no_rows_and_empty_rows():
         rows = Sequences(np.zeros((0, 3), np.float32), offsets_of(np.array(lengths, np.int64)))
         assert best_paths(rows, *head.transitions()).shape == (0,) and head.probabilities(rows).shape == (0, 3)
     emissions, mask = torch.randn(2, 1, 3), torch.zeros(2, 1, dtype=torch.bool)
-    loss, count = head.loss(emissions, mask, Batch(emissions, mask, torch.zeros(2, 1, dtype=torch.int64)))
+    _, _, loss, count = head.losses(emissions, mask, Batch(emissions, mask, torch.zeros(2, 1, dtype=torch.int64)))[0]
     assert loss.item() == 0.0 and int(count) == 0
 
 
 def test_one_class_is_always_sure():
     head = crf(1)
     emissions, mask, tags, rows = some(1, [3, 1])
-    loss, _ = head.loss(emissions, mask, Batch(emissions, mask, tags))
+    loss = head.losses(emissions, mask, Batch(emissions, mask, tags))[0].total
     assert abs(loss.item()) < 1e-5 and not best_paths(rows, *head.transitions()).any()
     np.testing.assert_allclose(head.probabilities(rows), 1, atol=1e-6)
 
@@ -180,7 +180,7 @@ def test_large_weights(scale=100.0):
     best[mask] = torch.from_numpy(best_paths(rows, *head.transitions()))
     emissions.requires_grad_()
     for target in (best, tags):
-        loss, _ = head.loss(emissions, mask, Batch(emissions, mask, target))
+        loss = head.losses(emissions, mask, Batch(emissions, mask, target))[0].total
         scores = [path_score(emissions, mask, which, *head.weights()).sum() for which in (best, target)]
         torch.testing.assert_close(loss, scores[0] - scores[1], rtol=1e-4, atol=1e-2)
         (gradient,) = torch.autograd.grad(loss, emissions)
@@ -197,7 +197,7 @@ def test_a_crf_learns_what_follows_what():
     optimizer = torch.optim.Adam(head.parameters(), 0.3)
     for _ in range(60):
         optimizer.zero_grad()
-        head.loss(nothing, mask, Batch(nothing, mask, tags))[0].backward()
+        head.losses(nothing, mask, Batch(nothing, mask, tags))[0].total.backward()
         optimizer.step()
     assert head.between.argmax(1).tolist() == [1, 2, 0]
     path = best_paths(Sequences(np.zeros((4, 3), np.float32), np.array([0, 4])), *head.transitions())

@@ -68,10 +68,10 @@ def test_a_copied_word_is_read_on_as_unknown():
 def test_everything_learns(options):
     model, whole = built(attention_translator, options), copying()
     each = model(whole).gather(2, whole.target.clamp(min=0).unsqueeze(-1)).squeeze(-1)
-    total, count = model.loss(whole)
+    _, _, total, count = model.losses(whole)[0][0]
     torch.testing.assert_close(total, -each[whole.target_mask].sum())
     assert int(count) == 9
-    (model.train().loss(whole)[0] / count).backward()
+    (model.train().losses(whole)[0][0].total / count).backward()
     for name, weight in model.named_parameters():
         assert weight.grad is not None and weight.grad.isfinite().all(), name
 

@@ -7,7 +7,7 @@ import sys
 from wenmai.cli.commands import main
 from wenmai.training import checkpoints, loop
 
-loop.TOLD, checkpoints.OFTEN, checkpoints.SHARE = -1.0, -1.0, 0
+loop.HEARTBEAT, checkpoints.OFTEN, checkpoints.SHARE = -1.0, -1.0, 0
 often, command = sys.argv[1], sys.argv[2:]
 keep = checkpoints.Checkpoints.keep
 

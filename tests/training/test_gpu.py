@@ -8,6 +8,7 @@ from wenmai.estimators import Classifier, LanguageModel
 from wenmai.training import loop
 from wenmai.training.captured import Captured
 from wenmai.training.progress import Snapshot
+from wenmai.training.updater import Updater
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is 
 @pytest.mark.parametrize(("rung", "task", "kind"), NETWORKS, ids=str)
 @pytest.mark.parametrize("precision", ["float32", "bf16"])
 def test_a_stopped_training_ends_as_one_that_was_not(rung, task, kind, precision, monkeypatch):
-    monkeypatch.setattr(loop, "TOLD", -1.0)
+    monkeypatch.setattr(loop, "HEARTBEAT", -1.0)
     data, more = made(kind, rows=60, task=task), {"deterministic": True, "precision": precision, "steps": 8, "device": "cuda"}
     whole = small(rung, task, **more).fit(*data)
     for place in (1, 4, 7):
@@ -33,7 +34,7 @@ def test_a_stopped_training_ends_as_one_that_was_not(rung, task, kind, precision
 
 def test_a_batch_that_does_not_fit_is_halved(monkeypatch):
     """The real thing: a GPU that lends a little of its memory only, and no estimate beforehand."""
-    monkeypatch.setattr(loop.Descent, "suit", lambda *_: 1)
+    monkeypatch.setattr(Updater, "suited_micro_batches", lambda *_: 1)
     texts = [f"{'good' if n % 2 else 'bad'} {'film ' * 200}" for n in range(600)]
     labels = ["pos" if n % 2 else "neg" for n in range(600)]
     torch.cuda.empty_cache()
@@ -64,7 +65,7 @@ def test_an_update_in_one_launch_is_the_update(rung, optimizer, monkeypatch):
     options |= {"precision": "float32", "device": "cuda", "optimizer": optimizer, "learning_rate": 0.01}
     options |= {} if rung in ("gpt", "mlp", "cnn") else {"word_dropout": 0.0, "weight_dropout": 0.0}
     fast = LanguageModel(rung, **options).fit(TEXT)
-    monkeypatch.setattr(Captured, "of", classmethod(lambda cls, descent: None))
+    monkeypatch.setattr(Captured, "of", classmethod(lambda cls, updater: None))
     slow = LanguageModel(rung, **options).fit(TEXT)
     for one, other in zip(fast.progress_, slow.progress_):
         assert one.loss == pytest.approx(other.loss, rel=1e-3), one.step
@@ -72,7 +73,7 @@ def test_an_update_in_one_launch_is_the_update(rung, optimizer, monkeypatch):
 
 @pytest.mark.parametrize("rung", ["lstm", "gpt"])
 def test_a_stopped_text_ends_as_one_that_was_not(rung, monkeypatch):
-    monkeypatch.setattr(loop, "TOLD", -1.0)
+    monkeypatch.setattr(loop, "HEARTBEAT", -1.0)
     options = {"context": 8, "steps": 20, "batch_tokens": 64, "evaluations": 4, "dropout": 0.2, "validation": 0.0,
                "deterministic": True, "device": "cuda"}  # fmt: skip
     options |= {"width": 16, "heads": 2, "layers": 1} if rung == "gpt" else {"hidden": 16}

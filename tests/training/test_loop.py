@@ -10,8 +10,8 @@ from wenmai.errors import Mistake, Notice
 from wenmai.estimators import Classifier, LanguageModel, Regressor, Tagger
 from wenmai.models.network import Network
 from wenmai.training import loop, memory, run_folder
-from wenmai.training.descent import Descent
 from wenmai.training.progress import Diverged, Snapshot
+from wenmai.training.updater import Updater
 
 TEXTS = [f"{'good' if n % 2 else 'bad'} film number {n}" for n in range(60)]
 LABELS = ["pos" if n % 2 else "neg" for n in range(60)]
@@ -24,14 +24,14 @@ def weights(estimator) -> dict[str, np.ndarray]:
 
 def no_number(monkeypatch, *calls: int, value: float = float("nan")) -> None:
     """The loss is none at these calls, counted from 1, of training alone."""
-    whole, seen = Network.loss, [0]
+    whole, seen = Network.losses, [0]
 
-    def loss(self, batch):
-        total, count = whole(self, batch)
+    def losses(self, batch):
+        (loss,), state = whole(self, batch)
         seen[0] += torch.is_grad_enabled() and len(batch.inputs) > 2
-        return (total * value if seen[0] in calls else total), count
+        return [loss._replace(total=loss.total * value) if seen[0] in calls else loss], state
 
-    monkeypatch.setattr(Network, "loss", loss)
+    monkeypatch.setattr(Network, "losses", losses)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
@@ -78,14 +78,14 @@ def test_a_gradient_that_is_no_number_is_seen_at_its_step(monkeypatch):
         def backward(ctx, gradient):
             return gradient * float("inf")
 
-    whole, seen = Network.loss, [0]
+    whole, seen = Network.losses, [0]
 
-    def loss(self, batch):
-        total, count = whole(self, batch)
+    def losses(self, batch):
+        (loss,), state = whole(self, batch)
         seen[0] += len(batch.inputs) > 2
-        return (Sharp.apply(total) if seen[0] == 8 else total), count
+        return [loss._replace(total=Sharp.apply(loss.total)) if seen[0] == 8 else loss], state
 
-    monkeypatch.setattr(Network, "loss", loss)
+    monkeypatch.setattr(Network, "losses", losses)
     told = [progress.warning for progress in Classifier("mlp", **SMALL).training(TEXTS, LABELS) if progress.warning]
     assert len(told) == 1 and told[0].startswith("step 8: ") and "went back to step 6" in told[0]
 
@@ -93,7 +93,7 @@ def test_a_gradient_that_is_no_number_is_seen_at_its_step(monkeypatch):
 @pytest.mark.parametrize("place", [3, 12, 13, 14, 15, 16, 20])
 def test_stopped_before_and_after_going_back(monkeypatch, place):
     """The last good state is kept too: it is gone back to, whether training was stopped in between or not."""
-    monkeypatch.setattr(loop, "TOLD", -1.0)
+    monkeypatch.setattr(loop, "HEARTBEAT", -1.0)
     bad = 15
 
     def train(resume=None, until=None, skipped=0):
@@ -114,15 +114,13 @@ def test_stopped_before_and_after_going_back(monkeypatch, place):
 def test_a_rate_that_is_too_high_does_not_end_the_search(monkeypatch):
     whole = loop.train
 
-    def train(*arguments, learning_rate=4e-3, **more):
-        if learning_rate > 5e-3:
+    def train(*arguments):
+        if (arguments[-1].learning_rate or 0) > 5e-3:
             raise Diverged("no number")
-        yield from whole(*arguments, learning_rate=learning_rate, **more)
+        yield from whole(*arguments)
 
     monkeypatch.setattr(loop, "train", train)
-    model = Classifier("mlp", search=True, hidden=8, embed=8, steps=30, batch_tokens=64)
-    monkeypatch.setattr(Classifier, "_owners", lambda self, own=Classifier._owners: own(self) | {"training": whole})
-    model.fit(TEXTS, LABELS)
+    model = Classifier("mlp", search=True, hidden=8, embed=8, steps=30, batch_tokens=64).fit(TEXTS, LABELS)
     assert len(model.rates_tried_) == 2 and all(tried["learning_rate"] < 5e-3 for tried in model.rates_tried_)
 
 
@@ -140,14 +138,14 @@ def test_linear_rungs_go_back_too():
 
 def narrow(monkeypatch, rows: int) -> None:
     """A memory that takes so many rows and no more."""
-    whole = Network.loss
+    whole = Network.losses
 
-    def loss(self, batch):
+    def losses(self, batch):
         if len(batch.inputs) > rows:
             raise torch.OutOfMemoryError("CUDA out of memory.")
         return whole(self, batch)
 
-    monkeypatch.setattr(Network, "loss", loss)
+    monkeypatch.setattr(Network, "losses", losses)
 
 
 def test_a_batch_that_does_not_fit_is_halved_and_said(monkeypatch):
@@ -162,7 +160,7 @@ def test_a_batch_that_does_not_fit_is_halved_and_said(monkeypatch):
 
 def test_a_row_that_does_not_fit_is_said(monkeypatch):
     narrow(monkeypatch, 0)
-    monkeypatch.setattr(loop.Descent, "suit", lambda *_: 1)
+    monkeypatch.setattr(Updater, "suited_micro_batches", lambda *_: 1)
     with pytest.raises(Mistake, match=r"step 1: a batch of \d+ rows of up to \d tokens does not fit .* --set batch_tokens=…"):
         Classifier("gru", **SMALL).fit(TEXTS, LABELS)
 
@@ -178,14 +176,14 @@ def test_what_numpy_and_torch_say_when_memory_is_at_its_end():
 def test_answers_in_pieces_where_memory_is_short(monkeypatch):
     model = Classifier("gru", **SMALL).fit(TEXTS, LABELS)
     expected = model.predict_proba(TEXTS)
-    whole = Network.forward
+    whole = Network.masked
 
-    def forward(self, batch, trace=None):
+    def masked(self, batch, trace=None):
         if len(batch.inputs) > 3:
             raise torch.OutOfMemoryError("CUDA out of memory.")
         return whole(self, batch, trace)
 
-    monkeypatch.setattr(Network, "forward", forward)
+    monkeypatch.setattr(Network, "masked", masked)
     with pytest.warns(Notice, match="a batch does not fit into the memory of cpu; it is answered in pieces"):
         np.testing.assert_allclose(model.predict_proba(TEXTS), expected, atol=1e-6)
 
@@ -238,13 +236,13 @@ def test_no_table_of_all_outputs(monkeypatch, tmp_path):
 
 def test_deterministic_is_entered_for_every_step(monkeypatch):
     seen = []
-    whole = Network.loss
+    whole = Network.losses
 
-    def loss(self, batch):
+    def losses(self, batch):
         seen.append(torch.are_deterministic_algorithms_enabled())
         return whole(self, batch)
 
-    monkeypatch.setattr(Network, "loss", loss)
+    monkeypatch.setattr(Network, "losses", losses)
     Classifier("mlp", deterministic=True, **SMALL).fit(TEXTS, LABELS)
     assert all(seen) and len(seen) == SMALL["steps"] + 2 and not torch.are_deterministic_algorithms_enabled()
 
@@ -277,7 +275,7 @@ def test_what_is_taken_once_is_not_counted_for_every_row():
     for precision in ("float32", "bf16"):
         model = Classifier("mlp", hidden=512, layers=3, steps=1, precision=precision, validation=0.0)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(memory, "pieces_of", lambda row, *_, precision=precision: found.setdefault(precision, row) and 1)
+            patch.setattr(memory, "micro_batches_of", lambda row, *_, precision=precision: found.setdefault(precision, row) and 1)
             model.fit(texts, labels)
     assert found["bf16"] < 2 * found["float32"]
 
@@ -289,14 +287,14 @@ def words(**options) -> LanguageModel:
 
 @pytest.mark.parametrize("options", [{"optimizer": "asgd", "learning_rate": 1.0}, {"average": True}], ids=str)
 def test_what_is_averaged_is_the_mean_of_the_weights_since_half_way(monkeypatch, options):
-    seen, step = [], Descent.__call__
+    seen, step = [], Updater.__call__
 
     def watched(self, *given):
         found = step(self, *given)
         seen.append({name: value.clone() for name, value in self.learning.state_dict().items()})
         return found
 
-    monkeypatch.setattr(Descent, "__call__", watched)
+    monkeypatch.setattr(Updater, "__call__", watched)
     model = words(**options).fit(["the cat sat on the mat", "a dog saw the cat"] * 9)
     assert len(seen) == 12 and len({progress.rate for progress in model.progress_[1:]}) == 1
     for name, value in model.model_.state_dict().items():
@@ -320,7 +318,7 @@ def test_averaging_begins_when_scores_stop_getting_better_and_the_mean_is_what_i
 
 @pytest.mark.parametrize("place", [3, 8, 10])
 def test_a_training_that_averages_goes_on_where_it_was_stopped(monkeypatch, place):
-    monkeypatch.setattr(loop, "TOLD", -1.0)
+    monkeypatch.setattr(loop, "HEARTBEAT", -1.0)
     text = ["the cat sat on the mat", "a dog saw the cat"] * 9
     whole = words(average=True).fit(text)
     first = words(average=True)

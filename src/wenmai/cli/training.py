@@ -18,7 +18,7 @@ from wenmai.errors import Mistake, Stopped
 from wenmai.estimators import ESTIMATORS
 from wenmai.training import folders, run_folder
 from wenmai.training.checkpoints import Checkpoints, interrupts
-from wenmai.training.descent import repeatable
+from wenmai.training.updater import repeatable
 from wenmai.training.distributed import Team, companions, team
 from wenmai.training.progress import Diverged, Snapshot
 
@@ -30,7 +30,7 @@ def begin(arguments: dict, out: Path | None, draw: Callable, say: Callable) -> d
         opened, together = opened_for(arguments), team()
         folder = out or Path("runs") / f"{opened.name.replace(':', '-')}-{arguments['rung']}"
         # torchrun starts the same command again when a process was lost
-        if together.first((folder / "training" / "start").is_dir()) and int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)):
+        if together.broadcast((folder / "training" / "start").is_dir()) and int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)):
             return go_on(folder, draw, say)
         with written_by_first(folder, together):
             kept = Checkpoints(folder, together)
@@ -49,7 +49,7 @@ def go_on(folder: Path, draw: Callable, say: Callable) -> dict:
             if not folder.is_dir():
                 raise Mistake(f"{folder} is not there; --resume takes the run folder of a training that was stopped.")
             kept = Checkpoints(folder, together)
-            arguments, snapshot, notes = together.first(kept.resume() if together.rank == 0 else None)
+            arguments, snapshot, notes = together.broadcast(kept.resume() if together.rank == 0 else None)
             kept.arguments = arguments
             for note in notes if together.rank == 0 else ():
                 say(note)
@@ -70,11 +70,11 @@ def go_on(folder: Path, draw: Callable, say: Callable) -> dict:
 def written_by_first(folder: Path, together: Team):
     """Alone or the first, this process owns the folder; the others wait until it does."""
     if together.rank:
-        together.first(None)
+        together.broadcast(None)
         yield
         return
     with folders.only_one(folder):
-        together.first(None)
+        together.broadcast(None)
         yield
 
 

@@ -28,8 +28,8 @@ NEVER = -1e4
 
 
 class CRF(nn.Module):
-    per_step = True
-    has_probabilities = True
+    per_step = has_probabilities = True
+    says_next = False
 
     def __init__(self, width: int, classes: int, dropout: float, allowed: tuple[np.ndarray, ...] | None):
         """`allowed`: which tag may begin a row (C,), follow another (C, C), end a row (C,)."""

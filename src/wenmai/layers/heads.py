@@ -4,6 +4,9 @@ What a task gives a builder is a request: OneOf (N→1), EachOf (N→N), Number 
 body's width, it makes the head; before that, a rung can read from it what is wanted (`per_step`, `classes`, `has_probabilities`).
 Every request takes what any builder has to say of its network, and leaves aside what its head has no use for: so a builder joins
 a body with whatever head is asked for.
+
+A head gives `losses(y, mask, batch)`, a list. One that gives several also has `counts(batch)`, what each of them is divided by:
+it is asked before the network has read a batch, as the counts of all its pieces are added first.
 """
 
 from __future__ import annotations
@@ -132,7 +135,7 @@ class Next(Request):
 class ClassHead(nn.Module):
     """log p = log softmax(W pool(y) + b); the loss is −log p of the right class."""
 
-    per_step = False
+    per_step = says_next = False
     has_probabilities = True
 
     def __init__(self, width: int, classes: int, pooling: str, dropout: float, weights: list[float] | None):
@@ -156,7 +159,7 @@ class NextHead(nn.Module):
     `activation_penalty` and `temporal_penalty` weigh what training adds to the loss: the square of y as it was dropped, and of
     its change from step to step (Merity, McCann & Socher 2017)."""
 
-    per_step = has_probabilities = True
+    per_step = has_probabilities = says_next = True
 
     def __init__(self, width: int, asked: Next, dropout: float, table: nn.Parameter | None, bias: bool, activation_penalty: float,
                  temporal_penalty: float):  # fmt: skip
@@ -198,8 +201,8 @@ class NextHead(nn.Module):
 class TagHead(nn.Module):
     """log p_t = log softmax(W y_t + b): every step for itself."""
 
-    per_step = True
-    has_probabilities = True
+    per_step = has_probabilities = True
+    says_next = False
 
     def __init__(self, width: int, classes: int, dropout: float):
         super().__init__()
@@ -219,7 +222,7 @@ class NumberHead(nn.Module):
 
     Nothing is dropped here: what is missing from y would be missing from the sum, and no class is there to round it away."""
 
-    has_probabilities = False
+    has_probabilities = says_next = False
 
     def __init__(self, width: int, mean: np.ndarray, deviation: np.ndarray, pooling: str | None):
         super().__init__()

@@ -1,10 +1,11 @@
-"""What a head says of a batch: one loss or several, each a sum with its own count.
+"""A loss as a head gives it: a sum and the count that it is divided by, apart, so that pieces of a batch and processes add up.
 
-    an update follows from  Σ weight · total / count,  totals and counts summed over pieces and processes first
+    update = Σ_losses weight · (Σ total) / (Σ count),   both sums over all pieces and processes
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from torch import Tensor
@@ -13,5 +14,10 @@ from torch import Tensor
 class Loss(NamedTuple):
     name: str
     weight: float
-    total: Tensor  # a number, with its gradient
-    count: Tensor | int  # of what it is a sum
+    total: Tensor  # Σ over what is counted
+    count: Tensor | int
+
+
+def weighted(losses: Sequence[Loss], counts: Sequence[Tensor | int]) -> Tensor:
+    """Σ weight · total / count, with the counts of the whole batch that these losses may be a piece of."""
+    return sum(loss.weight * loss.total / count for loss, count in zip(losses, counts))

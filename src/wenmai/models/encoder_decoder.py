@@ -55,7 +55,7 @@ class DecoderState:
 
 
 class EncoderDecoder(nn.Module):
-    per_step = has_probabilities = True
+    per_step = has_probabilities = says_next = True
     carried = False
 
     def __init__(self, input: nn.Module, encoder: Body, decoder: nn.Module, head: nn.Module,
@@ -93,10 +93,6 @@ class EncoderDecoder(nn.Module):
 
     def losses(self, batch: Batch) -> tuple[list[Loss], None]:
         return self.head.losses(self.read(*self.input(batch), batch), batch.target_mask, batch), None
-
-    def loss(self, batch: Batch) -> tuple:
-        losses, _ = self.losses(batch)
-        return losses[0].total, losses[0].count
 
     # Writing
 

@@ -27,15 +27,15 @@ class Network(nn.Module):
         super().__init__()
         self.input, self.body, self.head, self.context = input, body, head, context
         self.built, self.training_defaults = built or {}, training_defaults or {}
-        self.has_probabilities, self.per_step = head.has_probabilities, head.per_step
+        self.has_probabilities, self.per_step, self.says_next = head.has_probabilities, head.per_step, head.says_next
 
     def forward(self, batch: Batch, trace: Trace | None = None) -> Tensor:
-        return self.read(batch, trace)[0]
+        return self.masked(batch, trace)[0]
 
-    def read(self, batch: Batch, trace: Trace | None = None) -> tuple[Tensor, Tensor | Cache | None]:
-        """(outputs, the state after them)"""
-        y, mask, state = self.body(*self.input(batch), batch.state, trace)
-        return self.head.outputs(y, mask), state
+    def masked(self, batch: Batch, trace: Trace | None = None) -> tuple[Tensor, Tensor]:
+        """(outputs, their mask): a body may shorten T."""
+        y, mask, _ = self.body(*self.input(batch), batch.state, trace)
+        return self.head.outputs(y, mask), mask
 
     def outputs_from(self, x: Tensor, mask: Tensor, trace: Trace | None = None) -> Tensor:
         """Entered at the embeddings: for gradients with respect to the input."""
@@ -46,10 +46,6 @@ class Network(nn.Module):
         """What the head says of the batch, and the state after it, where it is carried on."""
         y, mask, state = self.body(*self.input(batch), batch.state)
         return self.head.losses(y, mask, batch), state if self.carried else None
-
-    def loss(self, batch: Batch) -> tuple:
-        losses, state = self.losses(batch)
-        return losses[0].total, losses[0].count, state
 
     def transitions(self):
         """How much a tag favours the next, where the head weighs that (a CRF); else None."""

@@ -106,8 +106,8 @@ def outputs(task, trained: Trained, examples: Examples) -> np.ndarray | Sequence
 
     def batch_outputs(rows: np.ndarray) -> np.ndarray:
         batch = read.batch(rows).to(trained.device)
-        values = model(batch)
-        return (values[batch.mask] if per_step else values).cpu().numpy()
+        values, mask = model.masked(batch)
+        return (values[mask] if per_step else values).cpu().numpy()
 
     with torch.inference_mode():
         batches = by_length(read.lengths, tokens)

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from wenmai.layers.losses import weighted
 from wenmai.training import memory
 
 WARM = 3  # updates before the recording, that kernels are chosen and moments made in
@@ -19,13 +20,13 @@ WARM = 3  # updates before the recording, that kernels are chosen and moments ma
 
 class Captured:
     @classmethod
-    def of(cls, descent) -> Captured | None:
+    def of(cls, updater) -> Captured | None:
         """For running text, read by one process with dense gradients."""
-        fits = descent.train.one_shape and descent.team.size == 1 and not descent.optimizer.tables
-        return cls(descent) if fits else None
+        fits = updater.examples.one_shape and updater.team.size == 1 and not updater.optimizer.tables
+        return cls(updater) if fits else None
 
-    def __init__(self, descent):
-        self.descent = descent
+    def __init__(self, updater):
+        self.updater = updater
         self.forget()
 
     def forget(self) -> None:
@@ -34,11 +35,11 @@ class Captured:
 
     def __call__(self, rows: np.ndarray, step: int) -> torch.Tensor | None:
         """The mean loss; None where this update has to be made in the usual way."""
-        descent = self.descent
-        if descent.pieces > 1:
+        updater = self.updater
+        if updater.micro_batches > 1:
             self.forget()
             return None
-        batch = descent.batch(rows, step)
+        batch = updater.batch(rows, step)
         if self.graph is None:
             self.seen += 1
             if self.seen <= WARM or not self.recorded(batch):
@@ -48,31 +49,33 @@ class Captured:
         self.batch.inputs.copy_(batch.inputs, non_blocking=True)
         self.batch.target.copy_(batch.target, non_blocking=True)
         if self.batch.state is not None:
-            opens = descent.carried is None or descent.train.opens(rows)
-            self.batch.state.zero_() if opens else self.batch.state.copy_(descent.carried)
+            opens = updater.carried is None or updater.examples.opens(rows)
+            self.batch.state.zero_() if opens else self.batch.state.copy_(updater.carried)
         self.graph.replay()
-        descent.carried = self.state
+        updater.carried = self.state
         return self.loss.clone()
 
     def recorded(self, batch) -> bool:
-        descent = self.descent
-        state = None if descent.carried is None else torch.zeros_like(descent.carried)
-        self.batch = replace(batch.to(descent.device), state=state)
+        updater = self.updater
+        state = None if updater.carried is None else torch.zeros_like(updater.carried)
+        self.batch = replace(batch.to(updater.device), state=state)
         graph = torch.cuda.CUDAGraph()
         torch.cuda.empty_cache()  # the recording has memory of its own
         try:
             with torch.cuda.graph(graph):
-                with torch.autocast("cuda", torch.bfloat16, enabled=descent.bf16):
-                    total, count, after = descent.loss(self.batch)
-                total.backward()
-                norm = descent.optimizer.step(torch.full((), 1 / count, device=descent.device))
-                self.loss = total.detach().float() / count + 0 * norm
+                with torch.autocast("cuda", torch.bfloat16, enabled=updater.bf16):
+                    losses, after = updater.losses(self.batch)
+                counts = [loss.count for loss in losses]
+                updater.objective(losses, counts if len(losses) > 1 else None).backward()
+                scale = 1 / counts[0] if len(losses) == 1 else 1.0
+                norm = updater.optimizer.step(torch.full((), scale, device=updater.device))
+                self.loss = weighted(losses, counts).detach().float() + 0 * norm
                 self.state = None if after is None else after.detach().float()
         except (RuntimeError, MemoryError) as error:
             if not memory.exhausted(error):
                 raise
-            descent.optimizer.forget()
-            descent.captured = None  # for good: what is left of the memory is needed for the batch itself
+            updater.optimizer.forget()
+            updater.captured = None  # for good: what is left of the memory is needed for the batch itself
             return False
         self.graph = graph
         return True

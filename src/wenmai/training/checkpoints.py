@@ -57,7 +57,7 @@ class Checkpoints:
             folders.write(self.folder / "start", lambda part: self._start(part, estimator))
         now = time.monotonic()
         due = self.last is None or now - self.last > max(OFTEN, SHARE * self.cost)
-        if not self.team.first(due or asked):
+        if not self.team.broadcast(due or asked):
             return
         snapshot = progress.snapshot()
         if not writes:

@@ -22,6 +22,7 @@ from torch import Tensor, distributed, nn
 from torch.distributed.rendezvous import rendezvous
 
 from wenmai.errors import Mistake
+from wenmai.layers.losses import Loss
 
 PATIENCE = timedelta(hours=2)  # that one process waits for another, which may be scoring or writing
 
@@ -45,33 +46,33 @@ class Team:
             distributed.all_reduce(values)
         return values
 
-    def first(self, value):
-        """What the first process says, everywhere."""
+    def broadcast(self, value):
+        """The first process's value, everywhere."""
         if self.size == 1:
             return value
-        said = [value]
-        distributed.broadcast_object_list(said, 0)
-        return said[0]
+        values = [value]
+        distributed.broadcast_object_list(values, 0)
+        return values[0]
 
     def all(self, value) -> list:
-        """What each of them says."""
+        """Each one's value."""
         if self.size == 1:
             return [value]
-        said: list = [None] * self.size
-        distributed.all_gather_object(said, value)
-        return said
+        values: list = [None] * self.size
+        distributed.all_gather_object(values, value)
+        return values
 
     def any(self, flag: bool) -> bool:
         return any(self.all(bool(flag)))
 
     def parallel(self, network: nn.Module, how: str) -> tuple[nn.Module, nn.Module]:
-        """(what is called with a batch for its loss, the network whose weights that moves)"""
+        """(what is called with a batch for its losses, the network whose weights that moves)"""
         if self.size == 1:
-            return Loss(network), network
+            return Losses(network), network
         place = next(network.parameters()).device
         if how == "ddp":
             devices = [place] if place.type == "cuda" else None
-            return nn.parallel.DistributedDataParallel(Loss(network), devices), network
+            return nn.parallel.DistributedDataParallel(Losses(network), devices), network
         from torch.distributed.device_mesh import init_device_mesh
         from torch.distributed.fsdp import fully_shard
 
@@ -79,11 +80,11 @@ class Team:
         for part in (network.input, *getattr(network.body, "blocks", ()), network.body):
             if not shared(part, network):
                 fully_shard(part, mesh=mesh)
-        loss = Loss(network)  # its parts are gathered when forward is called, which a head does not know
-        fully_shard(loss, mesh=mesh)
-        return loss, network
+        losses = Losses(network)  # its parts are gathered when forward is called, which a head does not know
+        fully_shard(losses, mesh=mesh)
+        return losses, network
 
-    def quietly(self, module: nn.Module, last: bool):
+    def no_sync(self, module: nn.Module, last: bool):
         """Inside, gradients are added up here and not yet sent, unless it is the last piece of a batch."""
         if self.size > 1 and not last and hasattr(module, "no_sync"):
             return module.no_sync()
@@ -98,13 +99,13 @@ def shared(part: nn.Module, network: nn.Module) -> bool:
     return any(everywhere[weight] > times for weight, times in own.items())
 
 
-class Loss(nn.Module):
+class Losses(nn.Module):
     def __init__(self, network: nn.Module):
         super().__init__()
         self.network = network
 
-    def forward(self, batch) -> tuple[Tensor, Tensor | int]:
-        return self.network.loss(batch)
+    def forward(self, batch) -> tuple[list[Loss], Tensor | None]:
+        return self.network.losses(batch)
 
 
 def team() -> Team:

@@ -1,50 +1,38 @@
 """The loop: trains anything that has gradients, and yields its progress.
 
-Minutes are turned into steps once, after a timed warm-up whose effect is undone; from then on the clock plays no part.
 Batches are a function of seed and epoch, learning rate and random numbers of the step: so the same seed gives the same weights.
-A loss that is no longer a number sends training back to its last good state, once.
+How long training is, `schedule` says; one update, `updater`; what to go back to when a loss is no number, `recovery`.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
-from typing import Literal
+from dataclasses import asdict, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from wenmai.data.examples.batches import ExampleSource
-from wenmai.layers.recurrent import Recurrent
 from wenmai.models.network import Network
 from wenmai.training import distributed, memory
-from wenmai.training.descent import Descent, repeatable
-from wenmai.training.optimizers import rate_at
-from wenmai.training.progress import Diverged, Progress, Snapshot, shown_rows
+from wenmai.training.averaging import network_of
+from wenmai.training.options import TrainingOptions
+from wenmai.training.progress import Diverged, Progress, Snapshot
+from wenmai.training.recovery import LOWERED, Failure, Recovery, TrainState
+from wenmai.training.schedule import Schedule
+from wenmai.training.updater import Updater, evaluating, repeatable
 
-TOLD = 0.5  # seconds after which training gives a sign of life, so that it can be stopped and kept
+HEARTBEAT = 0.5  # seconds after which training gives a sign of life, so that it can be stopped and kept
 TIDIED = 3.0  # seconds after which memory that lies unused is given back
 CHECKED = 50  # steps of a GPU between two looks at the loss, for which it has to be waited
 STILL = 5  # scores without a new best after which asgd begins to average
-LOWERED = 0.1  # of the learning rate is left after a loss that was no number
-
-
-@dataclass
-class Standing:
-    """Where training stands, beside weights and moments."""
-
-    step: int = 0
-    best: float | None = None  # score so far
-    worse: int = 0  # scores since then
-    lowered: bool = False  # the learning rate, after a loss that was no number
-    pieces: int = 1  # that a batch is read in
 
 
 def train(
     network: Network,
-    train: ExampleSource,
+    examples: ExampleSource,
     judge: Callable[[], float] | None,
     higher_is_better: bool,
     device: str,
@@ -53,228 +41,198 @@ def train(
     resume: Snapshot | None = None,
     deterministic: bool = False,
     where: Callable[[int], str] = lambda row: f"row {row + 1}",
-    *,
-    epochs: int | None = None,
-    steps: int | None = None,
-    learning_rate: float | None = None,
-    batch_tokens: int | None = None,
-    optimizer: Literal["lazy-adamw", "adamw", "sgd", "asgd"] = "lazy-adamw",
-    weight_decay: float | None = None,
-    average: bool = False,
-    warmup: float = 0.1,
-    clip: float | None = None,
-    evaluations: int = 20,
-    patience: int = 6,
-    precision: Literal["auto", "float32", "bf16"] = "auto",
-    parallel: Literal["ddp", "fsdp"] = "ddp",
-    pieces: int | None = None,
-    compile: bool = False,
+    options: TrainingOptions | None = None,
 ) -> Iterator[Progress]:
-    """Trains the network in place and leaves the best state in it: the one that `judge` scored highest.
-
-    The length of training is `steps`, or as many as fit into `minutes` (at most 60 epochs), or `epochs` (15). The
-    held-out part is scored `evaluations` times, evenly, or as often as a quarter of the minutes allows; after `patience`
-    scores without a new best, training stops. `parallel` is how processes that torchrun started share the work;
-    `pieces`, into how many a batch is cut, memory says where it is not given. What is `learning_rate`,
-    `weight_decay` and `clip` where they are not given, the network says. With `average`, the rate stays, and from when the score
-    stops getting better, at the latest half-way, what counts is the mean of the weights after every step since. `compile` has
-    torch make kernels of its own for the network, which takes a minute first and pays where training takes many.
-    """
-    began = time.perf_counter()
-    network.to(device)
-    team = distributed.team()
-    lengths = train.lengths
-    tokens = batch_tokens or train.suited_batch()
-    per_epoch = max(1, round(lengths.sum() / tokens))
-    bf16 = precision == "bf16" or (precision == "auto" and bf16_pays(network, device))
-
-    network.train()
-    usual = usual_of(network, optimizer)
-    learning_rate, weight_decay, clip = (usual[name] if given is None else given for name, given in (
-        ("learning_rate", learning_rate), ("weight_decay", weight_decay), ("clip", clip)))  # fmt: skip
-    options, falls = (optimizer, learning_rate, weight_decay, clip), not average and optimizer != "asgd"
-    descent = Descent(network, train, device, seed, bf16, team, parallel, deterministic, options, compile)
-    descent.pieces = pieces or descent.suit(lengths, tokens)
-    first = descent.state()
-    if steps is None and minutes:
-        fit, evaluations = team.first(affordable(minutes, descent, train.epochs(tokens, seed), judge, evaluations))
-        descent.load(first)
-        steps = max(1, min(fit, per_epoch * (epochs or 60)))
-    steps = steps or per_epoch * (epochs or 15)
-    every = max(1, steps // evaluations)
-    losses: list[Tensor] = []
-    read: list = []  # the rows of batches whose loss was not looked at yet
-    now = Standing(pieces=descent.pieces)
-    good, best_state = (now, first), None
-    del first  # its room is needed once `good` is another
+    """Trains the network in place and leaves the best state in it: the one that `judge` scored highest. `where` names the place
+    of a row in messages; `resume` is what `snapshot()` of a Progress gave."""
+    training = Training(network, examples, judge, higher_is_better, device, seed, minutes, deterministic,
+                        options or TrainingOptions())  # fmt: skip
     if resume and resume.arrays:
-        now, good, best_state, losses = restored(resume, descent, device)
-        began -= resume.facts["seconds"]
+        training.restore(resume)
+    if not training.state.step:
+        yield training.planned()
+    batches, heartbeat = training.batches(), time.perf_counter()
+    while training.goes_on():
+        heartbeat_due, halved = training.update(next(batches)[1], time.perf_counter() - heartbeat > HEARTBEAT)
+        evaluation_due = training.schedule.evaluates_after(training.state.step)
+        looks = device == "cpu" or evaluation_due or heartbeat_due or halved or len(training.recovery.unseen) == CHECKED
+        failure = training.failure(where) if looks else None
+        if failure and training.state.lowered:
+            yield training.given_up(failure)
+            break
+        if failure:
+            if halved:
+                yield training.progress(passing=True, warning=training.halved_note(), resumable=False)
+            yield training.gone_back(failure)
+            batches = training.batches()
+            continue
+        if halved or (heartbeat_due and not evaluation_due):
+            yield training.progress(passing=True, warning=training.halved_note() if halved else "")
+            heartbeat = time.perf_counter()
+        if evaluation_due:
+            yield training.evaluated()
+            heartbeat = time.perf_counter()
+    training.finish()
 
-    def snapshot() -> Snapshot:
-        arrays = {"losses": torch.stack(losses) if losses else torch.zeros(0)} | descent.state()
-        arrays |= {f"best.{name}": value for name, value in (best_state or {}).items()}
-        if good[0].step != now.step:
-            arrays |= {f"good.{name}": value for name, value in good[1].items()}
-        facts = asdict(now) | {"good": asdict(good[0]), "seconds": time.perf_counter() - began}
+
+class Training:
+    """One training: what it has come to, and all that it takes to go on."""
+
+    def __init__(self, network: Network, examples: ExampleSource, judge: Callable[[], float] | None, higher_is_better: bool,
+                 device: str, seed: int, minutes: float | None, deterministic: bool, options: TrainingOptions):  # fmt: skip
+        self.began = self.tidied = time.perf_counter()
+        network.to(device)
+        network.train()
+        self.network, self.examples, self.judge, self.higher_is_better = network, examples, judge, higher_is_better
+        self.device, self.seed, self.options = device, seed, options.completed(network)
+        self.tokens = self.options.batch_tokens or examples.suited_batch()
+        self.updater = updater = Updater(network, examples, self.options, device, seed, deterministic)
+        updater.micro_batches = self.options.micro_batches or updater.suited_micro_batches(self.tokens)
+        self.schedule = Schedule(self.options, examples, self.tokens)
+        if minutes and self.options.steps is None:
+            self.schedule.plan(minutes, updater, examples.epochs(self.tokens, seed), judge)
+        self.state = TrainState(micro_batches=updater.micro_batches)
+        self.recovery = Recovery(self.state, updater.state())
+        self.best: dict[str, Tensor] | None = None  # weights, of the best score
+        self.losses: list[Tensor] = []  # since they were last reported
+
+    def batches(self) -> Iterator[tuple[int, np.ndarray]]:
+        return self.examples.epochs(self.tokens, self.seed, self.state.step)
+
+    def goes_on(self) -> bool:
+        return self.state.step < self.schedule.steps and self.state.worse < self.options.patience
+
+    def rate(self, step: int) -> float:
+        return self.schedule.rate(step) * (LOWERED if self.state.lowered else 1.0)
+
+    def update(self, rows: np.ndarray, heartbeat_due: bool) -> tuple[bool, bool]:
+        """(whether a sign of life is due, whether batches had to be cut into smaller pieces)"""
+        state = self.state
+        loss, heartbeat_due = self.updater(rows, state.step, self.rate(state.step), heartbeat_due)
+        self.losses.append(loss)
+        self.recovery.unseen.append(rows)
+        if self.device == "cpu" and time.perf_counter() - self.tidied > TIDIED:
+            memory.give_back()
+            self.tidied = time.perf_counter()
+        self.state = replace(state, step=state.step + 1, micro_batches=self.updater.micro_batches)
+        return heartbeat_due, self.state.micro_batches > state.micro_batches
+
+    # A loss that is no number
+
+    def failure(self, where: Callable[[int], str]) -> Failure | None:
+        return self.recovery.failure(self.losses, self.state.step, where)
+
+    def gone_back(self, failure: Failure) -> Progress:
+        """To the last good state, with a lower learning rate."""
+        at, those = failure
+        self.state, weights = self.recovery.lower(self.state.micro_batches)
+        self.losses = []
+        self.updater.load(weights)
+        return self.progress(passing=True, warning=f"step {at}: the loss is not a finite number ({those}); training went back to "
+                             f"step {self.state.step}, with {LOWERED:g} times the learning rate.")  # fmt: skip
+
+    def given_up(self, failure: Failure) -> Progress:
+        """It happened again: training ends with the last good state, if there is one."""
+        at, those = failure
+        good, weights = self.recovery.good
+        if not good.step:
+            raise Diverged(f"step {at}: the loss is no longer a finite number ({those}), also after the learning rate "
+                           "was lowered; look at these rows, or start anew with --set learning_rate="
+                           f"{self.options.learning_rate * LOWERED / 3:.1g} and --set clip=1.")  # fmt: skip
+        self.state = good
+        self.updater.load(weights)
+        return self.progress(passing=True, resumable=False, warning=f"step {at}: the loss is no longer a finite number "
+                             f"({those}), also after the learning rate was lowered; training ends with what it had learned by "
+                             f"step {good.step}. Look at these rows, or start anew with --set learning_rate="
+                             f"{self.options.learning_rate * LOWERED / 3:.1g} and --set clip=1.")  # fmt: skip
+
+    # Judging
+
+    def evaluated(self) -> Progress:
+        """The score of the weights, or of their mean; the best are kept, and all of this is a good state to go back to."""
+        updater, score = self.updater, None
+        updater.gather()
+        self.recovery.good = None  # before its room is needed
+        state = updater.state()
+        if self.judge:
+            with updater.average.swapped_in():
+                updater.gather()
+                with evaluating(self.network), repeatable(updater.deterministic):
+                    score = updater.team.broadcast(self.judge() if updater.team.rank == 0 else None)
+            updater.gather()
+            if self.is_best(score):
+                self.state, self.best = replace(self.state, best=score, worse=0), network_of(state)
+            else:
+                self.state = replace(self.state, worse=self.state.worse + 1)
+        if self.options.averages and updater.average.mean is None and self.average_begins():
+            self.state = replace(self.state, worse=0)
+            updater.average.begin()
+            state = updater.state()
+        self.recovery.good = self.state, state
+        loss, self.losses = float(torch.stack(self.losses).mean()), []
+        stops = self.state.worse >= self.options.patience and self.state.step < self.schedule.steps
+        note = f"stopped: {self.options.patience} scores without a new best" if stops else ""
+        return self.progress(note, loss, score)
+
+    def is_best(self, score: float) -> bool:
+        best = self.state.best
+        return best is None or (score > best if self.higher_is_better else score < best)
+
+    def average_begins(self) -> bool:
+        return self.state.worse >= STILL or self.state.step >= self.schedule.steps // 2
+
+    def finish(self) -> None:
+        """The best weights into the network."""
+        if self.best is None and self.updater.average.mean is not None:
+            self.best = network_of(self.updater.state())
+        if self.best is not None:
+            self.updater.load({f"network.{name}": value for name, value in self.best.items()})
+        self.updater.gather()
+        self.network.eval()
+
+    # What is told and kept
+
+    def progress(self, note: str = "", loss: float = float("nan"), score: float | None = None, passing: bool = False,
+                 resumable: bool = True, **more) -> Progress:  # fmt: skip
+        step, seconds = self.state.step, time.perf_counter() - self.began
+        return Progress(step, self.schedule.steps, step / self.schedule.per_epoch, loss, self.rate(max(0, step - 1)), seconds,
+                        score, note, passing=passing, snapshot=self.snapshot if resumable else None, **more)  # fmt: skip
+
+    def planned(self) -> Progress:
+        plan = {"steps": self.schedule.steps, "evaluations": self.schedule.evaluations, "micro_batches": self.state.micro_batches}
+        note = self.halved_note() if self.state.micro_batches > 1 else ""
+        return replace(self.progress("planned", plan=plan, warning=note), snapshot=lambda: Snapshot({}, {}))
+
+    def halved_note(self) -> str:
+        device, pieces = self.device, self.state.micro_batches
+        since = f"from step {self.state.step} on" if self.state.step else "from the beginning"
+        note = (f"a batch does not fit into the memory of {device}: {since} each is read in {pieces} pieces, which add up to the "
+                "same.")  # fmt: skip
+        return note
+
+    def snapshot(self) -> Snapshot:
+        good, weights = self.recovery.good
+        arrays = {"losses": torch.stack(self.losses) if self.losses else torch.zeros(0)} | self.updater.state()
+        arrays |= {f"best.{name}": value for name, value in (self.best or {}).items()}
+        if good.step != self.state.step:
+            arrays |= {f"good.{name}": value for name, value in weights.items()}
+        facts = asdict(self.state) | {"good": asdict(good), "seconds": time.perf_counter() - self.began}
         return Snapshot({name: distributed.whole(value).cpu().numpy() for name, value in arrays.items()}, facts)
 
-    def told(note: str = "", loss: float = float("nan"), score: float | None = None, passing: bool = False,
-             resumable: bool = True, **more) -> Progress:  # fmt: skip
-        rate = rate_at(max(0, now.step - 1), steps, learning_rate, warmup, falls) * (LOWERED if now.lowered else 1.0)
-        seconds = time.perf_counter() - began
-        return Progress(now.step, steps, now.step / per_epoch, loss, rate, seconds, score, note, passing=passing,
-                        snapshot=snapshot if resumable else None, **more)  # fmt: skip
+    def restore(self, resume: Snapshot) -> None:
+        """What a snapshot holds: where training stood, its last good state, its best weights, and the losses since the last
+        report."""
 
-    if not now.step:
-        nothing = Snapshot({}, {})
-        note = pieces_note(now.pieces, device, 0) if now.pieces > 1 else ""
-        plan = {"steps": steps, "evaluations": evaluations, "pieces": now.pieces}
-        yield replace(told("planned", plan=plan, warning=note), snapshot=lambda: nothing)
-    batches, last = train.epochs(tokens, seed, now.step), time.perf_counter()
-    tidied = last
-    while now.step < steps and now.worse < patience:
-        rows = next(batches)[1]
-        rate = rate_at(now.step, steps, learning_rate, warmup, falls) * (LOWERED if now.lowered else 1.0)
-        loss, wished = descent(rows, now.step, rate, time.perf_counter() - last > TOLD)
-        losses.append(loss)
-        read.append(rows)
-        if device == "cpu" and time.perf_counter() - tidied > TIDIED:
-            memory.give_back()
-            tidied = time.perf_counter()
-        halved = descent.pieces > now.pieces
-        now = replace(now, step=now.step + 1, pieces=descent.pieces)
-        due = now.step % every == 0 or now.step == steps
-        if device == "cpu" or due or wished or halved or len(read) == CHECKED:
-            finite = torch.stack(losses[-len(read) :]).isfinite().tolist()
-            if not all(finite):
-                wrong = finite.index(False)
-                at, those = now.step - len(read) + 1 + wrong, shown_rows(read[wrong], where)
-                if now.lowered and good[0].step:
-                    now = good[0]
-                    descent.load(good[1])
-                    yield told(passing=True, resumable=False, warning=f"step {at}: the loss is no longer a finite number "
-                               f"({those}), also after the learning rate was lowered; training ends with what it had learned by "
-                               f"step {now.step}. Look at these rows, or start anew with --set learning_rate="
-                               f"{learning_rate * LOWERED / 3:.1g} and --set clip=1.")  # fmt: skip
-                    break
-                if now.lowered:
-                    raise Diverged(f"step {at}: the loss is no longer a finite number ({those}), also after the learning rate "
-                                   "was lowered; look at these rows, or start anew with --set learning_rate="
-                                   f"{learning_rate * LOWERED / 3:.1g} and --set clip=1.")  # fmt: skip
-                if halved:
-                    yield told(passing=True, warning=pieces_note(now.pieces, device, now.step), resumable=False)
-                now = replace(good[0], lowered=True, pieces=now.pieces)
-                good, losses, read = (now, good[1]), [], []
-                descent.load(good[1])
-                batches = train.epochs(tokens, seed, now.step)
-                yield told(passing=True, warning=f"step {at}: the loss is not a finite number ({those}); training went back to "
-                           f"step {now.step}, with {LOWERED:g} times the learning rate.")  # fmt: skip
-                continue
-            read = []
-        if halved or (wished and not due):
-            yield told(passing=True, warning=pieces_note(now.pieces, device, now.step) if halved else "")
-            last = time.perf_counter()
-        if not due:
-            continue
-        descent.gather()
-        good = None  # before its room is needed
-        score, state = None, descent.state()
-        if judge:
-            with descent.averaging():
-                descent.gather()
-                with evaluating(network), repeatable(deterministic):
-                    score = team.first(judge() if team.rank == 0 else None)
-            descent.gather()
-            if now.best is None or (score > now.best if higher_is_better else score < now.best):
-                now, best_state = replace(now, best=score, worse=0), network_of(state)
-            else:
-                now = replace(now, worse=now.worse + 1)
-        if not falls and descent.mean is None and (now.worse >= STILL or now.step >= steps // 2):
-            now = replace(now, worse=0)
-            descent.begin_average()
-            state = descent.state()
-        good = now, state
-        loss, losses = float(torch.stack(losses).mean()), []
-        stop = now.worse >= patience and now.step < steps
-        yield told(f"stopped: {patience} scores without a new best" if stop else "", loss, score)
-        last = time.perf_counter()
-    if best_state is None and descent.mean is not None:
-        best_state = network_of(descent.state())
-    if best_state is not None:
-        descent.load({f"network.{name}": value for name, value in best_state.items()})
-    descent.gather()
-    network.eval()
+        def tensors(part: dict) -> dict[str, Tensor]:
+            return {name: torch.from_numpy(value).to(self.device) for name, value in part.items()}
 
-
-def network_of(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The weights, or their mean where one is kept."""
-    found = {name.removeprefix("network."): value for name, value in state.items() if name.startswith("network.")}
-    return found | {name.removeprefix("mean."): value for name, value in state.items() if name.startswith("mean.")}
-
-
-def usual_of(network: Network, optimizer: str) -> dict[str, float]:
-    """What these options are, where they are not given: as the network asks for, or as suits most."""
-    if optimizer == "asgd":  # of AWD-LSTM
-        return {"learning_rate": 30.0, "weight_decay": 1.2e-6, "clip": 0.25}
-    return {"learning_rate": 4e-3, "weight_decay": 0.01, "clip": 1.0} | getattr(network, "training_defaults", {})
-
-
-def restored(resume: Snapshot, descent: Descent, device: str):
-    """Where training stood, its last good state, its best weights, and the losses since they were last told."""
-    facts = dict(resume.facts)
-
-    def tensors(part: dict) -> dict[str, Tensor]:
-        return {name: torch.from_numpy(value).to(device) for name, value in part.items()}
-
-    now, before = (Standing(**{name: known[name] for name in asdict(Standing())}) for known in (facts, facts["good"]))
-    state = tensors({name: value for name, value in resume.arrays.items()
-                     if name.startswith(("network.", "optimizer.", "mean.")) or name in ("carried", "averaged")})  # fmt: skip
-    descent.load(state)
-    descent.pieces = now.pieces
-    good = tensors(resume.part("good")) or state
-    return now, (before, good), tensors(resume.part("best")) or None, list(tensors({"": resume.arrays["losses"]})[""])
-
-
-def pieces_note(pieces: int, device: str, step: int) -> str:
-    since = f"from step {step} on" if step else "from the beginning"
-    return f"a batch does not fit into the memory of {device}: {since} each is read in {pieces} pieces, which add up to the same."
-
-
-def bf16_pays(network: Network, device: str) -> bool:
-    """On a GPU always; on a CPU with bf16 instructions where the work is in large products, which a recurrent step has not."""
-    if device.startswith("cuda"):
-        return True
-    can = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-    return can and not any(isinstance(part, Recurrent) for part in network.body.modules())
-
-
-def affordable(minutes: float, descent: Descent, batches, judge, evaluations: int) -> tuple[int, int]:
-    """How many steps and evaluations fit: measured on real batches, of which the first two fill caches, for a twentieth of
-    the time. Where scoring is slow, it takes a quarter of the time at the most."""
-    began = time.perf_counter()
-    for warming in range(2):
-        descent(next(batches)[1], warming, 0.0)
-    start, count, late = time.perf_counter(), 0, False
-    while count < 5 or (count < 50 and not late):
-        loss, late = descent(next(batches)[1], count, 0.0, time.perf_counter() - began >= minutes * 3)
-        float(loss)
-        count += 1
-    each = (time.perf_counter() - start) / count
-    start = time.perf_counter()
-    if judge and descent.team.rank == 0:
-        with evaluating(descent.network):
-            judge()
-    scoring = time.perf_counter() - start
-    left = minutes * 60 - (time.perf_counter() - began)
-    evaluations = max(1, min(evaluations, int(left / 4 / scoring))) if judge else evaluations
-    return int((left - evaluations * scoring) / each), evaluations
-
-
-@contextmanager
-def evaluating(network: Network):
-    network.eval()
-    try:
-        yield
-    finally:
-        network.train()
+        self.state, good = (TrainState(**{name: facts[name] for name in asdict(TrainState())})
+                            for facts in (resume.facts, resume.facts["good"]))  # fmt: skip
+        state = tensors({name: value for name, value in resume.arrays.items()
+                         if name.startswith(("network.", "optimizer.", "mean.")) or name in ("carried", "averaged")})  # fmt: skip
+        self.updater.load(state)
+        self.updater.micro_batches = self.state.micro_batches
+        self.recovery.good = good, tensors(resume.part("good")) or state
+        self.best = tensors(resume.part("best")) or None
+        self.losses = list(tensors({"losses": resume.arrays["losses"]})["losses"])
+        self.began -= resume.facts["seconds"]

@@ -27,8 +27,8 @@ def free(device: str) -> int | None:
     if device.startswith("cuda"):
         unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return torch.cuda.mem_get_info(device)[0] + unused
-    found = [size for size in (system(), container()) if size is not None]
-    return min(found) // int(os.environ.get("LOCAL_WORLD_SIZE", 1)) if found else None
+    limits = [size for size in (system(), container()) if size is not None]
+    return min(limits) // int(os.environ.get("LOCAL_WORLD_SIZE", 1)) if limits else None
 
 
 def system() -> int | None:
@@ -89,7 +89,7 @@ def bytes_each(optimizer: str, parts: int = 1) -> int:
     return shared if parts == 1 else 4 + shared // parts
 
 
-def pieces_of(row: int, rows: int, weights: int, device: str, tokens: int) -> int:
+def micro_batches_of(row: int, rows: int, weights: int, device: str, tokens: int) -> int:
     """Into how many pieces a batch of so many rows is cut, where a row takes `row` bytes and the weights the rest."""
     there = free(device)
     if there is None:
@@ -99,25 +99,25 @@ def pieces_of(row: int, rows: int, weights: int, device: str, tokens: int) -> in
         left = size(max(0, int(room)))
         raise Mistake(f"the longest row ({tokens:,} tokens) takes {size(row)} to learn from, and {left} are left on {device} "
                       "beside the weights; cut rows with --set max_length=…, or choose a smaller model.")  # fmt: skip
-    pieces = 1
-    while row * -(-rows // pieces) > room:
-        pieces *= 2
-    return pieces
+    count = 1
+    while row * -(-rows // count) > room:
+        count *= 2
+    return count
 
 
 def kept_for_backward(network: nn.Module, loss) -> int:
     """Bytes that calling `loss` keeps until its backward pass, weights apart."""
     weights = {p.untyped_storage().data_ptr() for p in network.parameters()}
-    found: dict[int, int] = {}
+    sizes: dict[int, int] = {}
 
     def count(value: Tensor) -> Tensor:
         if value.layout == torch.strided and (place := value.untyped_storage().data_ptr()) not in weights:
-            found[place] = value.untyped_storage().nbytes()
+            sizes[place] = value.untyped_storage().nbytes()
         return value.detach()  # a result that its own node held would never be freed
 
     with torch.autograd.graph.saved_tensors_hooks(count, lambda value: value):
         kept = loss()  # noqa: F841 (what it holds must stay, or its memory would be counted once for several)
-    return sum(found.values())
+    return sum(sizes.values())
 
 
 def exhausted(error: BaseException) -> bool:
@@ -135,17 +135,17 @@ def in_pieces(batches: list[np.ndarray], outputs: Callable, device: str) -> Iter
     """(rows, their outputs) of all batches; one that does not fit into memory is halved until it does."""
     waiting = batches[::-1]
     while waiting:
-        rows, found = waiting.pop(), None
+        rows, made = waiting.pop(), None
         try:
-            found = outputs(rows)
+            made = outputs(rows)
         except (RuntimeError, MemoryError) as error:
             if not exhausted(error):
                 raise
             if len(rows) == 1:
                 raise Mistake(f"one row does not fit into the memory of {device}; use a machine with more.") from None
-        if found is None:
+        if made is None:
             warn(f"a batch does not fit into the memory of {device}; it is answered in pieces.", Notice, stacklevel=4)
             half = len(rows) // 2
             waiting += [rows[half:], rows[:half]]
         else:
-            yield rows, found
+            yield rows, made

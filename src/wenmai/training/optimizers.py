@@ -1,4 +1,4 @@
-"""Optimizers and the learning rate's path.
+"""Optimizers.
 
 adamw       Loshchilov & Hutter 2019, one fused update for all weights
 lazy-adamw  the same, except that a row of an embedding table is touched only when its token was in the batch: its
@@ -10,12 +10,11 @@ asgd        plain steps at one rate, averaged: from when the held-out score stop
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import nn
 
 from wenmai.training.distributed import divided, whole
+from wenmai.training.options import TrainingOptions
 
 
 def name_gradients(network: nn.Module, lazily: bool) -> None:
@@ -26,7 +25,8 @@ def name_gradients(network: nn.Module, lazily: bool) -> None:
 
 
 class Optimizer:
-    def __init__(self, network: nn.Module, name: str, rate: float, weight_decay: float, clip: float):
+    def __init__(self, network: nn.Module, options: TrainingOptions):
+        name, rate = options.optimizer, options.learning_rate
         embeddings = [module for module in network.modules() if isinstance(module, nn.Embedding)]
         tables = [module.weight for module in embeddings if module.sparse and module.weight.requires_grad]
         seen = {id(p) for p in tables}
@@ -35,7 +35,7 @@ class Optimizer:
         names = {id(module.weight) for module in embeddings}
         matrices = [p for p in rest if p.dim() >= 2 and id(p) not in names]
         others = [p for p in rest if p.dim() < 2 or id(p) in names]
-        groups = [{"params": matrices, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]
+        groups = [{"params": matrices, "weight_decay": options.weight_decay}, {"params": others, "weight_decay": 0.0}]
         groups = [group for group in groups if group["params"]]
         alone = bool(rest) and rest[0].is_cuda and not hasattr(rest[0], "full_tensor")
         if alone:  # a rate that an update in one launch can read (captured.py)
@@ -46,7 +46,7 @@ class Optimizer:
             self.parts = [torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), fused=True, capturable=alone)]
         if tables:
             self.parts.append(torch.optim.SparseAdam(tables, lr=rate, betas=(0.9, 0.98)))
-        self.rest, self.tables, self.clip = rest, tables, clip
+        self.rest, self.tables, self.clip = rest, tables, options.clip
 
     def state(self) -> dict[str, torch.Tensor]:
         return flat_state(self.parts)
@@ -54,15 +54,15 @@ class Optimizer:
     def load(self, state: dict[str, torch.Tensor]) -> None:
         for number, part in enumerate(self.parts):
             weights = [weight for group in part.param_groups for weight in group["params"]]
-            found: dict[int, dict] = {}
+            moments: dict[int, dict] = {}
             for key, value in state.items():
                 owner, index, name = key.split(".", 2)
                 if int(owner) == number:  # SparseAdam counts its steps in a plain number
                     plain = name == "step" and isinstance(part, torch.optim.SparseAdam)
                     value = value.clone()  # the optimizer writes into what it is given
                     value = int(value) if plain else divided(value, weights[int(index)]) if value.dim() else value
-                    found.setdefault(int(index), {})[name] = value
-            part.load_state_dict({"state": found, "param_groups": part.state_dict()["param_groups"]})
+                    moments.setdefault(int(index), {})[name] = value
+            part.load_state_dict({"state": moments, "param_groups": part.state_dict()["param_groups"]})
 
     def forget(self) -> None:
         """The gradients."""
@@ -97,13 +97,3 @@ def flat_state(parts: list) -> dict[str, torch.Tensor]:
     """The state of these optimizers as named tensors: number of the optimizer, number of the weight, name."""
     return {f"{number}.{index}.{name}": torch.as_tensor(value) for number, part in enumerate(parts)
             for index, values in part.state_dict()["state"].items() for name, value in values.items()}  # fmt: skip
-
-
-def rate_at(step: int, steps: int, peak: float, warmup: float, falls: bool = True) -> float:
-    """Up along a line over the first `warmup` of the steps, then down half a cosine to 0, if it `falls`."""
-    rising = max(1, int(steps * warmup))
-    if step < rising:
-        return peak * (step + 1) / rising
-    if not falls:
-        return peak
-    return peak * 0.5 * (1 + math.cos(math.pi * (step - rising) / max(1, steps - rising)))

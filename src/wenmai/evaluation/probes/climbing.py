@@ -19,6 +19,7 @@ from wenmai.evaluation.probes.exercises import Exercise
 from wenmai.models.network import Network
 from wenmai.options import accepted
 from wenmai.training import loop
+from wenmai.training.options import TrainingOptions
 from wenmai.training.progress import Diverged
 
 VALID, TEST, JUDGED = 512, 1000, 25  # rows to stop by, rows to judge by, and how often training looks at the first
@@ -87,11 +88,11 @@ def trained(rung: str, network: Network, task, kind: Frames, exercise: Exercise,
     train = exercise.examples(kind, task, generator, rows, steps)
     rate = {"attention": recipe.attention_rate, "transformer": recipe.transformer_rate}.get(rung, recipe.learning_rate)
     reached, updates = None, 0
+    options = TrainingOptions(steps=recipe.updates, batch_tokens=recipe.rows * long, learning_rate=rate, clip=recipe.clip,
+                              weight_decay=0.0, optimizer="adamw", evaluations=min(JUDGED, recipe.updates),
+                              patience=recipe.updates, precision="float32")  # fmt: skip
     learning = loop.train(network, train, lambda: exercise.score(network, valid, recipe.device), exercise.higher_is_better,
-                               recipe.device, seed, steps=recipe.updates, batch_tokens=recipe.rows * long,
-                               learning_rate=rate, clip=recipe.clip, weight_decay=0.0, optimizer="adamw",
-                               evaluations=min(JUDGED, recipe.updates), patience=recipe.updates,
-                               precision="float32")  # fmt: skip
+                          recipe.device, seed, options=options)
     try:
         for progress in learning:
             updates, reached = progress.step, progress.score

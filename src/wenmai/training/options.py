@@ -1,0 +1,52 @@
+"""The options of training by the loop: its signature is their schema."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from wenmai.models.network import Network
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions:
+    """The length of training is `steps`, or as many as fit into the minutes (at most 60 epochs), or `epochs` (15). The held-out
+    part is scored `evaluations` times, evenly, or as often as a quarter of the minutes allows; after `patience` scores without a
+    new best, training stops. `parallel` is how processes that torchrun started share the work; `micro_batches`, into how many
+    pieces a batch is cut, memory says where it is not given. What is `learning_rate`, `weight_decay` and `clip` where they are
+    not given, the network says. With `average`, the rate stays, and from when the score stops getting better, at the latest
+    half-way, what counts is the mean of the weights after every step since. `compile` has torch make kernels of its own for the
+    network, which takes a minute first and pays where training takes many.
+    """
+
+    epochs: int | None = None
+    steps: int | None = None
+    learning_rate: float | None = None
+    batch_tokens: int | None = None
+    optimizer: Literal["lazy-adamw", "adamw", "sgd", "asgd"] = "lazy-adamw"
+    weight_decay: float | None = None
+    average: bool = False
+    warmup: float = 0.1
+    clip: float | None = None
+    evaluations: int = 20
+    patience: int = 6
+    precision: Literal["auto", "float32", "bf16"] = "auto"
+    parallel: Literal["ddp", "fsdp"] = "ddp"
+    micro_batches: int | None = None
+    compile: bool = False
+
+    def completed(self, network: Network) -> TrainingOptions:
+        """With what the network asks for, where it is not given."""
+        usual = training_defaults(network, self.optimizer)
+        return replace(self, **{name: value for name, value in usual.items() if getattr(self, name) is None})
+
+    @property
+    def averages(self) -> bool:
+        return self.average or self.optimizer == "asgd"
+
+
+def training_defaults(network: Network, optimizer: str) -> dict[str, float]:
+    """What these options are, where they are not given: as the network asks for, or as suits most."""
+    if optimizer == "asgd":  # of AWD-LSTM
+        return {"learning_rate": 30.0, "weight_decay": 1.2e-6, "clip": 0.25}
+    return {"learning_rate": 4e-3, "weight_decay": 0.01, "clip": 1.0} | network.training_defaults
