@@ -37,7 +37,8 @@ def embed_whole(inputs, width: int) -> nn.Module:
 class TokenEmbedding(nn.Module):
     """`exact` brings one-hot and pretrained vectors, which have a width of their own, to the one asked for; `scale` multiplies
     what was looked up; `start`: the first weights of the table. A `dense` table is one that also says the tokens (tied), or that
-    whole words are dropped from (`word_dropout`): its gradient is a table too. Another names only the rows that were looked up."""
+    whole words are dropped from (`word_dropout`): its gradient is a table too. Another's names only the rows that were looked
+    up."""
 
     def __init__(self, inputs, width: int, dropout: float | nn.Module = 0.0, exact: bool = False, scale: float = 1.0, *,
                  start: Tensor | None = None, dense: bool = False, word_dropout: float = 0.0,
