@@ -103,13 +103,14 @@ class Estimator:
 
     # Learning.
 
-    def fit(self, inputs, targets=None, valid: tuple | None = None) -> Estimator:
-        for _ in self.training(inputs, targets, valid):
+    def fit(self, inputs, targets=None, valid: tuple | None = None, start: str | Path | Estimator | None = None) -> Estimator:
+        """`start`: a run, or its estimator, whose input layer and body this one begins with (starting.py)."""
+        for _ in self.training(inputs, targets, valid, start=start):
             pass
         return self
 
     def training(self, inputs, targets=None, valid: tuple | None = None, where=row_name, resume: Snapshot | None = None,
-                 known=None) -> Iterator[Progress]:  # fmt: skip
+                 known=None, start: str | Path | Estimator | None = None) -> Iterator[Progress]:  # fmt: skip
         """Everything that `fit` does, yielding progress. `valid` is (inputs, targets); without it a share is held out. `where`
         names the place of a row in messages. `resume` is what `snapshot()` of a Progress gave: with the same data and options,
         training ends as it would have. `known` is how inputs are read, where that was learned before, from more of them."""
@@ -119,13 +120,16 @@ class Estimator:
         parts = task.split(inputs, targets, valid, budget["validation"], budget["seed"], rung.tunes)
         inputs, targets = task.prepare(parts.inputs, parts.targets)
         self.notes_ = task.learn(targets, lambda row: where(parts.rows[row]))
+        started = self._started(start, given)
+        if started is not None:
+            known = started.read_as(inputs, task.texts)
         self.inputs_ = self._inputs_learned(
             lambda: task.learn_inputs(inputs, targets, given["inputs"] | given["tokens"]), resume, known
         )
         self.notes_ += self.inputs_.notes(inputs)
         self.device_ = device_named(budget["device"])
         untrained = Untrained(self.rung, self.inputs_, self.device_, rung.train is TrainingOptions,
-                              lambda: blank_model(self.rung, task, self.inputs_, given["rung"]))  # fmt: skip
+                              lambda: blank(new_model))  # fmt: skip
         train, place, notes = task.training_examples(untrained, inputs, targets, parts.rows, where)
         self.notes_ += notes
         judged = parts.valid is not None and len(parts.valid[0])
@@ -139,7 +143,9 @@ class Estimator:
 
         def stage(number: int, options: dict, whole: int | None = None) -> Iterator[Progress]:
             """One schedule from the first weights to its end, or from where it was stopped."""
-            self.model_ = new_model(self.rung, task, self.inputs_, given["rung"], seed)
+            self.model_ = with_seed(seed, new_model)
+            if started is not None and not (resume and resume.arrays):
+                self.start_ = started.load_into(self.model_)
             stopped = resume if facts.get("stage") == number else None
             plan = dict(stopped.facts["plan"]) if stopped else {}
             left = None if stopped else minutes
@@ -151,7 +157,7 @@ class Estimator:
         if budget["search"] and judge and "learning_rate" in accepted(self._owners()["training"]):
             whole = facts.get("whole")
             if not whole and untrained.by_gradients:  # a rung without the loop counts in epochs, which it plans itself
-                self.model_ = new_model(self.rung, task, self.inputs_, given["rung"], seed)
+                self.model_ = with_seed(seed, new_model)
                 whole = next(self._steps(train, judge, budget, minutes, None, place, training)).steps
             training = yield from self._search(stage, training, whole, facts, untrained)
         else:

@@ -33,6 +33,14 @@ class Trained:
         return self.model if hasattr(self.model, "scored") else NetworkLanguageModel(self.model, self.inputs)
 
 
+@dataclass(frozen=True)
+class Build:
+    """How a model is made: the task whose builder makes it, and the options of that builder."""
+
+    task: str
+    options: dict
+
+
 class Untrained:
     """The same before a training: the model has no weights, and is built when it is first asked for."""
 

@@ -82,8 +82,36 @@ def learned_before(saved: dict):
     return inputs
 
 
+def continued(inputs, kind: str, values, run: str):
+    """These inputs of a run, as a task reads values of this kind: by the same tokenizer, with the same scaling."""
+    tokenizer = inputs.as_tokenizer() if isinstance(inputs, Lines) else getattr(inputs, "tokenizer", None)
+    if kind in ("tokens", "given", "lines") and tokenizer is None:
+        raise Mistake(f"{run} reads {inputs.kind}, and here are texts; start from a run that reads texts.")
+    if kind == "lines":
+        return inputs if isinstance(inputs, Lines) else Lines(tokenizer)
+    if kind == "given":
+        if isinstance(inputs, Tokens):
+            return inputs
+        if not isinstance(tokenizer, tokenizers.Words):
+            raise Mistake(f"{run} cuts texts into {tokenizer.kind}, and tags are given for tokens as they stand; start from a run "
+                          "whose tokens are words.")  # fmt: skip
+        return Tokens.reading_as(tokenizer, inputs)
+    if kind == "tokens":
+        pairs = isinstance(values[0], (tuple, list))
+        if isinstance(inputs, Texts) and inputs.pairs != pairs:
+            found, wanted = ("pairs of texts", "single texts") if pairs else ("single texts", "pairs of texts")
+            raise Mistake(f"{run} reads {wanted}, and here are {found}; start from another run.")
+        if pairs and tokenizer.special.separator is None:
+            raise Mistake(f"{run} knows no token that stands between two texts; start from another run.")
+        return inputs if isinstance(inputs, Texts) else Texts(tokenizer, pairs, unit_of(tokenizer), 512, "random")
+    if inputs.kind != kind:
+        raise Mistake(f"{run} reads {inputs.kind}, and here is {kind}; start from another run.")
+    return inputs
+
+
 class Texts:
     kind = "tokens"
+    read = 0  # tokens of a running text that they were learned from: they were not
     rare = spelling = None  # what Tokens have beside
 
     def __init__(self, tokenizer, pairs: bool, unit: str, longest: int, embedding: str, table: np.ndarray | None = None,

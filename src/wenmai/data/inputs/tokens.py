@@ -17,7 +17,7 @@ from wenmai.errors import Mistake
 class Tokens:
     """Rows of tokens that somebody cut already, and their letters beside them; a raw text is cut as they seem to be."""
 
-    kind, pairs = "tokens", False
+    kind, pairs, read = "tokens", False, 0
 
     def __init__(self, tokenizer: tokenizers.Words, alphabet: tokenizers.Characters, spelling: str, longest: int, embedding: str,
                  table: np.ndarray | None = None, rare: np.ndarray | None = None, width: int | None = None):  # fmt: skip
@@ -53,6 +53,13 @@ class Tokens:
         rare &= True if table is None else np.isnan(table[:, 0])
         return cls(tokenizers.Words(known, "given", lowercase), alphabet, spelling, longest, embedding, table, rare)
 
+    @classmethod
+    def reading_as(cls, tokenizer: tokenizers.Words, inputs) -> Tokens:
+        """Tokens that are given, numbered as the texts of another task were."""
+        alphabet = tokenizers.Characters(list(tokenizers.SPECIAL), lowercase=False)
+        return cls(tokenizer, alphabet, "none", max(1, inputs.longest) if inputs.longest else 512, "random",
+                   width=getattr(inputs, "vectors_width", None))  # fmt: skip
+
     def encode(self, values) -> Sequences:
         rows = checked_tokens([self.cut(row)[0] if isinstance(row, str) else row for row in values], ", or a text")
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
@@ -60,7 +67,7 @@ class Tokens:
         form = np.fromiter((number.setdefault(token, len(number) + 1) for row in rows for token in row), np.int32,
                            int(lengths.sum()))  # fmt: skip
         known, fold = self.tokenizer.numbers, str.lower if self.tokenizer.lowercase else str
-        numbers = np.array([self.special.pad, *(known.get(fold(token), self.special.unknown) for token in number)], np.int32)
+        numbers = np.array([self.special.filler, *(known.get(fold(token), self.special.unknown) for token in number)], np.int32)
         spelled = self.alphabet.encode(["", *number])
         return Sequences(numbers[form], offsets_of(lengths), {"form": form}, spelled)
 
@@ -93,7 +100,9 @@ class Tokens:
 
     @classmethod
     def from_json(cls, saved) -> Tokens:
-        tokenizer, rare = tokenizers.Words.from_json(take.value(saved, "tokenizer")), None
+        kept, rare = take.value(saved, "tokenizer"), None
+        spaced = take.value(kept, "kind") == "spaces"
+        tokenizer = (tokenizers.Spaces if spaced else tokenizers.Words).from_json(kept)
         alphabet = tokenizers.Characters.from_json(take.value(saved, "alphabet"))
         if take.value(saved, "rare") is not None:
             rare = np.zeros(len(tokenizer.tokens), bool)

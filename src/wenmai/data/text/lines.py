@@ -91,6 +91,10 @@ class Lines:
         """In the order of their numbers."""
         return self.words.words() if self.tokenizer is None else self.tokenizer.tokens
 
+    def as_tokenizer(self):
+        """Of the same numbers, for texts that stand alone."""
+        return self.tokenizer or tokenizers.Spaces(self.words.words(), self.lowercase)
+
     # Text → numbers
 
     def encode(self, corpus: Corpus) -> Running:

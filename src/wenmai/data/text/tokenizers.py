@@ -19,6 +19,7 @@ import numpy as np
 from wenmai.data.examples.sequences import Sequences, offsets_of
 from wenmai.data.storage import saved as take
 from wenmai.data.text.special import Special
+from wenmai.data.text.vocabulary import NUMBERED
 from wenmai.errors import Mistake, unknown
 
 SPECIAL = ["<pad>", "<unk>", "<sep>", "<bos>", "<eos>", "<mask>"]
@@ -89,8 +90,9 @@ def joined(tokens: list[str]) -> tuple[str, list[int]]:
 
 def from_json(saved: dict):
     """What `to_json` gave; Unfit if it did not."""
-    kind = take.one_of(saved, "kind", (*KINDS, Imported.kind))
-    own = {"bytes": Bytes, "characters": Characters, "words": Words, "jieba": Words, Imported.kind: Imported}
+    kind = take.one_of(saved, "kind", (*KINDS, "spaces", Imported.kind))
+    own = {"bytes": Bytes, "characters": Characters, "words": Words, "jieba": Words, "spaces": Spaces,
+           Imported.kind: Imported}  # fmt: skip
     return own.get(kind, Subwords).from_json(saved)
 
 
@@ -263,7 +265,8 @@ class Words:
         return " ".join(tokens)
 
     def decode(self, ids) -> str:
-        return self.joined([self.tokens[i] for i in ids if i >= len(SPECIAL) or i == self.special.unknown])
+        unsaid = set(self.special.numbers) - {self.special.unknown}
+        return self.joined([self.tokens[i] for i in ids if i not in unsaid])
 
     def to_json(self) -> dict:
         return {"kind": self.kind, "lowercase": self.lowercase, "tokens": self.tokens}
@@ -272,6 +275,27 @@ class Words:
     def from_json(cls, saved) -> Words:
         tokens, kind = take.texts(saved, "tokens"), take.one_of(saved, "kind", ("words", "jieba", "given"))
         return cls(beginning_special(tokens), kind, take.flag(saved, "lowercase"))
+
+
+class Spaces(Words):
+    """Words between spaces, numbered as a running text numbers them (vocabulary.py)."""
+
+    special = NUMBERED
+
+    def __init__(self, tokens: list[str], lowercase: bool):
+        super().__init__(tokens, "spaces", lowercase)
+        for number in self.special.numbers:  # a text that says <s> itself means a word, which is unknown
+            self.numbers.pop(tokens[number], None)
+
+    def split(self, text: str) -> list[str]:
+        return (text.lower() if self.lowercase else text).split()
+
+    @classmethod
+    def from_json(cls, saved) -> Spaces:
+        tokens = take.texts(saved, "tokens")
+        if len(tokens) <= max(cls.special.numbers):
+            raise take.Unfit("the tokens lack those that open and close a line")
+        return cls(tokens, take.flag(saved, "lowercase"))
 
 
 def thinned(counts: Counter, most: int) -> Counter:
