@@ -1,4 +1,5 @@
-"""The catalog: every rung and every task, in two tables. A new rung is one file in models/ and one row here."""
+"""The catalog: every rung and every task, in two tables. A new rung is one file in models/ and one row here, a new task one file
+in tasks/ and one row."""
 
 from __future__ import annotations
 
@@ -37,8 +38,11 @@ class Rung:
     tunes: bool = True  # on held-out text; a rung that does not learns from all of it
     builders: Mapping[str, Callable] = field(default_factory=dict)  # task → builder, where it has other options than the rest
 
+    def does(self, task: str) -> bool:
+        return shape_of(task) in self.tasks
+
     def builder(self, task: str) -> Callable:
-        return self.builders.get(task, self.build)
+        return self.builders.get(shape_of(task), self.build)
 
 
 ALL = ("classify", "tag", "regress")
@@ -111,15 +115,20 @@ RUNGS = {
 TASKS = {task.name: task for task in (Classify, Tag, Regress, Generate, Translate, Compose)}
 
 
+def shape_of(task: str) -> str:
+    """The task by which rungs are chosen: itself, or the one that it says it is `like`, whose head it asks for."""
+    return getattr(TASKS.get(task), "like", task)
+
+
 def rung_named(name: str, task: str) -> Rung:
     if name not in RUNGS:
         raise unknown("rung", name, RUNGS)
-    if task not in RUNGS[name].tasks:
-        able = [rung.name for rung in RUNGS.values() if task in rung.tasks]
+    if not RUNGS[name].does(task):
+        able = [rung.name for rung in RUNGS.values() if rung.does(task)]
         raise Mistake(f"the rung {name} does not do {task}; these do: {', '.join(able)}.")
     return RUNGS[name]
 
 
 def rungs_for(task: str, kind: str | None = None) -> list[Rung]:
     """Those that do the task, and read this kind of input, if one is named."""
-    return [rung for rung in RUNGS.values() if task in rung.tasks and (kind is None or kind in rung.reads)]
+    return [rung for rung in RUNGS.values() if rung.does(task) and (kind is None or kind in rung.reads)]

@@ -35,7 +35,15 @@ class Regressor(Estimator):
     task_name = "regress"
 
 
-ESTIMATORS = {cls.task_name: cls for cls in (Classifier, Tagger, Regressor, LanguageModel, Translator, Composer)}
+NAMED = {cls.task_name: cls for cls in (Classifier, Tagger, Regressor, LanguageModel, Translator, Composer)}
+
+
+def estimator_of(task: str) -> type[Estimator]:
+    """The class of a task; one that has no words of its own is an Estimator of that task, and nothing else."""
+    return NAMED.get(task) or type(f"{task.capitalize()}Estimator", (Estimator,), {"task_name": task})
+
+
+ESTIMATORS = {task: estimator_of(task) for task in TASKS}
 
 
 def load(run: str | Path, device: str = "auto") -> Estimator:

@@ -228,7 +228,7 @@ def test_no_table_of_all_outputs(monkeypatch, tmp_path):
     expected = model.predict(TEXTS), model.evaluate(TEXTS, LABELS), model.answers(TEXTS)
     held = []
     whole = Classifier.outputs
-    monkeypatch.setattr(wenmai.estimator, "TABLE", 64)
+    monkeypatch.setattr("wenmai.tasks.rows.TABLE", 64)
     monkeypatch.setattr(Classifier, "outputs", lambda self, examples: held.append(len(examples)) or whole(self, examples))
     np.testing.assert_array_equal(model.predict(TEXTS), expected[0])
     assert model.evaluate(TEXTS, LABELS) == expected[1] and model.answers(TEXTS) == expected[2]
