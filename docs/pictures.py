@@ -323,7 +323,7 @@ def bootstrap(zh):
     rungs["softmax, ngrams=2"] = trained("softmax", ngrams=2)
     for rung, model in rungs.items():
         answered = model.task_.classes.searchsorted(model.predict(test.inputs))
-        right[rung] = model.task_.weighed(answered, model.task_.encode(test.targets))  # right or not (N,), of 1 (N,)
+        right[rung] = model.task_.score_terms(answered, model.task_.encode(test.targets))  # right or not (N,), of 1 (N,)
     order = sorted(rungs, key=lambda rung: -right[rung][0].mean())
     figure = Figure(figsize=(7.2, 2.9))
     axes = figure.add_subplot(1, 2, 1)
@@ -630,7 +630,7 @@ def composer(**options):
 def spelled(model, picture) -> tuple[str, np.ndarray]:
     """(the most probable text, and p of every token in each of its places (T, V))"""
     (text,) = model.predict(picture[None])
-    return text, np.exp(model.outputs(model._examples(picture[None], [text]))[0])
+    return text, np.exp(model.outputs(model.examples(picture[None], [text]))[0])
 
 
 def composing(zh):

@@ -24,7 +24,7 @@ TELLS |= {"Format": 1, "Table": 2, "draw": 1}
 HOLD = ("note", "notes", "warning")  # variables and keywords that hold sentences
 READERS = ("files", "readers", "delimited", "objects", "conll", "idx", "images")  # whose notes have a file's name before them
 # functions that return sentences
-RETURNS = ("notes", "look", "learn", "detect", "says_no_task", "decoded")
+RETURNS = ("notes", "inspect_targets", "learn", "detect", "says_no_task", "decoded")
 
 
 def template(english: str) -> str:

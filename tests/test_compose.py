@@ -123,8 +123,8 @@ def test_scores_are_sums_divided_once():
     assert scores["perplexity"] == pytest.approx(math.exp(-sums.sum() / tokens))
     assert scores["bits_per_byte"] == pytest.approx(-sums.sum() / math.log(2) / size)
     assert model.score(labels, texts) == pytest.approx(sums.sum() / tokens)
-    assert model.evaluated_ == ["2 of the 15 tokens are <unk>, unknown to the model or written so: what they are is not counted "
-                                "in perplexity and bits per byte"]  # fmt: skip
+    assert scores.notes == ["2 of the 15 tokens are <unk>, unknown to the model or written so: what they are is not counted "
+                            "in perplexity and bits per byte"]  # fmt: skip
     right = [text == other for text, other in zip(texts, model.predict(labels))]
     assert scores["exact_match"] == np.mean(right)
 
@@ -224,8 +224,8 @@ def test_a_long_text_is_cut_and_said_so():
     note = "12 of the texts are longer than max_length=8 tokens: what goes beyond is not read"
     assert note in model.notes_ or note.replace("12", "11") in model.notes_
     assert model.inputs_.target.longest == 8 and all(len(text) <= 8 for text in model.compose("fruit", 9))
-    model.evaluate(["fruit"], ["apple pie with cream"])
-    assert model.evaluated_ == ["1 of the texts are longer than max_length=8 tokens: what goes beyond is not read"]
+    scores = model.evaluate(["fruit"], ["apple pie with cream"])
+    assert scores.notes == ["1 of the texts are longer than max_length=8 tokens: what goes beyond is not read"]
     texts = ("apple pie", "apple pie with as much cream as can be")
     one, other = (model.evaluate(["fruit"], [text])["bits_per_byte"] for text in texts)
     assert one == other  # of what is not read no byte counts

@@ -103,13 +103,14 @@ def test_scores():
     size = sum(len(line) + 1 for line in held)
     assert scores["bits_per_byte"] == pytest.approx(-model.log_prob(held).sum() / math.log(2) / size)
     assert model.perplexity(held) == scores["perplexity"] and model.score(held) == pytest.approx(model.log_prob(held).sum())
-    assert len(model.evaluated_) == 1 and model.evaluated_[0].startswith("1 of the 13 tokens are <unk>, unknown to the model")
+    assert len(scores.notes) == 1 and scores.notes[0].startswith("1 of the 13 tokens are <unk>, unknown to the model")
     assert model.perplexity("the dog\n") == model.perplexity(["the dog"])
 
 
 def test_without_smoothing_what_was_not_seen_has_no_probability():
     model = trained(smoothing="none")
-    assert model.evaluate("the mat saw a log")["perplexity"] == math.inf and "infinite" in model.evaluated_[0]
+    scores = model.evaluate("the mat saw a log")
+    assert scores["perplexity"] == math.inf and "infinite" in scores.notes[0]
     assert model.perplexity(TEXT[0]) < 10 and model.log_prob("mat", after="on the") == pytest.approx(math.log(2 / 5), abs=1e-6)
     with pytest.raises(Mistake, match="after this text nothing has a probability"):
         model.generate("zebra zebra", tokens=3)

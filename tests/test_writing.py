@@ -78,7 +78,7 @@ def test_an_answer_is_the_same_wherever_its_prompt_stands(rung, trained):
 
 
 def test_more_prompts_than_are_written_at_once(trained, monkeypatch):
-    monkeypatch.setattr("wenmai.language_model.SIDE_BY_SIDE", 3)
+    monkeypatch.setattr("wenmai.tasks.continuation.SIDE_BY_SIDE", 3)
     model, prompts = trained("lstm"), [" ".join(["the"] * (n % 5)) for n in range(11)]
     assert model.generate(prompts, tokens=5, temperature=0) == [model.generate(p, tokens=5, temperature=0) for p in prompts]
 
@@ -218,7 +218,7 @@ def test_bytes_are_tokens(rung, tmp_path):
     assert model.inputs_.unit == "byte" and len(model.inputs_) == 259
     text = "白日 façade\t🙂\r\n\r\nnever seen\n"
     scores = model.evaluate(text)
-    assert scores["bits_per_byte"] == pytest.approx(math.log2(scores["perplexity"])) and "<unk>" not in str(model.evaluated_)
+    assert scores["bits_per_byte"] == pytest.approx(math.log2(scores["perplexity"])) and "<unk>" not in str(scores.notes)
     assert model.total(text).tokens == model.total(text).size == len(text.encode())
     again = wenmai.load(model.save(tmp_path / "run"))
     assert again.evaluate(text) == scores

@@ -730,6 +730,10 @@ SENTENCES = {
         "有 {over} 段文本超过 max_length={most} 个词元：多出的部分不读",
     "a Composer writes texts, of which there is no table; log_prob(inputs, texts) says how probable they are.":
         "Composer 写的是文本，没有概率表；log_prob(inputs, texts) 会说出文本的概率有多大。",
+    "a LanguageModel writes texts, of which there is no table; log_prob(texts) says how probable they are.":
+        "LanguageModel 写的是文本，没有概率表；log_prob(texts) 会说出文本的概率有多大。",
+    "{rung} is no network, so that there is nothing inside to trace; a network has, such as mlp.":
+        "{rung} 不是网络，内部没有可追踪的东西；网络才有，例如 mlp。",
     "labels are read: {known} known": "读入的是标签：共 {known} 个",
     "input {row}: expected a label, found {type} {value}.": "第 {row} 个输入：应为标签，却是 {type} {value}。",
     "vocabulary={size}: expected at least {least}; {own} are signs of our own, such as <unk>.":

@@ -18,12 +18,13 @@ import numpy as np
 import torch
 from torch import nn
 
-from wenmai.catalog import TASKS, rung_named
+from wenmai.catalog import TASKS, Build, rung_named
 from wenmai.data.examples.rows import Examples
 from wenmai.data.inputs import kinds as kinds_of_input
 from wenmai.data.text import tokenizers
 from wenmai.errors import Mistake, Notice
 from wenmai.options import accepted, assign_options
+from wenmai.starting import Start
 from wenmai.tasks.contract import Answers, InputTrace, Scores, Trained, Untrained, row_name
 from wenmai.training import distributed, loop, memory, run_folder
 from wenmai.training.options import TrainingOptions, training_defaults
@@ -93,11 +94,12 @@ class Estimator:
                 "task": task, "rung": rung.builder(self.task_name), "training": rung.train}  # fmt: skip
 
     @classmethod
-    def assembled(cls, task, inputs, model, *, rung: str, options: dict, device: str = "cpu", notes: Sequence[str] = (),
+    def assembled(cls, task, inputs, model, *, build: Build, options: dict, device: str = "cpu", notes: Sequence[str] = (),
                   progress: Sequence[Progress] = ()) -> Estimator:  # fmt: skip
-        """One whose parts are there already: as it was loaded, or imported."""
-        estimator = cls(rung, **options)
+        """One whose parts are there already: as it was loaded, or imported. `build`: how the model was made."""
+        estimator = cls(build.rung, **options)
         estimator.task_, estimator.inputs_, estimator.model_, estimator.device_ = task, inputs, model, device
+        estimator.build_, estimator.start_ = build, None
         estimator.notes_, estimator.progress_ = list(notes), list(progress)
         return estimator
 
@@ -120,16 +122,18 @@ class Estimator:
         parts = task.split(inputs, targets, valid, budget["validation"], budget["seed"], rung.tunes)
         inputs, targets = task.prepare(parts.inputs, parts.targets)
         self.notes_ = task.learn(targets, lambda row: where(parts.rows[row]))
-        started = self._started(start, given)
+        started, self.start_ = None if start is None else starting_from(start), None
+        self.build_ = Build.of(self.rung, self.task_name, given["rung"])
         if started is not None:
-            known = started.read_as(inputs, task.texts)
+            started.check(self.rung)
+            known, self.build_ = started.read_as(inputs, task.texts, given), started.build_with(given["rung"])
         self.inputs_ = self._inputs_learned(
             lambda: task.learn_inputs(inputs, targets, given["inputs"] | given["tokens"]), resume, known
         )
         self.notes_ += self.inputs_.notes(inputs)
         self.device_ = device_named(budget["device"])
         untrained = Untrained(self.rung, self.inputs_, self.device_, rung.train is TrainingOptions,
-                              lambda: blank(new_model))  # fmt: skip
+                              lambda: self.build_.blank(task, self.inputs_))  # fmt: skip
         train, place, notes = task.training_examples(untrained, inputs, targets, parts.rows, where)
         self.notes_ += notes
         judged = parts.valid is not None and len(parts.valid[0])
@@ -143,9 +147,10 @@ class Estimator:
 
         def stage(number: int, options: dict, whole: int | None = None) -> Iterator[Progress]:
             """One schedule from the first weights to its end, or from where it was stopped."""
-            self.model_ = with_seed(seed, new_model)
-            if started is not None and not (resume and resume.arrays):
+            self.model_ = self.build_.model(task, self.inputs_, seed)
+            if started is not None:
                 self.start_ = started.load_into(self.model_)
+                self.notes_ += [note for note in (self.start_["note"],) if note not in self.notes_]
             stopped = resume if facts.get("stage") == number else None
             plan = dict(stopped.facts["plan"]) if stopped else {}
             left = None if stopped else minutes
@@ -157,11 +162,12 @@ class Estimator:
         if budget["search"] and judge and "learning_rate" in accepted(self._owners()["training"]):
             whole = facts.get("whole")
             if not whole and untrained.by_gradients:  # a rung without the loop counts in epochs, which it plans itself
-                self.model_ = with_seed(seed, new_model)
+                self.model_ = self.build_.model(task, self.inputs_, seed)
                 whole = next(self._steps(train, judge, budget, minutes, None, place, training)).steps
             training = yield from self._search(stage, training, whole, facts, untrained)
         else:
             whole = None
+        self.build_ = replace(self.build_, options=self.build_.options | getattr(untrained.model, "built", {}))
         for progress in stage(LAST, training, whole):
             if progress.step and not progress.passing:
                 self.progress_.append(replace(progress, snapshot=None, plan={}))
@@ -309,17 +315,14 @@ class Estimator:
         return run_folder.save(self, Path(folder), more)
 
 
-def new_model(rung: str, task, inputs, options: dict, seed: int = 0):
-    """The rung with its first weights, which follow from the seed."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return rung_named(rung, task.name).builder(task.name)(inputs, task.head(inputs), **options)
+def starting_from(run: str | Path | Estimator) -> Start:
+    """A run folder, or an estimator that is trained."""
+    from wenmai.estimators import load
 
-
-def blank_model(rung: str, task, inputs, options: dict):
-    """The same without weights: to be asked for its sizes."""
-    with torch.device("meta"):
-        return new_model(rung, task, inputs, options)
+    origin = run if isinstance(run, Estimator) else load(run, "cpu")
+    origin.trained()
+    name = repr(run) if isinstance(run, Estimator) else str(run)
+    return Start(name, origin.rung, origin.task_name, origin.inputs_, origin.model_, origin.build_)
 
 
 def warn_of(notes: Sequence[str]) -> None:

@@ -23,8 +23,8 @@ class LanguageModel(Estimator):
 
     task_name = "generate"
 
-    def fit(self, texts, valid=None) -> LanguageModel:
-        return super().fit(texts, None, None if valid is None else (valid, None))
+    def fit(self, texts, valid=None, start=None) -> LanguageModel:
+        return super().fit(texts, None, None if valid is None else (valid, None), start)
 
     # Scoring
 

@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 import torch
 from torch import nn
 
-from wenmai.catalog import rung_named
+from wenmai.catalog import Build
 from wenmai.data.inputs import kinds as kinds_of_input
 from wenmai.errors import Mistake
 from wenmai.models.network import Network
-from wenmai.tasks.contract import Build
 
 HEAD_OPTIONS = ("pooling",)
 
@@ -41,29 +40,29 @@ class Start:
             raise Mistake(f"{self.run} holds {self.rung} for {self.task_name}, which has no single body that another task could "
                           "start from; choose a run that classifies, tags, regresses or generates.")  # fmt: skip
 
-    def read_as(self, values, texts: str):
+    def read_as(self, values, texts: str, given: dict):
         """The run's inputs, as a task reads these values: with the same tokenizer."""
+        for name, value in (given["inputs"] | given["tokens"]).items():
+            raise Mistake(f"{name}={value} says how inputs are read, which {self.run} has settled; leave {name} out, or train "
+                          "without --from.")  # fmt: skip
         return kinds_of_input.continued(self.inputs, kinds_of_input.kind_of(values, texts), values, self.run)
 
-    def options(self, given: dict) -> tuple[dict, dict]:
-        """(those of the run's builder, those of the head) where these were given: what contradicts the run is refused."""
-        head = {name: value for name, value in given.items() if name in HEAD_OPTIONS}
+    def build_with(self, given: dict) -> Build:
+        """As the run's network was made, with what is given for the head; what contradicts the body is refused."""
+        head = {name: value for name, value in given.items() if name in HEAD_OPTIONS and value != "auto"}
+        known = self.build.options
         for name, value in given.items():
-            if name not in head and self.build.options.get(name, value) != value:
-                raise Mistake(f"{name}={value}: {self.run} was built with {name}={self.build.options[name]}, and its body is kept; "
-                              f"leave {name} out, or train without --from.")  # fmt: skip
-            if name not in head and name not in self.build.options:
-                raise Mistake(f"{name}={value} is no option of the body of {self.run}, which is kept as it is; leave {name} out, "
-                              "or train without --from.")  # fmt: skip
-        return self.build.options, head
-
-    def built(self, task, inputs, head: dict) -> Network:
-        """A network as the run's, with the head of this task."""
-        asked = replace(task.head(inputs), **{name: value for name, value in head.items() if value != "auto"})
-        return rung_named(self.rung, self.build.task).builder(self.build.task)(inputs, asked, **self.build.options)
+            if name in HEAD_OPTIONS or (name in known and known[name] == value):
+                continue
+            if name in known:
+                raise Mistake(f"{name}={value}: {self.run} was built with {name}={known[name]}, and its body is kept; leave "
+                              f"{name} out, or train without --from.")  # fmt: skip
+            raise Mistake(f"{name}={value} is no option of the body of {self.run}, which is kept as it is; leave {name} out, or "
+                          "train without --from.")  # fmt: skip
+        return replace(self.build, head=head)
 
     @torch.no_grad()
-    def load_into(self, network: Network) -> str:
+    def load_into(self, network: Network) -> dict:
         """The run's input layer and body; returns what was loaded, and what begins anew."""
         loaded = 0
         for name in ("input", "body"):
@@ -71,13 +70,14 @@ class Start:
             for key in sorted(known.keys() | own.keys()):
                 there, wanted = (None if key not in state else tuple(state[key].shape) for state in (known, own))
                 if there != wanted:
-                    raise Mistake(f"{self.run} does not fit: {name}.{key} is {in_words(there)}, expected {in_words(wanted)}; start "
-                                  "from another run, or train without --from.")  # fmt: skip
+                    raise Mistake(f"{self.run} does not fit: {name}.{key} is {in_words(there)}, expected {in_words(wanted)}; "
+                                  "start from another run, or train without --from.")  # fmt: skip
                 own[key].copy_(known[key])
                 loaded += own[key].numel()
         anew = sum(weight.numel() for weight in own_weights(network.head, network))
-        return (f"started from {self.run} ({self.task_name}): {loaded:,} weights of the input layer and the body are loaded, "
+        note = (f"started from {self.run} ({self.task_name}): {loaded:,} weights of the input layer and the body are loaded, "
                 f"{anew:,} of the head begin anew")  # fmt: skip
+        return {"run": self.run, "task": self.task_name, "loaded": loaded, "anew": anew, "note": note}
 
 
 def own_weights(head: nn.Module, network: Network) -> list[nn.Parameter]:

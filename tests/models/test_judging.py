@@ -71,7 +71,7 @@ def test_a_stride_is_what_every_token_sees(rung, stride, trained):
     np.testing.assert_allclose(found, expected, atol=1e-4)
     scores = model.evaluate(HELD, stride=stride)
     assert scores["perplexity_sliding"] == pytest.approx(math.exp(-np.mean(expected)), rel=1e-4)
-    assert f"windows of 12 tokens move on by {stride}," in model.evaluated_[-1]
+    assert f"windows of 12 tokens move on by {stride}," in scores.notes[-1]
 
 
 @pytest.mark.parametrize("rung", NETWORKS)
@@ -146,10 +146,10 @@ def test_weight_and_flatness_come_from_what_was_read():
     model = LanguageModel("lstm", hidden=16, steps=5).fit(TEXT)
     again = ["zebra dog mat mat log sat"] * 200
     scores = model.evaluate(again, cache=100)
-    assert scores["perplexity_cache"] < 0.8 * scores["perplexity"] and "at the end 0.6" in model.evaluated_[-1]
+    assert scores["perplexity_cache"] < 0.8 * scores["perplexity"] and "at the end 0.6" in scores.notes[-1]
     fitted = model.evaluate(again, cache=100, tune=again)
     assert fitted["perplexity_cache"] < scores["perplexity_cache"]
-    assert model.evaluated_[-1].endswith("as they were best on the other text")
+    assert fitted.notes[-1].endswith("as they were best on the other text")
     given = model.evaluate(again, cache=100, cache_weight=0.6, cache_flatness=ContinuousCache(9).flatnesses[-1])
     assert min(given["perplexity_cache"], fitted["perplexity_cache"]) <= scores["perplexity_cache"]
 
@@ -227,7 +227,7 @@ def test_a_network_learns_from_what_it_reads(rung):
     scores = model.evaluate(other, dynamic="sgd", dynamic_segment=8, dynamic_rate=0.3, dynamic_decay=0)
     assert scores["perplexity_dynamic"] < 0.8 * scores["perplexity"]
     fitted = model.evaluate(other, dynamic="rms", dynamic_segment=8, tune=other[:20])
-    assert fitted["perplexity_dynamic"] < fitted["perplexity"] and "as it was best on the other text" in model.evaluated_[-1]
+    assert fitted["perplexity_dynamic"] < fitted["perplexity"] and "as it was best on the other text" in fitted.notes[-1]
 
 
 # What cannot be
@@ -257,7 +257,7 @@ def test_what_cannot_be_judged_is_a_sentence(rung, ways, said, trained):
 
 def test_a_cache_that_was_given_is_not_said_to_be_fitted(trained):
     model = trained("lstm")
-    model.evaluate(HELD, cache=9, cache_weight=0.2, cache_flatness=0.5, tune=TEXT)
-    assert model.evaluated_[-1] == "cache: the last 9 tokens, weight 0.2, flatness 0.5"
-    model.evaluate(HELD, cache=9, cache_weight=0.2, tune=TEXT)
-    assert model.evaluated_[-1].endswith("as they were best on the other text")
+    scores = model.evaluate(HELD, cache=9, cache_weight=0.2, cache_flatness=0.5, tune=TEXT)
+    assert scores.notes[-1] == "cache: the last 9 tokens, weight 0.2, flatness 0.5"
+    scores = model.evaluate(HELD, cache=9, cache_weight=0.2, tune=TEXT)
+    assert scores.notes[-1].endswith("as they were best on the other text")

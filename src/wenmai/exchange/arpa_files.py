@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+from wenmai.catalog import Build
 from wenmai.data.files.columns import short
 from wenmai.data.files.opening import bare_name, find, packed
 from wenmai.data.text import tokenizers
@@ -12,7 +13,7 @@ from wenmai.data.text.lines import Lines
 from wenmai.data.text.tokenizers import Characters
 from wenmai.data.text.vocabulary import SPECIAL, Vocabulary
 from wenmai.errors import Mistake
-from wenmai.estimator import Estimator, new_model
+from wenmai.estimator import Estimator
 from wenmai.language_model import LanguageModel
 from wenmai.models.ngram import arpa
 from wenmai.models.ngram.estimation import LAYOUTS
@@ -43,9 +44,10 @@ def imported(source: str, layout: str, tokenizer: str = "spaces") -> LanguageMod
     else:
         lines = Lines(None, Vocabulary.of(own))
     task, options = Generate(), {"order": len(levels), "layout": layout}
-    model = new_model("ngram", task, lines, options)
+    build = Build.of("ngram", task.name, options)
+    model = build.model(task, lines)
     model.grams = LAYOUTS[layout].of(levels, smoothed)
-    return LanguageModel.assembled(task, lines, model, rung="ngram", options=options, notes=smoothed.notes)
+    return LanguageModel.assembled(task, lines, model, build=build, options=options, notes=smoothed.notes)
 
 
 def exported(estimator: Estimator, form: str, out: Path) -> str:

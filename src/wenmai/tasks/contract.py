@@ -33,14 +33,6 @@ class Trained:
         return self.model if hasattr(self.model, "scored") else NetworkLanguageModel(self.model, self.inputs)
 
 
-@dataclass(frozen=True)
-class Build:
-    """How a model is made: the task whose builder makes it, and the options of that builder."""
-
-    task: str
-    options: dict
-
-
 class Untrained:
     """The same before a training: the model has no weights, and is built when it is first asked for."""
 
@@ -105,6 +97,7 @@ class Task(Protocol):
     higher_is_better: bool
     target: str | None  # the column that holds the answer
     texts: str  # the kind of input that texts are (data/inputs/kinds.py)
+    like: str  # another task, where the rungs that do that one do this one too: its head asks for the same; may be left out
     history: int | None  # how many rows an answer looks back on, where rows follow one another in time
     reads: Callable  # whose options say how inputs are read; the task's own options are those of its __init__
     estimator_type: str | None  # in scikit-learn's words

@@ -170,17 +170,17 @@ class Regress:
 
     def score_terms(self, decided, targets) -> tuple[np.ndarray, np.ndarray]:
         """Two numbers a row; R² is the sum of the first over the sum of the second: what was explained, over the variation."""
-        found, wanted = flat_table(decided), flat_table(targets)
-        error, spread = np.square(found - wanted).sum(1), np.square(wanted - wanted.mean(0)).sum(1)
+        predicted, wanted = flat_table(decided), flat_table(targets)
+        error, spread = np.square(predicted - wanted).sum(1), np.square(wanted - wanted.mean(0)).sum(1)
         if isinstance(targets, Sequences):
             error, spread = (np.diff(np.concatenate([[0.0], np.cumsum(v)])[targets.offsets]) for v in (error, spread))
         return spread - error, spread
 
     def scores(self, decided, targets) -> dict[str, float]:
-        found, wanted = flat_table(decided), flat_table(targets)
-        error, spread = np.square(found - wanted), np.square(wanted - wanted.mean(0)).sum()
+        predicted, wanted = flat_table(decided), flat_table(targets)
+        error, spread = np.square(predicted - wanted), np.square(wanted - wanted.mean(0)).sum()
         r2 = 1 - error.sum() / spread if spread else float(not error.any())
-        return {"mse": float(error.mean()), "r2": float(r2), "mae": float(np.abs(found - wanted).mean())}
+        return {"mse": float(error.mean()), "r2": float(r2), "mae": float(np.abs(predicted - wanted).mean())}
 
     def confusion(self, decided, targets) -> None:
         return None
@@ -193,7 +193,8 @@ class Regress:
     def mistakes(self, outputs, decided, targets, inputs) -> list[dict]:
         """What was read, expected and answered, a row each."""
         shared = zip(inputs, self.predictions(targets), self.predictions(decided))
-        return [{"input": shown(given), "expected": told(a), "answer": told(b), "probability": None} for given, a, b in shared]
+        return [{"input": shown(given), "expected": in_words(a), "answer": in_words(b), "probability": None}
+                for given, a, b in shared]  # fmt: skip
 
     def to_json(self) -> dict:
         return {"name": self.name, "horizon": self.horizon, "history": self.history, "per_step": self.per_step,
@@ -233,5 +234,5 @@ def table_of(rows: Sequences, where) -> np.ndarray:
     return rows.flat.reshape(len(rows), -1)
 
 
-def told(value) -> str:
+def in_words(value) -> str:
     return ", ".join(f"{number:.6g}" for number in np.atleast_1d(value)[:20].ravel())

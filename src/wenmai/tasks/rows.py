@@ -99,20 +99,19 @@ def outputs(task, trained: Trained, examples: Examples) -> np.ndarray | Sequence
         return model.outputs(examples.inputs)
     per_step = model.per_step
     tokens = 4096 if trained.device == "cpu" else 16_384  # on a CPU, what stays in its cache
-    read = Examples(examples.inputs, longest=trained.inputs.longest)
-    read = read.windows(read.longest) if per_step else read
-    count = len(read.inputs.flat) if per_step else len(read)
+    pieces = Examples(examples.inputs, longest=trained.inputs.longest)
+    pieces = pieces.windows(pieces.longest) if per_step else pieces
+    count = len(pieces.inputs.flat) if per_step else len(pieces)
     table = np.empty((count, model.head.width), task.output_type)
 
     def batch_outputs(rows: np.ndarray) -> np.ndarray:
-        batch = read.batch(rows).to(trained.device)
-        values, mask = model.masked(batch)
+        values, mask = model.masked(pieces.batch(rows).to(trained.device))
         return (values[mask] if per_step else values).cpu().numpy()
 
     with torch.inference_mode():
-        batches = by_length(read.lengths, tokens)
+        batches = by_length(pieces.lengths, tokens)
         for rows, values in memory.in_pieces(batches, batch_outputs, trained.device):
-            table[read.inputs.places(rows) if per_step else rows] = values
+            table[pieces.inputs.places(rows) if per_step else rows] = values
     return Sequences(table, examples.inputs.offsets) if per_step else table
 
 

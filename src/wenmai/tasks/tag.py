@@ -77,8 +77,8 @@ class Tag:
         if self.scheme != "auto":
             return []
         self.scheme, note = schemes.detect(targets, where)
-        told = f"tags mark spans in {self.scheme.upper()}" if self.scheme != "plain" else "tags mark no spans"
-        return [told, note] if note else [told]
+        notes = [f"tags mark spans in {self.scheme.upper()}" if self.scheme != "plain" else "tags mark no spans"]
+        return [*notes, note] if note else notes
 
     def prepare(self, inputs, targets=None):
         """Frames may come as one array (N, T, F); tags must be as many as tokens."""
@@ -165,8 +165,8 @@ class Tag:
     def described(self, values, inputs, outputs: Sequences, decided: Sequences, model) -> list[dict]:
         """{"text", "tokens", "tags", "spans"} a row; text[start:end] of a span is its text. Of frames, tags and spans."""
         tags = self.predictions(decided)
-        found = None if self.scheme == "plain" else self.spans(decided)
-        rows = [] if found is None else found.row.tolist()
+        spans = None if self.scheme == "plain" else self.spans(decided)
+        rows = [] if spans is None else spans.row.tolist()
         answers = []
         for row, value in enumerate(values):
             if isinstance(value, np.ndarray):
@@ -178,9 +178,9 @@ class Tag:
                 tokens, (text, starts) = list(value), joined(value)
             answers.append({"text": text, "tokens": tokens, "tags": tags[row], "spans": [], "starts": starts})
         for span, row in enumerate(rows):
-            answer, offset = answers[row], int(found.offsets[row])
-            first, last = int(found.first[span]) - offset, int(found.last[span]) - offset
-            mark = {"label": self.kinds[found.kind[span]], "tokens": [first, last + 1]}
+            answer, offset = answers[row], int(spans.offsets[row])
+            first, last = int(spans.first[span]) - offset, int(spans.last[span]) - offset
+            mark = {"label": self.kinds[spans.kind[span]], "tokens": [first, last + 1]}
             if "starts" in answer:
                 start, end = answer["starts"][first], answer["starts"][last] + len(answer["tokens"][last])
                 mark = {"label": mark["label"], "text": answer["text"][start:end], "start": start, "end": end} | mark
@@ -237,13 +237,13 @@ class Tag:
         """The spans of every row in words, or its tags."""
         if self.scheme == "plain":
             return [" ".join(row) for row in self.predictions(tags)]
-        spans, told = self.spans(tags), [[] for _ in range(len(tags))]
+        spans, marked = self.spans(tags), [[] for _ in range(len(tags))]
         for first, last, kind, row in zip(spans.first, spans.last, spans.kind, spans.row):
             first, last = first - spans.offsets[row], last - spans.offsets[row]
             words = inputs[row][first : last + 1]
             text = joined(words)[0] if isinstance(words, list) else f"{first + 1}–{last + 1}"
-            told[row].append(f"{text}: {self.kinds[kind]}")
-        return ["; ".join(row) or "–" for row in told]
+            marked[row].append(f"{text}: {self.kinds[kind]}")
+        return ["; ".join(row) or "–" for row in marked]
 
     def to_json(self) -> dict:
         return {"name": self.name, "crf": self.crf, "scheme": self.scheme, "write": self.write, "metric": self.metric,

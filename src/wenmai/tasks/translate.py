@@ -200,7 +200,8 @@ class Translate:
         examples = rows.pairs(self, trained, inputs, targets, where)
         unknown, tokens = int((examples.written.flat == trained.inputs.target.special.unknown).sum()), len(examples.written.flat)
         note = f"{unknown:,} of the {tokens:,} tokens that are expected are unknown to the model, which never writes them"
-        notes = ([note] if unknown else []) + self.source_cut_notes(trained, examples)
+        notes = [note] if unknown else []
+        notes += self.source_cut_notes(trained, examples)
         return Answers((first for first, *_ in hypotheses.best(trained, examples.inputs, beam, penalty, 1, precision)), notes)
 
     def evaluate(self, trained: Trained, inputs, targets, where=row_name, **search) -> Scores:
@@ -232,11 +233,11 @@ class Translate:
     def scores(self, answers: list[str], targets: list[str]) -> dict[str, float]:
         script = self.script or overlap.script_of(targets)
         rows = overlap.rouge(answers, targets, script) if self.summarise else {}
-        found = {name: float(each.mean()) if len(each) else 0.0 for name, each in rows.items()}
-        found |= overlap.bleu_and_chrf(answers, targets, script)
+        scores = {name: float(each.mean()) if len(each) else 0.0 for name, each in rows.items()}
+        scores |= overlap.bleu_and_chrf(answers, targets, script)
         if self.metric == "bleu" and script in ("english", "spaced"):
-            found["bleu_lower"] = overlap.lower_bleu(answers, targets, script)
-        return found | {"exact_match": sum(map(str.__eq__, answers, targets)) / max(1, len(targets))}
+            scores["bleu_lower"] = overlap.lower_bleu(answers, targets, script)
+        return scores | {"exact_match": sum(map(str.__eq__, answers, targets)) / max(1, len(targets))}
 
     def likeness(self, answers: list[str], targets: list[str]) -> float:
         """What training is judged by: chrF, which sees half a word that is right, where BLEU sees nothing."""
@@ -250,12 +251,12 @@ class Translate:
 
     def bootstrap(self, answers: list[str], targets: list[str], samples: int = 1000) -> np.ndarray:
         """The metric on test sets drawn again from this one (samples,), the same for every rung: BLEU is no ratio of sums."""
-        script, generator, found = self.script or overlap.script_of(targets), np.random.default_rng(0), np.empty(samples)
+        script, generator, metric = self.script or overlap.script_of(targets), np.random.default_rng(0), np.empty(samples)
         counts = overlap.bleu_counts(answers, targets, script) if self.metric == "bleu" else self.each(answers, targets)  # (N, …)
         for sample in range(samples):
             rows = counts[generator.integers(0, len(counts), len(counts))]
-            found[sample] = overlap.bleu_of(rows.sum(0)) if self.metric == "bleu" else rows.mean()
-        return found
+            metric[sample] = overlap.bleu_of(rows.sum(0)) if self.metric == "bleu" else rows.mean()
+        return metric
 
     def to_json(self) -> dict:
         return {"name": self.name, "summarise": bool(self.summarise), "single": self.single, "script": self.script}

@@ -32,7 +32,7 @@ from wenmai.errors import Mistake
 from wenmai.training import folders
 from wenmai.training.progress import Progress
 
-FORMAT = 2
+FORMAT = 3
 CHECKPOINT = re.compile(r"\d{9}")
 FILES = ("run.json", "inputs.json", "progress.jsonl", "weights.safetensors")
 
@@ -49,7 +49,7 @@ def save(estimator, folder: Path, more: dict, training: bool = False) -> Path:
     """`training`: the run is what came of the training that stands in the folder, whose place it takes, and who calls holds its
     lock already."""
     about = {"format": FORMAT, "wenmai": __version__, "rung": estimator.rung, "options": estimator.options,
-             "built": getattr(estimator.model_, "built", {}), "task": estimator.task_.to_json(), **more}  # fmt: skip
+             "build": estimator.build_.to_json(), "task": estimator.task_.to_json(), **started(estimator), **more}  # fmt: skip
 
     def fill(part: Path) -> None:
         write_json(part / "run.json", about)
@@ -69,6 +69,12 @@ def save(estimator, folder: Path, more: dict, training: bool = False) -> Path:
         check_place(folder, training)
         folders.write(folder, fill)
     return folder
+
+
+def started(estimator) -> dict:
+    """The run that it started from, and what was taken over."""
+    known = estimator.start_
+    return {"from": {name: value for name, value in known.items() if name != "note"}} if known else {}
 
 
 def is_network(model) -> bool:
@@ -157,7 +163,8 @@ def read(folder: Path) -> SavedRun:
     with understood(folder / "run.json") as path:
         about = json.loads(path.read_text(encoding="utf-8"))
         if take.value(about, "format") != FORMAT:
-            raise Mistake(f"{path}: format {take.told(about['format'])}, expected {FORMAT}; use the wenmai that made it.")
+            raise Mistake(f"{path}: trained by another version of wenmai (format {take.told(about['format'])}, here {FORMAT}); "
+                          "train it again.")  # fmt: skip
     folders.check(folder, *FILES)
     with understood(folder / "inputs.json") as path:
         inputs = json.loads(path.read_text(encoding="utf-8"))

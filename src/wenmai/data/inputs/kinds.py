@@ -93,8 +93,8 @@ def continued(inputs, kind: str, values, run: str):
         if isinstance(inputs, Tokens):
             return inputs
         if not isinstance(tokenizer, tokenizers.Words):
-            raise Mistake(f"{run} cuts texts into {tokenizer.kind}, and tags are given for tokens as they stand; start from a run "
-                          "whose tokens are words.")  # fmt: skip
+            raise Mistake(f"{run} cuts texts into {tokenizer.kind}, and tags are given for tokens as they stand; start from a "
+                          "run whose tokens are words.")  # fmt: skip
         return Tokens.reading_as(tokenizer, inputs)
     if kind == "tokens":
         pairs = isinstance(values[0], (tuple, list))
