@@ -18,9 +18,9 @@ from wenmai.errors import Mistake, Stopped
 from wenmai.estimators import ESTIMATORS
 from wenmai.training import folders, run_folder
 from wenmai.training.checkpoints import Checkpoints, interrupts
-from wenmai.training.descent import repeatable
 from wenmai.training.distributed import Team, companions, team
 from wenmai.training.progress import Diverged, Snapshot
+from wenmai.training.updater import repeatable
 
 HELD_OUT = "0.1"  # of the rows, to judge training by, unless the user says otherwise
 
