@@ -9,6 +9,7 @@ every token of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from math import exp, inf, log
 
@@ -143,6 +144,8 @@ class Generate:
         scores, notes = self.scores(total), self.notes(total)
         if not getattr(model, "carried", True):
             notes.append(told_of_windows(model.steps, stride_of(model, None)))
+        if asked.dynamic != "none" and hasattr(model, "body"):  # a copy learns as it reads: others go on asking the first
+            model = deepcopy(model, {id(model.lines): model.lines})
         for way, log_prob, note in further(model, text, asked, None if tune is None else Corpus.of(tune)):
             others = self.scores(replace(total, log_prob=log_prob))
             scores |= {f"{name}_{way}": score for name, score in others.items()}

@@ -44,7 +44,8 @@ class Translate:
     estimator_type = None
 
     split, held_out = rows.split, rows.held_out
-    training_examples, outputs, score = writing.training_examples, writing.outputs, rows.score
+    training_examples, outputs, log_prob = writing.training_examples, writing.outputs, writing.log_prob
+    score = rows.score
 
     def __init__(self, *, summarise: bool | None = None):
         """`summarise`: short texts for long ones are written, and ROUGE measures them; none: the lengths say it."""
