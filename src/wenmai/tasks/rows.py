@@ -103,19 +103,19 @@ def outputs(task, trained: Trained, examples: Examples) -> np.ndarray | Sequence
         return model.outputs(examples.inputs)
     per_step = model.per_step
     tokens = 4096 if trained.device == "cpu" else 16_384  # on a CPU, what stays in its cache
-    pieces = Examples(examples.inputs.windows(longest) if per_step else examples.inputs)
-    count = len(pieces.inputs.flat) if per_step else len(pieces)
+    read = Examples(examples.inputs.windows(longest) if per_step else examples.inputs)
+    count = len(read.inputs.flat) if per_step else len(read)
     table = np.empty((count, model.head.width), task.output_type)
 
     def batch_outputs(rows: np.ndarray) -> np.ndarray:
-        batch = make_batch(pieces, rows, longest).to(trained.device)
+        batch = make_batch(read, rows, longest).to(trained.device)
         values = model(batch)
         return (values[batch.mask] if per_step else values).cpu().numpy()
 
     with torch.inference_mode():
-        batches = by_length(lengths_of(pieces, longest), tokens)
+        batches = by_length(lengths_of(read, longest), tokens)
         for rows, values in memory.in_pieces(batches, batch_outputs, trained.device):
-            table[pieces.inputs.places(rows) if per_step else rows] = values
+            table[read.inputs.places(rows) if per_step else rows] = values
     return Sequences(table, examples.inputs.offsets) if per_step else table
 
 
