@@ -35,13 +35,6 @@ class Translator(Estimator):
         warn_of(notes)
         return texts.tolist()
 
-    def answers(self, inputs, *, beam: int = BEAM, penalty: float = PENALTY, best: int = 1, alignment: bool = False,
-                strict: bool = False, precision: str = "float32", where=None) -> Answers:  # fmt: skip
-        """{"text", "log_prob"} a text; with `best` above 1 also the so many best, {"text", "score", "log_prob"} each; with
-        `alignment` also the tokens of both and how much each that was written looked at each that was read, (T, S)."""
-        return super().answers(inputs, beam=beam, penalty=penalty, best=best, alignment=alignment, strict=strict,
-                               precision=precision, where=where)  # fmt: skip
-
     def hypotheses(self, inputs, targets, *, beam: int = BEAM, penalty: float = PENALTY) -> Answers:
         """What `evaluate` scores: the best Hypothesis for each, with its tokens; and notes."""
         trained = self.trained()
