@@ -14,7 +14,7 @@ import torch
 from wenmai.errors import Mistake
 from wenmai.estimator import Estimator, warn_of
 from wenmai.layers.cache import take
-from wenmai.tasks import rows, writing
+from wenmai.tasks import writing
 from wenmai.tasks.compose import TOGETHER
 from wenmai.tasks.decoding import Choice, continued, together
 
@@ -27,9 +27,9 @@ class Composer(Estimator):
     def log_prob(self, inputs, texts) -> np.ndarray:
         """Σ log p of each text for its input (N,), its end among its tokens."""
         trained = self.trained()
-        examples = rows.pairs(self.task_, trained, inputs, texts)
-        warn_of(self.task_.cut_notes(trained, examples))
-        return writing.text_log_probs(trained, examples)
+        sums, notes = self.task_.log_prob(trained, inputs, texts)
+        warn_of(notes)
+        return sums
 
     def compose(self, input, count: int = 1, *, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0,
                 seed: int = 0) -> list[str]:  # fmt: skip

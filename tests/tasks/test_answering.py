@@ -78,6 +78,20 @@ def test_threads_go_on_with_texts_as_one_caller_does(rung, tmp_path):
     assert set(vars(model)) == before
 
 
+def test_a_model_that_learns_as_it_reads_is_a_copy():
+    """One thread judges it so, and the others ask the model as it was trained."""
+    model, other = language_model("lstm"), ["moss moss horn", "horn frost horn"] * 20
+    expected = model.log_prob(other)
+    with ThreadPoolExecutor(1) as pool:
+        judged = pool.submit(model.evaluate, other, dynamic="sgd", dynamic_segment=2, dynamic_rate=1.0)
+        asked = [model.log_prob(other)]
+        while not judged.done():
+            asked.append(model.log_prob(other))
+    assert judged.result()["perplexity_dynamic"] < judged.result()["perplexity"]
+    for sums in asked:
+        np.testing.assert_array_equal(sums, expected)
+
+
 # Results carry their notes
 
 

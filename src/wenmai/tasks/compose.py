@@ -39,7 +39,8 @@ class Compose:
     estimator_type = None
 
     split, held_out = rows.split, rows.held_out
-    training_examples, outputs, cut_notes = writing.training_examples, writing.outputs, staticmethod(writing.target_cut_notes)
+    training_examples, outputs, log_prob = writing.training_examples, writing.outputs, writing.log_prob
+    cut_notes = staticmethod(writing.target_cut_notes)
 
     @staticmethod
     def fits(names: list[str]) -> bool:

@@ -9,6 +9,7 @@ every token of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from math import exp, inf, log
 
@@ -142,6 +143,8 @@ class Generate:
         scores, notes = self.scores(total), self.notes(total)
         if not getattr(trained.model, "carried", True):
             notes.append(windows_note(trained.model.context, stride_of(trained.model, None)))
+        if asked.dynamic != "none":  # a copy learns as it reads: others go on asking the first
+            model = replace(trained, model=deepcopy(trained.model)).language
         for mode, log_prob, note in evaluate_modes(model, text, asked, None if tune is None else Corpus.of(tune)):
             others = self.scores(replace(total, log_prob=log_prob))
             scores |= {f"{name}_{mode}": score for name, score in others.items()}

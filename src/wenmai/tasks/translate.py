@@ -43,7 +43,8 @@ class Translate:
     estimator_type = None
 
     split, held_out = rows.split, rows.held_out
-    training_examples, outputs, score = writing.training_examples, writing.outputs, rows.score
+    training_examples, outputs, log_prob = writing.training_examples, writing.outputs, writing.log_prob
+    score = rows.score
 
     def __init__(self, *, summarise: bool | None = None):
         """`summarise`: short texts for long ones are written, and ROUGE measures them; none: the lengths say it."""
@@ -183,6 +184,8 @@ class Translate:
 
     def answers(self, trained: Trained, inputs, *, beam: int = BEAM, penalty: float = PENALTY, best: int = 1,
                 alignment: bool = False, strict: bool = False, precision: str = "float32", where=None) -> Answers:  # fmt: skip
+        """{"text", "log_prob"} a text; with `best` above 1 also the so many best, {"text", "score", "log_prob"} each; with
+        `alignment` also the tokens of both and how much each that was written looked at each that was read, (T, S)."""
         encoded, notes = self.sources(trained, inputs, strict, where)
         lists = hypotheses.best(trained, encoded, max(beam, best) if best > 1 else beam, penalty, best, precision)
         answers = [{"text": first.text, "log_prob": round(first.log_prob, 6)} for first, *_ in lists]

@@ -15,7 +15,7 @@ from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences
 from wenmai.data.inputs.copying import Copied
 from wenmai.tasks.contract import Trained, TrainingExamples, Untrained
-from wenmai.tasks.rows import places
+from wenmai.tasks.rows import pairs, places
 from wenmai.training import memory
 
 # Learning
@@ -60,6 +60,12 @@ def text_log_probs(trained: Trained, examples: Examples) -> np.ndarray:
     for rows, values in batch_results(trained, examples, summed):
         sums[rows] = values
     return sums
+
+
+def log_prob(task, trained: Trained, inputs, texts) -> tuple[np.ndarray, list[str]]:
+    """(Σ log p of each text for its input (N,), notes)"""
+    examples = pairs(task, trained, inputs, texts)
+    return text_log_probs(trained, examples), task.cut_notes(trained, examples)
 
 
 def batch_results(trained: Trained, examples: Examples, made: Callable) -> Iterator[tuple[np.ndarray, np.ndarray]]:
