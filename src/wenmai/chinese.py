@@ -82,14 +82,7 @@ PREFIXED = {
 
 SENTENCES = {
     # The command line
-    "{seconds} s; kept in {run}. Next: wenmai generate {run} --prompt …":
-        "用时 {seconds} 秒；已存入 {run}。接下来可以：wenmai generate {run} --prompt …",
-    "{seconds} s; kept in {run}. Next: wenmai predict {run} …":
-        "用时 {seconds} 秒；已存入 {run}。接下来可以：wenmai predict {run} …",
-    "{seconds} s; kept in {run}. Next: wenmai compose {run} …":
-        "用时 {seconds} 秒；已存入 {run}。接下来可以：wenmai compose {run} …",
-    "{seconds} s; kept in {run}. Next: wenmai translate {run} …":
-        "用时 {seconds} 秒；已存入 {run}。接下来可以：wenmai translate {run} …",
+    "{seconds} s; kept in {run}. Next: wenmai {command}": "用时 {seconds} 秒；已存入 {run}。接下来可以：wenmai {command}",
     "give either texts or --file FILE: there is both.": "文本和 --file FILE 只能给一样：现在两样都有。",
     "give either texts or --file FILE: there is nothing to translate.":
         "请给出文本，或用 --file FILE 给一个文件：现在没有可翻译的内容。",

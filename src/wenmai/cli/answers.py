@@ -7,6 +7,7 @@ import json
 import os
 import warnings
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,6 @@ from wenmai.data.files.opening import not_the_same
 from wenmai.data.files.readers import Table
 from wenmai.errors import Mistake, Notice
 from wenmai.estimator import Estimator
-from wenmai.translator import Translator
 
 CHUNK = 4096  # rows that are read, answered and written at a time
 
@@ -32,11 +32,12 @@ def answer_file(estimator: Estimator, table: Table, out: Path | None, as_json: b
     with writer(out, quiet=as_json) as write:
         for chunk in chunks:
             inputs = task.inputs_of(chunk if task.history else without_target(chunk, task), table.source)
-            if task.name == "translate":
-                answers = translated(estimator, inputs, lambda row, chunk=chunk: f"{table.source}, line {chunk.lines[row]}", how)
-                empty += sum(not answer["text"] for answer in answers)
-            else:
+            if task.profile.blank_answer is None:
                 answers = estimator.answers(inputs, **how)
+            else:
+                named = partial(line_of, chunk, table.source)
+                answers = without_blanks(estimator, inputs, named, how)
+                empty += sum(not answer["text"] for answer in answers)
             shown = {} if task.history else {name: v for name, v in chunk.columns.items() if not isinstance(v, np.ndarray)}
             for row, answer in enumerate(answers):
                 write({name: values[row] for name, values in shown.items() if name != task.target} | answer)
@@ -48,11 +49,15 @@ def answer_file(estimator: Estimator, table: Table, out: Path | None, as_json: b
     return {"rows": rows} | ({"out": str(out)} if out else {"answers": kept})
 
 
-def translated(estimator: Translator, texts: list[str], where, how: dict) -> list[dict]:
-    """For an empty text, an empty one."""
+def without_blanks(estimator: Estimator, texts: list[str], where, how: dict) -> list[dict]:
+    """For an empty text, the empty one that the task has for it; the model answers for the others."""
     rows = [row for row, text in enumerate(texts) if text.strip()]
-    found = iter(estimator.answers([texts[row] for row in rows], **how, where=lambda row: where(rows[row])))
-    return [next(found) if text.strip() else {"text": "", "log_prob": 0.0} for text in texts]
+    answers = iter(estimator.answers([texts[row] for row in rows], **how, where=lambda row: where(rows[row])))
+    return [next(answers) if text.strip() else dict(estimator.task_.profile.blank_answer) for text in texts]
+
+
+def line_of(chunk, source: str, row: int) -> str:
+    return f"{source}, line {chunk.lines[row]}"
 
 
 def last_rows(chunk, count: int):

@@ -116,6 +116,7 @@ def train(
         raise Mistake("train needs a rung and data, as in wenmai train gru reviews.csv; `wenmai rungs` lists the rungs.")
     if resume is not None and (rung or source or out):
         raise Mistake(f"--resume {resume} goes on as it was begun: leave out rung, data and --out.")
+    from wenmai.catalog import TASKS
     from wenmai.cli import training as runs
     from wenmai.page.terminal import bars
 
@@ -132,14 +133,8 @@ def train(
     if not result:  # another process of torchrun's speaks
         return
     say_scores(result["scores"], result.get("unit", ""))
-    if result["task"] == "generate":
-        say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai generate {result['run']} --prompt …")
-    elif result["task"] == "compose":
-        say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai compose {result['run']} …")
-    elif result["task"] == "translate":
-        say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai translate {result['run']} …")
-    else:
-        say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai predict {result['run']} …")
+    command = TASKS[result["task"]].profile.next_command.format(run=result["run"])
+    say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai {command}")
     finish(result, as_json, quiet=True)
 
 
@@ -160,15 +155,15 @@ def evaluate(
     from wenmai.data.dataset import open_table, part_of
 
     estimator, asked = load_run(run, device), settings_from(ways)
-    if (asked or tune) and estimator.task_name != "generate":
+    if (asked or tune) and not hasattr(estimator, "perplexity"):
         raise Mistake(f"{run} does {estimator.task_name}, and --set and --tune say how a running text is judged, by a run that "
                       "does generate; leave them out.")  # fmt: skip
-    part = part_of(open_table(source, columns_from(columns), target or None, estimator.task_name), estimator.task_)
+    part = part_of(open_table(source, columns_from(columns), target or None, estimator.task_), estimator.task_)
     if tune:
-        asked["tune"] = part_of(open_table(tune, columns_from(columns), task=estimator.task_name), estimator.task_).inputs
+        asked["tune"] = part_of(open_table(tune, columns_from(columns), task=estimator.task_), estimator.task_).inputs
     began = time.perf_counter()
     scores = {"test": estimator.evaluate(*part.pair, part.where, **asked)}
-    unit = {"unit": estimator.inputs_.unit} if estimator.task_.metric == "perplexity" else {}
+    unit = {"unit": unit} if (unit := estimator.task_.profile.unit(estimator.inputs_)) else {}
     say_scores(scores, unit.get("unit", ""))
     notes = getattr(estimator, "evaluated_", [])
     for note in notes:
@@ -197,7 +192,7 @@ def predict(
         raise Mistake("--out goes with --file; inputs given here are answered here.")
     estimator = load_run(run, device)
     if file:
-        table = open_table(file, columns_from(columns), task=estimator.task_name)
+        table = open_table(file, columns_from(columns), task=estimator.task_)
         return finish(answer_file(estimator, table, out, as_json), as_json, quiet=True)
     answers = estimator.answers(read_arguments(estimator, inputs))
     if not as_json:
@@ -325,7 +320,7 @@ def translate(
         {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed, "strict": strict},
     )
     if file:
-        table = open_table(file, columns_from(columns), task=model.task_name)
+        table = open_table(file, columns_from(columns), task=model.task_)
         return finish(answer_file(model, table, out, as_json, **search), as_json, quiet=True)
     if stream:
         answers = [{"text": shown_as_written(model.stream(text, **chance), as_json)} for text in texts]
@@ -393,7 +388,8 @@ def import_(
     model.save(folder, data=file)
     say(f"{model.model_.parameters_count():,} n-grams up to order {model.options['order']}; kept in {folder}. Next: "
         f"wenmai generate {folder}")  # fmt: skip
-    finish({"run": str(folder), "task": "generate", "rung": "ngram", "order": model.options["order"]}, as_json, quiet=True)
+    result = {"run": str(folder), "task": model.task_name, "rung": model.rung, "order": model.options["order"]}
+    finish(result, as_json, quiet=True)
 
 
 @app.command()

@@ -92,7 +92,7 @@ def opened_for(arguments: dict) -> Dataset:
     opened = opened_with(arguments["valid"] or HELD_OUT)
     with opened.train.named():
         rung = rung_named(arguments["rung"], opened.task.name)
-    if opened.task.name == "generate" and not arguments["valid"] and not rung.tunes:
+    if opened.task.running_text and not arguments["valid"] and not rung.tunes:
         opened = opened_with(None)  # it learns from all of the text
     opened.check()
     return opened
@@ -143,11 +143,10 @@ def carry_out(arguments: dict, opened: Dataset, folder: Path, kept: Checkpoints,
         scores = {name: estimator.evaluate(*part.pair, part.where) for name, part in parts.items() if part}
     about = {"data": arguments["source"], "fingerprint": opened.fingerprint(), "scores": scores, "seconds": seconds}
     run_folder.save(estimator, folder, about, training=True)
-    running = opened.task.name == "generate"
-    if running and not scores:
+    if opened.task.running_text and not scores:
         say("learned from all of the text; for a perplexity, hold some of it out with --valid 0.1, or give --valid FILE")
     for note in dict.fromkeys(opened.notes + estimator.notes_ + getattr(estimator, "evaluated_", [])):
         if note not in told:
             say(note)
-    unit = {"unit": estimator.inputs_.unit} if opened.task.metric == "perplexity" else {}
+    unit = {"unit": unit} if (unit := opened.task.profile.unit(estimator.inputs_)) else {}
     return {"run": str(folder), "task": opened.task.name, "rung": rung, "scores": scores, **unit, "seconds": round(seconds, 2)}

@@ -44,6 +44,21 @@ class Part:
         lines = self.lines.start + rows if straight else np.asarray(self.lines)[rows]
         return Part(picked(self.inputs, rows), picked(self.targets, rows), self.source, lines)
 
+    def random_share(self, share: float, seed: int) -> Part:
+        """So large a share of the rows, at least two, drawn by chance; they stay in their order."""
+        return self.take(np.sort(np.random.default_rng(seed).permutation(len(self))[: self._size(share)]))
+
+    def last_share(self, share: float) -> Part:
+        """So large a share of the rows, at least two: the last ones."""
+        return self.take(np.arange(len(self) - self._size(share), len(self)))
+
+    def first_share(self, share: float) -> Part:
+        """The beginning of a running text."""
+        return replace(self, inputs=self.inputs.parts([1 - share])[0])
+
+    def _size(self, share: float) -> int:
+        return max(2, int(share * len(self)))
+
     @contextmanager
     def named(self) -> Iterator[None]:
         """Inside, a Mistake that says nothing of where these rows come from is told it."""
@@ -102,9 +117,9 @@ class Dataset:
         return digest.hexdigest()
 
 
-def open_table(source: str, columns: dict[str, str] | None = None, target: str | None = None, task: str | None = None) -> Table:
-    """A file, a folder, or a built-in set by its name; `languages:all` gives a set its one option, else the `task` may. `target`
-    is the second of two aligned files; `train.en,train.de` names both."""
+def open_table(source: str, columns: dict[str, str] | None = None, target: str | None = None, task=None) -> Table:
+    """A file, a folder, or a built-in set by its name; `languages:all` gives a set its one option, else the `task` may, where it
+    is known. `target` is the second of two aligned files; `train.en,train.de` names both."""
     name, _, option = source.partition(":")
     if Path(source).exists() or name not in BUILTIN:
         two = pairs.two_files(source) if target is None else None
@@ -112,10 +127,10 @@ def open_table(source: str, columns: dict[str, str] | None = None, target: str |
         if not there and "/" not in source and "." not in source:
             raise Mistake(f"{unknown('data set', source, BUILTIN)} Or give the path of a file.")
         table = readers.read(two[0], columns, two[1]) if two else readers.read(source, columns, target)
-        return pairs.named(table) if task == "translate" else table
+        return pairs.named(table) if task is not None and task.two_texts else table
     if target is not None:
         raise Mistake(f"--target {target} is the second of two files, and {name} is a built-in set; leave --target out.")
-    option = option or BUILTIN[name].suits.get(task, "")
+    option = option or ("" if task is None else BUILTIN[name].suits.get(task.name, ""))
     chunk = BUILTIN[name].load(**({name.replace("-", "_"): option} if option else {}))
     if columns:
         names = list(chunk.columns)
@@ -139,7 +154,7 @@ def open_dataset(
     """`valid` and `test` are each a file (or two: a.en,a.de) like the first, or a share of its rows, such as 0.1, or None.
     `unseen` drops the rows of those files whose input stands in the training rows too; `settings` may hold options of the
     task; `target` is the second of two aligned files."""
-    table = open_table(source, columns, target, task)
+    table = open_table(source, columns, target, tasks.get(task))
     kind = task_for(table, tasks, task)
     known = accepted(kind)
     kind = kind(**{name: fitting(known[name], value) for name, value in (settings or {}).items() if name in known})
@@ -151,8 +166,8 @@ def open_dataset(
         share = as_share(value)
         shares.append(share or 0.0)
         if value is not None and share is None:
-            given[name] = part_of(open_table(value, columns, task=kind.name), kind)
-    if kind.name == "generate":
+            given[name] = part_of(open_table(value, columns, task=kind), kind)
+    if kind.running_text:
         return in_order(source, kind, whole, shares, given, notes, table.names)
     if kind.history:
         return in_time(source, kind, whole, shares, given, notes, table.names)
@@ -248,9 +263,9 @@ def says_no_task(table: Table, tasks: dict[str, type]) -> str:
 
 def part_of(table: Table, kind) -> Part:
     """All rows of a table. Texts that are too large for memory go to a file as they are read; pairs and tokens stay in it."""
-    if kind.name == "generate":
+    if kind.running_text:
         return Part(kind.corpus_of(table), None, table.source, ())
-    if kind.name == "translate":
+    if kind.two_texts:
         table = pairs.checked(table)
     texts = "text" in table.names and "tokens" not in table.names and kind.texts == "tokens" and not kind.history
     held, size, chunks = [], 0, table.chunks(1024)

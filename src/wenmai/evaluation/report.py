@@ -7,12 +7,12 @@ from pathlib import Path
 
 from wenmai.page.leaderboard import (
     LANGS,
-    TASKS,
     columns,
     measured,
     notes,
     recommended,
     sample_keys,
+    task_name,
     why_failed,
     word,
     worst_keys,
@@ -68,7 +68,6 @@ def _markdown(report, drawn, lang):
     zh, told, chosen = lang == "zh", columns(report), recommended(report)
     advice = report.get("recommendation") or {}
     reason = advice.get("reason_zh" if zh else "reason") or advice.get("reason") or ""
-    task = TASKS.get(report["task"], report["task"]) if zh else report["task"]
 
     def table(head, rows, left=1):
         ruler = [":--" if i < left else "--:" for i in range(len(head))]
@@ -82,7 +81,7 @@ def _markdown(report, drawn, lang):
         else:
             board.append([name, str(rank), *(column.show(rung) for column in told)])
     parts = [
-        f"# {_md(report['data'], 60)} · {_md(task)}\n",
+        f"# {_md(report['data'], 60)} · {_md(task_name(report, lang))}\n",
         (f"**{word('recommended', lang)}: {_md(chosen['rung'], 48)}.** " if chosen else f"**{word('none', lang)}** ")
         + f"{_md(reason, 1000)}\n",
         f"## {word('leaderboard', lang)}\n",

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from wenmai.catalog import TASKS
 from wenmai.chinese import in_chinese
 from wenmai.page.pictures import (
     clean,
@@ -43,14 +44,14 @@ WORDS = {
                      "测试集中最短、居中、最长各三分之一的源文上的得分。大小固定的状态装得下短文本，装不下长文本；注意力每一步都重新看整个文本。"),
     "confusion_help": ("A row is what was expected, a column what was answered.", "行为正确类别，列为模型回答。"),
 }  # fmt: skip
-TASKS = {
-    "classify": "分类", "tag": "标注", "translate": "翻译", "generate": "生成", "regress": "回归", "answer": "问答",
-    "transcribe": "转写", "compose": "作文", "pretrain": "预训练",
-}  # fmt: skip
 
 
 def word(key: str, lang: str) -> str:
     return WORDS[key][lang == "zh"]
+
+
+def task_name(report: dict, lang: str) -> str:
+    return TASKS[report["task"]].profile.name_zh if lang == "zh" else report["task"]
 
 
 class Column(NamedTuple):
@@ -93,7 +94,7 @@ def columns(report: dict) -> list[Column]:
 
 def speed_of(report: dict) -> str:
     """What is counted a second: predictions, or the tokens of texts."""
-    return "tokens" if report["task"] == "translate" else "speed"
+    return TASKS[report["task"]].profile.counted
 
 
 def _metric(name):
@@ -174,7 +175,7 @@ def measured(report: dict) -> dict[str, list[str]]:
 
 def written_so(report: dict) -> list[tuple[str, str]]:
     """Of texts that were written for texts: how they were found and scored."""
-    if report["task"] != "translate":
+    if "signature" not in report:
         return []
     return [
         ("Texts were written by beam search with a beam of 5: many sources together for tokens/s, ends of texts are tokens; "

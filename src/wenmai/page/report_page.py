@@ -6,13 +6,13 @@ from html import escape
 
 from wenmai.page.leaderboard import (
     LANGS,
-    TASKS,
     WORDS,
     columns,
     measured,
     notes,
     recommended,
     sample_keys,
+    task_name,
     why_failed,
     worst_keys,
 )
@@ -34,7 +34,7 @@ def page(report: dict, drawn: dict) -> str:
     title = f"{_h(report['data'], 60)} · Wenmai 文脉"
     name = f"<em>{_h(chosen['rung'], 48)}</em>" if chosen else ""
     headline = _both(f"Use {name}.", f"推荐 {name}。") if chosen else _words("none")
-    task = _h(report["task"]), _h(TASKS.get(report["task"], report["task"]))
+    task = [_h(task_name(report, lang)) for lang in LANGS]
     lines = [_section(key, _figure(drawn[key]), help=True) for key in ("curves", "sizes") if key in drawn]
     sections = [
         _section("leaderboard", _board(report, chosen)),

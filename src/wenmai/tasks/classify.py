@@ -11,12 +11,16 @@ from wenmai.data.storage import saved as take
 from wenmai.errors import Mistake
 from wenmai.layers.heads import OneOf
 from wenmai.tasks.columns import inputs_in, labels_in, shown
+from wenmai.tasks.measuring.rows import measure_rows
+from wenmai.tasks.overviews import describe_labels
+from wenmai.tasks.profile import Profile, has_every_kind
 
 
 class Classify:
     name, metric, higher_is_better = "classify", "accuracy", True
     target = "label"  # the column that holds the answer
     texts, history = "tokens", None  # the kind of input that texts are; rows have no order in time
+    running_text = two_texts = False  # rows, and of one text each
 
     def __init__(self, *, balance: bool = False):
         """`balance` lets every class weigh the same in the loss, however rare it is."""
@@ -151,6 +155,8 @@ class Classify:
         if not np.array_equal(np.unique(task.classes), task.classes) or len(task.counts) != len(classes):
             raise take.Unfit('"classes" are not in order, or "counts" does not fit them')
         return task
+
+    profile = Profile("分类", measure_rows, describe_labels, (["a b", "c d"] * 2, ["x", "y"] * 2), complete=has_every_kind)
 
 
 def confusion(decided: np.ndarray, targets: np.ndarray, size: int) -> np.ndarray:

@@ -18,12 +18,16 @@ from wenmai.data.files.readers import Chunk
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Next
 from wenmai.tasks.columns import ANSWERS, labels_in, numbers, texts_in
+from wenmai.tasks.measuring.compositions import measure_compositions
+from wenmai.tasks.overviews import describe_compositions
+from wenmai.tasks.profile import Profile, has_every_kind, unit_of_tokens
 
 
 class Compose:
     name, metric, higher_is_better = "compose", "perplexity", False
     target = "text"
     texts, history = "labels", None  # texts that are read are labels; rows have no order in time
+    running_text = two_texts = False
 
     @staticmethod
     def fits(names: list[str]) -> bool:
@@ -98,3 +102,6 @@ class Compose:
     @classmethod
     def from_json(cls, saved: dict) -> Compose:
         return cls()
+
+    profile = Profile("作文", measure_compositions, describe_compositions, (["x", "y"] * 2, ["a b", "c d"] * 2),
+                      complete=has_every_kind, next_command="compose {run} …", unit=unit_of_tokens)  # fmt: skip

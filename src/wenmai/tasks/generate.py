@@ -11,12 +11,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import exp, inf, log
 
+from wenmai.data.dataset import Part
 from wenmai.data.files.columns import listed
 from wenmai.data.files.corpus import Corpus
 from wenmai.data.files.readers import Chunk, Table
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Next
 from wenmai.tasks.columns import texts_in
+from wenmai.tasks.measuring.running_text import common_metric, measure_text
+from wenmai.tasks.overviews import describe_text
+from wenmai.tasks.profile import Profile, unit_of_tokens
 
 
 @dataclass
@@ -37,6 +41,7 @@ class Generate:
     name, metric, higher_is_better = "generate", "perplexity", False
     target = None  # there is no column that holds the answer
     texts, history = "tokens", None
+    running_text, two_texts = True, False
 
     @staticmethod
     def fits(names: list[str]) -> bool:
@@ -88,6 +93,12 @@ class Generate:
     @classmethod
     def from_json(cls, saved: dict) -> Generate:
         return cls()
+
+    def beginning(self, train: Part, share: float, seed: int) -> Part:
+        return train.first_share(share)
+
+    profile = Profile("生成", measure_text, describe_text, (["a b c d e f"] * 4, None), fewer=beginning, keeps_tokens=True,
+                      common_metric=common_metric, next_command="generate {run} --prompt …", unit=unit_of_tokens)  # fmt: skip
 
 
 def unknown_tokens(unknown: int, tokens: int) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from wenmai.data.dataset import Part
 from wenmai.data.examples.sequences import Sequences, offsets_of
 from wenmai.data.files.columns import listed
 from wenmai.data.files.readers import Chunk
@@ -16,12 +17,16 @@ from wenmai.data.storage import saved as take
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Number
 from wenmai.tasks.columns import as_number, inputs_in, number_sequences, numbers, shown
+from wenmai.tasks.measuring.rows import measure_rows
+from wenmai.tasks.overviews import describe_numbers
+from wenmai.tasks.profile import Profile
 
 
 class Regress:
     name, metric, higher_is_better = "regress", "r2", True
     target = "target"
     texts = "tokens"
+    running_text = two_texts = False
 
     def __init__(self, *, horizon: int | None = None, history: int | None = None):
         """`horizon` forecasts so many values of a series from the `history` rows before them (3 horizons, at least 12)."""
@@ -186,6 +191,17 @@ class Regress:
         task = cls(horizon=take.maybe_whole(saved, "horizon", 1), history=take.maybe_whole(saved, "history", 1))
         task.per_step, (task.mean, task.deviation) = take.flag(saved, "per_step"), take.scaling(saved)
         return task
+
+    def fewer_rows(self, train: Part, share: float, seed: int) -> Part:
+        """Of a series the last rows, else any."""
+        return train.last_share(share) if self.history else train.random_share(share, seed)
+
+    def has_windows(self, some: Part, whole: Part) -> bool:
+        """Whether a series is long enough for some windows to learn from."""
+        return not self.history or len(some) > self.history + self.horizon + 20
+
+    profile = Profile("回归", measure_rows, describe_numbers, (["a b", "c d"] * 2, [0.2, 0.8] * 2), fewer=fewer_rows,
+                      complete=has_windows, settled=("horizon", "history"))  # fmt: skip
 
 
 def flat_table(targets, where=lambda row: f"row {row + 1}") -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from wenmai.data.dataset import Part
 from wenmai.data.examples.sequences import Sequences, offsets_of
 from wenmai.data.files.columns import listed, short
 from wenmai.data.files.readers import Chunk
@@ -23,6 +24,9 @@ from wenmai.layers.crf import best_paths
 from wenmai.layers.heads import EachOf
 from wenmai.tasks.classify import confusion, macro_f1
 from wenmai.tasks.columns import inputs_in, shown
+from wenmai.tasks.measuring.rows import measure_rows
+from wenmai.tasks.overviews import describe_tags
+from wenmai.tasks.profile import Profile
 
 Scheme = Literal["auto", "plain", "bio", "iob1", "ioe1", "ioe2", "bioes", "bmes", "bilou"]
 
@@ -31,6 +35,7 @@ class Tag:
     name, metric, higher_is_better = "tag", "span_f1", True
     target = "tags"
     texts, history = "given", None  # texts come as tokens; rows have no order in time
+    running_text = two_texts = False
 
     def __init__(self, *, crf: bool = False, scheme: Scheme = "auto", write: Scheme = "auto"):
         """`crf` weighs whole rows of tags instead of every tag for itself; `scheme` is the one the tags are in (auto: it is
@@ -258,6 +263,13 @@ class Tag:
         if task.scheme != "plain" and (len(marks) != len(task.classes) or task._marks[0] != (schemes.O, 0)):
             raise take.Unfit('"marks" does not fit "classes"')
         return task
+
+    def has_every_tag(self, some: Part, whole: Part) -> bool:
+        """Whether every tag of all rows stands in some of them too."""
+        return {tag for row in some.targets for tag in row} == {tag for row in whole.targets for tag in row}
+
+    profile = Profile("标注", measure_rows, describe_tags, ([["a", "b"]] * 4, [["x", "y"]] * 4), complete=has_every_tag,
+                      settled=("scheme",))  # fmt: skip
 
 
 def per_row(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:

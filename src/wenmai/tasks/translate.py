@@ -21,6 +21,9 @@ from wenmai.errors import Mistake
 from wenmai.layers.heads import Next
 from wenmai.tasks import overlap
 from wenmai.tasks.columns import texts_in
+from wenmai.tasks.measuring.translations import lead, measure_translations
+from wenmai.tasks.overviews import describe_pairs
+from wenmai.tasks.profile import Profile
 
 TIMES, LONG, LOOKED_AT = 3, 100, 2000  # times as long, letters of a source, and rows that are looked at
 WEIGHED = [(re.compile(f"[{SCRIPTS[name][0]}]"), weight) for name, weight in WEIGHT.items()]
@@ -29,8 +32,8 @@ WEIGHED = [(re.compile(f"[{SCRIPTS[name][0]}]"), weight) for name, weight in WEI
 class Translate:
     name, metric, higher_is_better = "translate", "bleu", True
     target = "target"
-    judged = "chrf"  # what training is judged by
     texts, history = "tokens", None  # rows have no order in time
+    running_text, two_texts = False, True
 
     def __init__(self, *, summarise: bool | None = None):
         """`summarise`: short texts for long ones are written, and ROUGE measures them; none: the lengths say it."""
@@ -146,6 +149,13 @@ class Translate:
         task.script, task.single = take.one_of(saved, "script", overlap.SCRIPTS), take.flag(saved, "single")
         task.measure()
         return task
+
+    def details(self) -> dict:
+        return {"signature": self.signature()}
+
+    profile = Profile("翻译", measure_translations, describe_pairs, (["a b", "c d"] * 2, ["x y", "z"] * 2), judged="chrf",
+                      quick={"beam": 1}, settled=("summarise",), baseline=lead, details=details, counted="tokens",
+                      next_command="translate {run} …", blank_answer={"text": "", "log_prob": 0.0})  # fmt: skip
 
 
 def not_empty(texts: Sequence[str], side: str, where):

@@ -33,7 +33,7 @@ class Variant:
 def opened(source: str, columns: dict[str, str] | None, rungs: list[str], rows: int, seed: int) -> Dataset:
     """At most `rows` rows to learn from, and a test part of a quarter as many at the most."""
     data = open_dataset(source, TASKS, None, columns, valid="0.1", test="0.2", seed=seed)
-    if data.task.name == "generate":
+    if data.task.running_text:
         raise Mistake(f"{source} is running text, and this probe wants rows with an answer; give it a table with text and label.")
     for rung in rungs:
         rung_named(rung, data.task.name)
