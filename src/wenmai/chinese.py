@@ -87,8 +87,8 @@ SENTENCES = {
     "give either texts or --file FILE: there is nothing to translate.":
         "请给出文本，或用 --file FILE 给一个文件：现在没有可翻译的内容。",
     "--out goes with --file; texts given here are answered here.": "--out 与 --file 一起用；在此给出的文本就在此回答。",
-    "{run} does {task}, and a run is wanted that does translate, as wenmai train attention dates makes one.":
-        "{run} 做的是 {task}，这里需要做 translate 的运行，例如 wenmai train attention dates 得到的。",
+    "{run} does {task}, and a run is wanted that does {verb}, as wenmai train {example} makes one.":
+        "{run} 做的是 {task} 任务；这里需要能做 {verb} 的模型，例如 wenmai train {example} 训练的。",
     "joint=True goes with one tokenizer for both sides; found {read} for the texts that are read and {written} for those that "
     "are written.":
         "joint=True 要求两边用同一种分词；现在读入的文本用 {read}，写出的文本用 {written}。",
@@ -707,8 +707,6 @@ SENTENCES = {
     "top_p={p}: expected more than 0 and at most 1, the probability that is chosen from.":
         "top_p={p}：应大于 0、不超过 1，即从多大的概率范围中选。",
     # compose
-    "{run} does {task}, and a run is wanted that does compose, as wenmai train gru languages --task compose makes one.":
-        "{run} 做的是 {task} 任务；这里需要能按输入写文本的模型，例如 wenmai train gru languages --task compose 训练的。",
     "count={count}: expected 1 or more, how many texts are written.": "count={count}：应为 1 或更多，即写几段文本。",
     "beam={size}: expected 1 to 1000, how many texts are kept at every step; 1 is the most probable token.":
         "beam={size}：应为 1 到 1000，即每一步保留几段文本；1 即每步取最可能的词元。",
@@ -757,8 +755,6 @@ SENTENCES = {
         "{where}：目标文是空的；请给出要写的文本，或去掉这一行。",
     "to score what was written takes the package {package}; run pip install {package2}.":
         "给所写的文本评分需要 {package} 包；请运行 pip install {package2}。",
-    "{run} does {task}, and a run is wanted that does generate, as wenmai train ngram corpus.txt makes one.":
-        "{run} 做的是 {task} 任务；这里需要能生成文本的模型，例如 wenmai train ngram corpus.txt 训练的。",
     "{grams} n-grams up to order {order}; kept in {run}. Next: wenmai generate {run}":
         "{grams} 个 n 元组，最高 {order} 阶；已存入 {run}。接下来可以：wenmai generate {run}",
     "written to {file}": "已写入 {file}",

@@ -1,6 +1,5 @@
 """The report that `compare` leaves: report.json, report.md, report.html and the pictures."""
 
-import json
 import re
 from html import escape
 from pathlib import Path
@@ -21,11 +20,11 @@ from wenmai.page.lengths import lengths
 from wenmai.page.pictures import (
     as_file,
     clean,
-    finite,
     pictures,
     png,
 )
 from wenmai.page.report_page import page
+from wenmai.page.strict_json import strict_json
 
 
 def write(report: dict, folder) -> list[Path]:
@@ -34,7 +33,7 @@ def write(report: dict, folder) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     drawn, image = pictures(report), png(report)
     files = {
-        "report.json": json.dumps(plain(report), ensure_ascii=False, indent=1, allow_nan=False) + "\n",
+        "report.json": strict_json(report, indent=1) + "\n",
         "report.md": markdown(report, drawn),
         "report.html": page(report, drawn),
         **{f"{name}.{lang}.svg": as_file(svg) for name, both in drawn.items() for lang, svg in both.items()},
@@ -43,15 +42,6 @@ def write(report: dict, folder) -> list[Path]:
     for name, text in files.items():  # half a surrogate pair in somebody's text: JSON has an escape for it, as here
         (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace"))
     return [folder / name for name in files]
-
-
-def plain(value):
-    """JSON knows no NaN; a score that is none is null."""
-    if isinstance(value, dict):
-        return {key: plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
-    return None if isinstance(value, float) and finite(value) is None else value
 
 
 def markdown(report: dict, drawn: dict) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,9 +10,9 @@ import rich.table
 from rich.text import Text
 
 from wenmai.chinese import in_chinese
-from wenmai.evaluation.report import plain
 from wenmai.page.leaderboard import LANGS
 from wenmai.page.pictures import as_file, clean, in_both_languages
+from wenmai.page.strict_json import strict_json
 from wenmai.page.terminal import console
 
 
@@ -50,7 +49,7 @@ class Finding:
     def write(self, name: str, folder: Path) -> list[Path]:
         """NAME.json, and in English and Chinese NAME.md, NAME.zh.md and the picture."""
         folder.mkdir(parents=True, exist_ok=True)
-        files = {f"{name}.json": json.dumps(plain(self.known), ensure_ascii=False, indent=1, allow_nan=False) + "\n"}
+        files = {f"{name}.json": strict_json(self.known, indent=1) + "\n"}
         for lang in LANGS:
             files[f"{name}.md" if lang == "en" else f"{name}.{lang}.md"] = self.markdown(name, lang)
         for lang, svg in in_both_languages(self.draw, name).items():
