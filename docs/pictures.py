@@ -729,14 +729,14 @@ PICTURES = (features, perceptron, logistic, weights, rings, filters, gates, fadi
             probe_memory, probe_parallel, probe_gates, probe_heads, probe_depth, alignment)  # fmt: skip
 
 
-def main(wanted: list[str]) -> None:
-    FOLDER.mkdir(exist_ok=True)
+def main(wanted: list[str], folder: Path = FOLDER) -> None:
+    folder.mkdir(exist_ok=True)
     with rc_context(STYLE):
         for picture in PICTURES:
             if wanted and picture.__name__ not in wanted:
                 continue
             for lang in ("en", "zh"):
-                path = FOLDER / f"{picture.__name__}.{lang}.svg"
+                path = folder / f"{picture.__name__}.{lang}.svg"
                 write(picture(lang == "zh"), path)
                 print(f"{path.name}: {path.stat().st_size:,} bytes")
 
