@@ -16,6 +16,7 @@ import typer.main
 
 from wenmai.chinese import in_chinese, language, told
 from wenmai.errors import Mistake, Notice, Stopped, unknown
+from wenmai.locale import Message
 
 app = typer.Typer(
     name="wenmai",
@@ -115,7 +116,7 @@ def train(
     if resume is None and not (rung and source):
         raise Mistake("train needs a rung and data, as in wenmai train gru reviews.csv; `wenmai rungs` lists the rungs.")
     if resume is not None and (rung or source or out):
-        raise Mistake(f"--resume {resume} goes on as it was begun: leave out rung, data and --out.")
+        raise Mistake("--resume {folder} goes on as it was begun: leave out rung, data and --out.", folder=resume)
     from wenmai.evaluation import runs
     from wenmai.evaluation.terminal import bars
 
@@ -133,13 +134,14 @@ def train(
         return
     say_scores(result["scores"], result.get("unit", ""))
     if result["task"] == "generate":
-        say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai generate {result['run']} --prompt …")
+        say("{seconds:.1f} s; kept in {run}. Next: wenmai generate {run} --prompt …", seconds=result["seconds"],
+            run=result["run"])  # fmt: skip
     elif result["task"] == "compose":
-        say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai compose {result['run']} …")
+        say("{seconds:.1f} s; kept in {run}. Next: wenmai compose {run} …", seconds=result["seconds"], run=result["run"])
     elif result["task"] == "translate":
-        say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai translate {result['run']} …")
+        say("{seconds:.1f} s; kept in {run}. Next: wenmai translate {run} …", seconds=result["seconds"], run=result["run"])
     else:
-        say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai predict {result['run']} …")
+        say("{seconds:.1f} s; kept in {run}. Next: wenmai predict {run} …", seconds=result["seconds"], run=result["run"])
     finish(result, as_json, quiet=True)
 
 
@@ -161,8 +163,8 @@ def evaluate(
 
     estimator, asked = load_run(run, device), settings_from(ways)
     if (asked or tune) and estimator.task_name != "generate":
-        raise Mistake(f"{run} does {estimator.task_name}, and --set and --tune say how a running text is judged, by a run that "
-                      "does generate; leave them out.")  # fmt: skip
+        raise Mistake("{run} does {task}, and --set and --tune say how a running text is judged, by a run that does generate; "
+                      "leave them out.", run=run, task=estimator.task_name)  # fmt: skip
     part = part_of(open_table(source, columns_from(columns), target or None, estimator.task_name), estimator.task_)
     if tune:
         asked["tune"] = part_of(open_table(tune, columns_from(columns), task=estimator.task_name), estimator.task_).inputs
@@ -261,7 +263,7 @@ def compose(
     from wenmai.evaluation.answers import read_arguments
 
     if count < 1:
-        raise Mistake(f"count={count}: expected 1 or more, how many texts are written.")
+        raise Mistake("count={count}: expected 1 or more, how many texts are written.", count=count)
     model, answers = composer(run, device), []
     values = read_arguments(model, inputs)
     for given, value in zip(inputs, values):
@@ -316,7 +318,7 @@ def translate(
     for option, without in APART.items():
         other = next((name for name in without if context.params[name]), None)
         if other and context.get_parameter_source(option).name == "COMMANDLINE":
-            raise Mistake(f"--{option} does nothing together with --{other}; leave one of them out.")
+            raise Mistake("--{option} does nothing together with --{other}; leave one of them out.", option=option, other=other)
     if (top_k or top_p < 1) and not temperature:
         raise Mistake("--top-k and --top-p say what is drawn from, and nothing is drawn by chance; add --temperature 1.")
     model = translator(run, device)
@@ -369,10 +371,11 @@ def filter_(
         raise Mistake("--json goes with --out FILE: what is kept would stand before it on standard output; --out /dev/null only "
                       "counts.")  # fmt: skip
     found = filtered(language_model(run, "cpu"), file, min_perplexity, max_perplexity, out, column, form)
-    say(f"{found['rows']:,} rows read, {found['kept']:,} kept, {found['dropped']:,} dropped")
+    say("{rows:,} rows read, {kept:,} kept, {dropped:,} dropped", rows=found["rows"], kept=found["kept"],
+        dropped=found["dropped"])  # fmt: skip
     if found["rows"]:
         shares = {share: "∞" if value is None else f"{value:.4g}" for share, value in found["perplexity"].items()}
-        say("perplexity: " + ", ".join(f"{share} {value}" for share, value in shares.items()))
+        say("perplexity: {quantiles}", quantiles=", ".join(f"{share} {value}" for share, value in shares.items()))
     finish({"run": str(run), **found} | ({"out": str(out)} if out else {}), as_json, quiet=True)
 
 
@@ -391,8 +394,8 @@ def import_(
     check_place(folder)
     model = imported(file, layout, tokenizer)
     model.save(folder, data=file)
-    say(f"{model.model_.parameters_count():,} n-grams up to order {model.options['order']}; kept in {folder}. Next: "
-        f"wenmai generate {folder}")  # fmt: skip
+    say("{grams:,} n-grams up to order {order}; kept in {run}. Next: wenmai generate {run}",
+        grams=model.model_.parameters_count(), order=model.options["order"], run=folder)  # fmt: skip
     finish({"run": str(folder), "task": "generate", "rung": "ngram", "order": model.options["order"]}, as_json, quiet=True)
 
 
@@ -408,7 +411,7 @@ def export(
 
     out = out or Path(f"{run.name}.{form}")
     note = exported(load_run(run, "cpu"), form, out)
-    say(f"written to {out}")
+    say("written to {file}", file=out)
     if note:
         say(note)
     finish({"run": str(run), "format": form, "out": str(out)}, as_json, quiet=True)
@@ -488,7 +491,7 @@ def probe(
     written = found.write(name, folder)
     if not as_json:
         found.show(language())
-    say(f"written to {folder}")
+    say("written to {file}", file=folder)
     finish(plain(found.known) | {"files": [str(path) for path in written]}, as_json, quiet=True)
 
 
@@ -503,8 +506,8 @@ def language_model(run: Path, device: str):
 
     estimator = load_run(run, device)
     if not isinstance(estimator, LanguageModel):
-        raise Mistake(f"{run} does {estimator.task_name}, and a run is wanted that does generate, as wenmai train ngram "
-                      "corpus.txt makes one.")  # fmt: skip
+        raise Mistake("{run} does {task}, and a run is wanted that does generate, as wenmai train ngram corpus.txt makes one.",
+                      run=run, task=estimator.task_name)  # fmt: skip
     return estimator
 
 
@@ -513,8 +516,8 @@ def composer(run: Path, device: str):
 
     estimator = load_run(run, device)
     if not isinstance(estimator, Composer):
-        raise Mistake(f"{run} does {estimator.task_name}, and a run is wanted that does compose, as wenmai train gru languages "
-                      "--task compose makes one.")  # fmt: skip
+        raise Mistake("{run} does {task}, and a run is wanted that does compose, as wenmai train gru languages --task compose "
+                      "makes one.", run=run, task=estimator.task_name)  # fmt: skip
     return estimator
 
 
@@ -523,8 +526,8 @@ def translator(run: Path, device: str):
 
     estimator = load_run(run, device)
     if not isinstance(estimator, Translator):
-        raise Mistake(f"{run} does {estimator.task_name}, and a run is wanted that does translate, as wenmai train attention "
-                      "dates makes one.")  # fmt: skip
+        raise Mistake("{run} does {task}, and a run is wanted that does translate, as wenmai train attention dates makes one.",
+                      run=run, task=estimator.task_name)  # fmt: skip
     return estimator
 
 
@@ -543,7 +546,7 @@ def columns_from(text: str) -> dict[str, str] | None:
 def settings_from(pairs: list[str]) -> dict[str, str]:
     for pair in pairs:
         if not pair.partition("=")[0].strip() or "=" not in pair:
-            raise Mistake(f"--set {pair}: expected key=value, such as --set hidden=64.")
+            raise Mistake("--set {pair}: expected key=value, such as --set hidden=64.", pair=pair)
     return {key.strip(): value.strip() for key, _, value in (pair.partition("=") for pair in pairs)}
 
 
@@ -605,7 +608,7 @@ def main() -> None:
     except OSError as error:
         if debug:
             raise
-        sys.exit(complain(f"{error.filename or 'the system'}: {error.strerror or error}."))
+        sys.exit(complain(Message("{file}: {why}.", file=error.filename or Message("the system"), why=error.strerror or error)))
     except Exception as error:
         if debug or not hasattr(error, "format_message"):  # anything but click's own words for a wrong argument
             raise

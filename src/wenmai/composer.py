@@ -104,7 +104,7 @@ class Composer(WritingEstimator):
         """So many texts for one input, drawn by chance: the nth as `stream` with seed + n gives it."""
         self._fitted()
         if count < 1:
-            raise Mistake(f"count={count}: expected 1 or more, how many texts are written.")
+            raise Mistake("count={count}: expected 1 or more, how many texts are written.", count=count)
         choice, encoded, found = Choice(temperature, top_k, top_p), self._one(input), []
         begun = self._begun(encoded, self.inputs_.target.longest)
         for start in range(0, count, TOGETHER):

@@ -22,6 +22,7 @@ from wenmai.data.sequences import Sequences, joined, runs
 from wenmai.data.splits import split, split_by_position
 from wenmai.data.values import as_frames, check_lengths, listed, pick
 from wenmai.errors import Mistake
+from wenmai.locale import Message
 from wenmai.options import accepted, sort_out
 from wenmai.training import distributed, loop, memory, run_folder
 from wenmai.training.progress import Diverged, Progress, Snapshot
@@ -226,7 +227,7 @@ class Estimator:
     def _steps(self, train: Examples, judge, budget: dict, minutes: float | None, resume, place, training: dict):
         if hasattr(self.model_, "learn"):
             if distributed.team().size > 1:
-                raise Mistake(f"{self.rung} learns in one process; start it without torchrun.")
+                raise Mistake("{rung} learns in one process; start it without torchrun.", rung=self.rung)
             return self.model_.learn(train, judge, budget["seed"], minutes, resume, place, **training)
         return loop.train(self.model_, train, judge, self.task_.higher_is_better, self.inputs_.longest, self.device_,
                           budget["seed"], minutes, resume, budget["deterministic"], place, **training)  # fmt: skip
@@ -263,7 +264,7 @@ class Estimator:
             try:
                 for progress in stage(number, short | {"learning_rate": rate}, whole):
                     score = progress.score
-                    yield replace(progress, note=f"trying a learning rate of {rate:.2g}")
+                    yield replace(progress, note=Message("trying a learning rate of {rate:.2g}", rate=rate))
             except Diverged:  # a rate that is too high has been tried too
                 continue
             self.rates_tried_.append({"learning_rate": rate, "score": score})
@@ -331,7 +332,7 @@ class Estimator:
         """(N, C), columns in the order of `classes_`; of tags, (T, C) for every row."""
         self._fitted()
         if not self.model_.has_probabilities:
-            raise Mistake(f"the {self.rung} answers without probabilities here; to classify or tag, softmax has them.")
+            raise Mistake("the {rung} answers without probabilities here; to classify or tag, softmax has them.", rung=self.rung)
         return self.task_.probabilities(self.outputs(self._examples(inputs)), self.model_)
 
     def answers(self, inputs) -> list[dict]:
@@ -363,13 +364,15 @@ class Estimator:
         if isinstance(examples.targets, Sequences):
             for row in np.flatnonzero(examples.inputs.lengths != examples.targets.lengths)[:1]:
                 found, expected = examples.targets.lengths[row], examples.inputs.lengths[row]
-                raise Mistake(f"{where(row)}: found {found} {self.task_.target} for a text that is cut into {expected} tokens, "
-                              "expected one for each; give the tokens instead of the text.")  # fmt: skip
+                raise Mistake("{where}: found {found} {targets} for a text that is cut into {expected} tokens, expected one "
+                              "for each; give the tokens instead of the text.", where=where(row), found=found,
+                              targets=self.task_.target, expected=expected)  # fmt: skip
         return examples
 
     def _fitted(self) -> None:
         if not hasattr(self, "model_"):
-            raise Mistake(f"this {type(self).__name__} has not been trained; call fit first, or wenmai.load a run.")
+            raise Mistake("this {estimator} has not been trained; call fit first, or wenmai.load a run.",
+                          estimator=type(self).__name__)  # fmt: skip
 
     # Keeping.
 
@@ -385,8 +388,8 @@ def device_named(name: str) -> str:
     if name == "auto":
         return "cpu"
     if name.startswith("cuda") and not torch.cuda.is_available():
-        raise Mistake(f"device={name}: torch finds no GPU here; use --device cpu, or leave it out.")
+        raise Mistake("device={device}: torch finds no GPU here; use --device cpu, or leave it out.", device=name)
     try:
         return str(torch.device(name))
     except RuntimeError:
-        raise Mistake(f"device={name!r} is not a device; expected auto, cpu, cuda or cuda:N.") from None
+        raise Mistake("device={device!r} is not a device; expected auto, cpu, cuda or cuda:N.", device=name) from None

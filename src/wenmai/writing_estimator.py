@@ -18,6 +18,7 @@ from wenmai.data.values import check_lengths, listed
 from wenmai.data.vocabulary import END, UNK
 from wenmai.errors import Notice
 from wenmai.estimator import Estimator
+from wenmai.locale import Message
 from wenmai.training import memory
 
 
@@ -32,7 +33,8 @@ class WritingEstimator(Estimator):
 
     def _cut(self, examples: Examples) -> list[str]:
         over, most = self.inputs_.target.cut(examples.written), self.inputs_.target.most
-        note = f"{over:,} of the texts are longer than max_length={most:,} tokens: what goes beyond is not read"
+        note = Message("{over:,} of the texts are longer than max_length={most:,} tokens: what goes beyond is not read",
+                       over=over, most=most)  # fmt: skip
         return [note] if over else []
 
     def outputs(self, examples: Examples) -> Sequences:

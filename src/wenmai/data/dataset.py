@@ -20,6 +20,7 @@ from wenmai.data.sequences import Sequences
 from wenmai.data.splits import groups_of, shared, split, split_by_position
 from wenmai.data.stored import StoredTexts
 from wenmai.errors import Mistake, harmless, unknown
+from wenmai.locale import Listed, Message
 from wenmai.options import accepted, fitting
 
 
@@ -51,7 +52,7 @@ class Part:
         except Mistake as mistake:
             if self.source in str(mistake):
                 raise
-            raise Mistake(f"{self.source}: {mistake.args[0]}") from None
+            raise Mistake("{file}: {note}", file=self.source, note=mistake.args[0]) from None
 
     @property
     def pair(self) -> tuple:
@@ -109,18 +110,19 @@ def open_table(source: str, columns: dict[str, str] | None = None, target: str |
         two = pairs.two_files(source) if target is None else None
         there = any(Path(one).exists() for one in two or (source,))
         if not there and "/" not in source and "." not in source:
-            raise Mistake(f"{unknown('data set', source, BUILTIN)} Or give the path of a file.")
+            raise Mistake("{sentence} Or give the path of a file.", sentence=unknown("data set", source, BUILTIN))
         table = readers.read(two[0], columns, two[1]) if two else readers.read(source, columns, target)
         return pairs.named(table) if task == "translate" else table
     if target is not None:
-        raise Mistake(f"--target {target} is the second of two files, and {name} is a built-in set; leave --target out.")
+        raise Mistake("--target {target} is the second of two files, and {name} is a built-in set; leave --target out.",
+                      target=target, name=name)  # fmt: skip
     option = option or BUILTIN[name].suits.get(task, "")
     chunk = BUILTIN[name].load(**({name.replace("-", "_"): option} if option else {}))
     if columns:
         names = list(chunk.columns)
         chosen = {word: names[position_of(word, column, names, source)] for word, column in columns.items()}
         chunk = Chunk({word: chunk.columns[column] for word, column in chosen.items()}, chunk.lines)
-    return Table(source, list(chunk.columns), ["built in"], lambda rows: iter([chunk]))
+    return Table(source, list(chunk.columns), [Message("built in")], lambda rows: iter([chunk]))
 
 
 def open_dataset(
@@ -160,17 +162,20 @@ def open_dataset(
     groups = groups_of(whole_keys)
     repeated = len(whole) - (int(groups.max(initial=-1)) + 1)
     if repeated:
-        notes.append(f"{repeated} rows repeat the {what} of another; equal {what}s stay on one side of every split")
+        notes.append(Message("{rows} rows repeat the {what1} of another; equal {what2}s stay on one side of every split",
+                             rows=repeated, what1=what, what2=what))  # fmt: skip
     for name, part in given.items():
         leaked = np.zeros(0, bool) if part is None else shared(whole_keys, kind.apart(*part.pair)[0])
         if leaked.any() and leaked.all() and unseen:
-            raise Mistake(f"{part.source}: every {what} of the {name} rows stands in the training rows too; give other rows.")
+            raise Mistake("{file}: every {what} of the {part} rows stands in the training rows too; give other rows.",
+                          file=part.source, what=what, part=name)  # fmt: skip
         if leaked.any() and unseen:
             given[name] = part.take(np.flatnonzero(~leaked))
-            notes.append(f"{leaked.sum()} of the {len(part)} {name} rows dropped: their {what}s stand in the training rows too")
+            notes.append(Message("{found} of the {rows} {part} rows dropped: their {what}s stand in the training rows too",
+                                 found=leaked.sum(), rows=len(part), part=name, what=what))  # fmt: skip
         elif leaked.any():
-            notes.append(f"{leaked.sum()} of the {len(part)} {name} {what}s stand in the training rows too: the score flatters; "
-                         "--unseen drops them")  # fmt: skip
+            notes.append(Message("{found} of the {rows} {part} {what}s stand in the training rows too: the score flatters; "
+                                 "--unseen drops them", found=leaked.sum(), rows=len(part), part=name, what=what))  # fmt: skip
     if any(shares):
         rows = split(whole_keys, shares, seed, classes, groups)
         del groups, whole_keys, classes
@@ -186,7 +191,7 @@ def in_time(source: str, kind, whole: Part, shares: list[float], given: dict[str
     shares = [share and max(share, min(0.3, 2 * kind.horizon / len(whole))) for share in shares]
     first, *later = split_by_position(len(whole), shares, kind.history)
     cut = {name: whole.take(rows) for name, rows in zip(("valid", "test"), later) if len(rows)}
-    notes += ["a series in time: the last rows are held out, none of them is learned from"] if cut else []
+    notes += [Message("a series in time: the last rows are held out, none of them is learned from")] if cut else []
     given = given | cut
     return Dataset(name_of(source), kind, whole.take(first), given["valid"], given["test"], notes, names)
 
@@ -196,7 +201,7 @@ def in_order(source: str, kind, whole: Part, shares: list[float], given: dict[st
     """Running text is cut by position: its end is held out."""
     first, *later = whole.inputs.parts(shares)
     cut = {name: Part(text, None, whole.source, ()) for name, text in zip(("valid", "test"), later) if text.size}
-    notes += ["running text: its last lines are held out, none of them is learned from"] if cut else []
+    notes += [Message("running text: its last lines are held out, none of them is learned from")] if cut else []
     given = given | cut
     return Dataset(name_of(source), kind, Part(first, None, whole.source, ()), given["valid"], given["test"], notes, names)
 
@@ -212,7 +217,7 @@ def as_share(value: str | None) -> float | None:
     except (TypeError, ValueError):
         return None
     if not 0 <= share < 0.9:
-        raise Mistake(f"a share of {value} was asked for; expected a file, or a number from 0 to 0.9.")
+        raise Mistake("a share of {share} was asked for; expected a file, or a number from 0 to 0.9.", share=value)
     return share
 
 
@@ -237,12 +242,13 @@ def says_no_task(table: Table, tasks: dict[str, type]) -> str:
     found = harmless(listed(table.names))
     for task, columns in LATER.items():
         if columns <= set(table.names):
-            return (f"{table.source} has the columns {found}: data for the task {task}, which no rung here does yet; for one "
-                    f"that is done ({', '.join(tasks)}), name its columns, as in --columns text=NAME,label=NAME.")  # fmt: skip
-    return (f"{table.source} has the columns {found}, which say no task; to classify, name a text and a label: "
-            f"--columns text={harmless(short(table.names[0]))},label={harmless(short(table.names[-1]))}; to regress, "
-            "the numbers and a target; to tag, tokens and tags; to generate, a text alone; to compose, say --task "
-            "compose.")  # fmt: skip
+            return Message("{file} has the columns {names}: data for the task {task}, which no rung here does yet; for one "
+                           "that is done ({choices}), name its columns, as in --columns text=NAME,label=NAME.", file=table.source,
+                           names=found, task=task, choices=Listed(tasks))  # fmt: skip
+    return Message("{file} has the columns {names}, which say no task; to classify, name a text and a label: --columns "
+                   "text={first},label={last}; to regress, the numbers and a target; to tag, tokens and tags; to generate, a "
+                   "text alone; to compose, say --task compose.", file=table.source, names=found, first=short(table.names[0]),
+                   last=short(table.names[-1]))  # fmt: skip
 
 
 def part_of(table: Table, kind) -> Part:
@@ -260,7 +266,7 @@ def part_of(table: Table, kind) -> Part:
             return stored_part(table, kind, chain(held, chunks))
     chunk = replace(table, stream=lambda rows: iter(held)).load() if held else table.load()
     if not len(chunk):
-        raise Mistake(f"{table.source} has no rows; expected at least one below its header.")
+        raise Mistake("{file} has no rows; expected at least one below its header.", file=table.source)
     return Part(kind.inputs_of(chunk, table.source), kind.targets_of(chunk, table.source), table.source, chunk.lines)
 
 

@@ -46,11 +46,13 @@ def read_images(paths: list[str], shape: tuple[int, ...]) -> np.ndarray:
     found = np.empty((len(paths), *shape), np.uint8)
     for row, path in enumerate(paths):
         if not Path(path).expanduser().is_file():
-            raise Mistake(f"this run reads images: {path!r} is no file; give the path of a PNG or JPG, or many with --file.")
+            raise Mistake("this run reads images: {path!r} is no file; give the path of a PNG or JPG, or many with --file.",
+                          path=path)  # fmt: skip
         image = _opened(Path(), path, f"input {row + 1}")
         if (image.height, image.width) != shape[:2]:
             size, wanted = f"{image.height}×{image.width}", f"{shape[0]}×{shape[1]}"
-            raise Mistake(f"{path}: found an image of {size} points, expected {wanted} as in training; scale it.")
+            raise Mistake("{file}: found an image of {size} points, expected {wanted_size} as in training; scale it.", file=path,
+                          size=size, wanted_size=wanted)  # fmt: skip
         found[row] = _pixels(image, len(shape) == 2, *shape[:2])
     return found
 
@@ -60,7 +62,7 @@ def _opened(folder: Path, path: object, where: str):
     from PIL import Image, ImageOps
 
     if not path or not isinstance(path, str):
-        raise Mistake(f"{where}: found no image, expected the path of a PNG or JPG file; add it or remove the line.")
+        raise Mistake("{where}: found no image, expected the path of a PNG or JPG file; add it or remove the line.", where=where)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -86,9 +88,8 @@ def _opened(folder: Path, path: object, where: str):
     except Exception as error:  # Pillow raises what its decoders happen to: OSError, SyntaxError, struct.error, …
         found = f"something that cannot be decoded ({getattr(error, 'strerror', None) or short(str(error), 60)})"
         do = "copy or save it again"
-    raise Mistake(
-        f"{where}: the image {short(path, 200)}: found {found}, expected a whole PNG or JPG file; {do}, or remove the line."
-    )
+    raise Mistake("{where}: the image {path}: found {picture}, expected a whole PNG or JPG file; {picture_do}, or remove the "
+                  "line.", where=where, path=short(path, 200), picture=found, picture_do=do)  # fmt: skip
 
 
 def _pixels(image, grey: bool, height: int, width: int) -> np.ndarray:

@@ -14,6 +14,7 @@ import numpy as np
 from wenmai.data.columns import Format, listed, short, uncollected
 from wenmai.data.files import LONGEST, TextFile
 from wenmai.errors import Mistake
+from wenmai.locale import Message
 
 BLOCK = 1 << 16  # characters read at a time
 SPACE = re.compile(r"[ \t\n\r]*")
@@ -33,18 +34,18 @@ def objects(file: TextFile) -> Format:
     def rows() -> Iterator[tuple[int, dict]]:
         for number, row in enumerate(_elements(file), 1) if as_list else _lines(file):
             if not isinstance(row, dict):
-                raise Mistake(
-                    f"{file.source}, {place} {number}: found a JSON {type(row).__name__}, expected an object "
-                    'such as {"text": "…", "label": "…"}; rewrite the file so.'
-                )
+                raise Mistake('{file}, {place} {number}: found a JSON {type}, expected an object such as {{"text": "…", '
+                              '"label": "…"}}; rewrite the file so.', file=file.source, place=place, number=number,
+                              type=type(row).__name__)  # fmt: skip
             yield number, row
 
     first = next(rows(), None)
     if first is None:
-        raise Mistake(f"{file.source} is empty: found a list without objects, expected at least one.")
+        raise Mistake("{file} is empty: found a list without objects, expected at least one.", file=file.source)
     names = list(first[1])
     if not names:
-        raise Mistake(f'{file.source}, {place} {first[0]}: found an object without keys, expected some, as in {{"text": "…"}}.')
+        raise Mistake('{file}, {place} {number}: found an object without keys, expected some, as in {{"text": "…"}}.',
+                      file=file.source, place=place, number=first[0])  # fmt: skip
 
     def stream(size: int, positions: list[int]):
         numbered, keys = rows(), [names[position] for position in positions]
@@ -53,13 +54,13 @@ def objects(file: TextFile) -> Format:
                 columns = [[row[key] for _, row in block] for key in keys]
             except KeyError:
                 number, row, key = next((n, row, key) for n, row in block for key in keys if key not in row)
-                raise Mistake(
-                    f'{file.source}, {place} {number}: found {listed(row) or "no keys"}, expected "{short(key)}" too, as '
-                    "in the first row; add it, or leave it out with --columns."
-                ) from None
+                raise Mistake('{file}, {place} {number}: found {keys}, expected "{key}" too, as in the first row; add it, or '
+                              'leave it out with --columns.', file=file.source, place=place, number=number,
+                              keys=listed(row) or Message("no keys"), key=short(key)) from None  # fmt: skip
             yield columns, np.array([number for number, _ in block], np.int64)
 
-    return Format(names, [*file.notes, f"JSON: one {'list of objects' if as_list else 'object a line'}."], stream)
+    return Format(names, [*file.notes, Message("JSON: one {listed}.",
+                                               listed=Message("list of objects") if as_list else Message("object a line"))], stream)  # fmt: skip
 
 
 def _block(rows: Iterator, size: int) -> list:
@@ -82,10 +83,9 @@ def _lines(file: TextFile) -> Iterator[tuple[int, object]]:
                 try:
                     yield number, json.loads(line)
                 except (ValueError, RecursionError) as error:
-                    raise Mistake(
-                        f"{file.source}, line {number}: found something that is not JSON ({_said(error)}), "
-                        "expected one whole object a line; correct the line."
-                    ) from None
+                    raise Mistake("{file}, line {line}: found something that is not JSON ({json}), expected one whole object a "
+                                  "line; correct the line.", file=file.source, line=number,
+                                  json=_said(error)) from None  # fmt: skip
 
 
 def _said(error: Exception) -> str:
@@ -170,10 +170,8 @@ class _Document:
 
     def broken(self, what: str, at: int) -> Mistake:
         line = self.line + self.buffer.count("\n", 0, at)
-        return Mistake(
-            f"{self.source}, line {line}: found something that is not JSON ({what}); expected one list of objects, or one "
-            "object a line; correct it."
-        )
+        return Mistake("{file}, line {line}: found something that is not JSON ({json}); expected one list of objects, or one "
+                       "object a line; correct it.", file=self.source, line=line, json=what)  # fmt: skip
 
 
 # SQuAD
@@ -187,8 +185,8 @@ def _squad(file: TextFile) -> Format:
             done += len(block)
 
     if next(_questions(file), None) is None:
-        raise Mistake(f"{file.source} is empty: found no questions in its paragraphs, expected at least one.")
-    return Format(QUESTION, [*file.notes, "SQuAD: one row a question."], stream)
+        raise Mistake("{file} is empty: found no questions in its paragraphs, expected at least one.", file=file.source)
+    return Format(QUESTION, [*file.notes, Message("SQuAD: one row a question.")], stream)
 
 
 def _articles(file: TextFile) -> Iterator[object]:
@@ -213,7 +211,8 @@ def _questions(file: TextFile) -> Iterator[tuple]:
         found = whole.get(key) if isinstance(whole, dict) else None
         if not isinstance(found, kind) or isinstance(found, bool):
             what = f'no "{key}"' if found is None else f'a {type(found).__name__} as "{key}"'
-            raise Mistake(f"{file.source}, {where}: found {what}, expected {called} there, as in SQuAD; correct it.")
+            raise Mistake("{file}, {at}: found {squad}, expected {called} there, as in SQuAD; correct it.", file=file.source,
+                          at=where, squad=what, called=called)  # fmt: skip
         return found
 
     for a, article in enumerate(_articles(file)):

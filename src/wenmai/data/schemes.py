@@ -21,6 +21,7 @@ import numpy as np
 from wenmai.data.columns import short
 from wenmai.data.sequences import offsets_of
 from wenmai.errors import Mistake
+from wenmai.locale import Message
 
 O, B, I, E, S = range(5)
 LETTERS = {"O": O, "B": B, "I": I, "M": I, "E": E, "L": E, "S": S, "U": S}
@@ -157,14 +158,13 @@ def detect(rows: list[list[str]], where=lambda row: f"row {row + 1}") -> tuple[s
     told = f"{where(row)}: the tag {short(rows[row][at])!r} of token {at + 1}"
     if not strange and 100 * len(wrong) <= sum(tag != "O" for row in rows for tag in row):
         others = {0: "", 1: ", nor does 1 other"}.get(len(wrong) - 1, f", nor do {len(wrong) - 1} others")
-        return nearest, f"{told} does not keep to {nearest.upper()} (it would be {wanted!r}){others}"
+        return nearest, Message("{tag} does not keep to {scheme} (it would be {wanted!r}){others}", tag=told,
+                                scheme=nearest.upper(), wanted=wanted, others=others)  # fmt: skip
     why = f"; the nearest is {nearest.upper()}, in which it would be {wanted!r}"
     if strange:  # nobody knows what it was meant to be
         why = f", where tags are O or a letter and a kind, such as B-PER; the nearest is {nearest.upper()}"
-    raise Mistake(
-        f"{told} fits no scheme{why}; correct the tags, or say --set scheme={nearest} to read them as they are, or "
-        "scheme=plain where they mark no spans."
-    )
+    raise Mistake("{tag} fits no scheme{no_scheme}; correct the tags, or say --set scheme={scheme} to read them as they are, "
+                  "or scheme=plain where they mark no spans.", tag=told, no_scheme=why, scheme=nearest)  # fmt: skip
 
 
 def marks(tags: set[str]) -> set[str]:

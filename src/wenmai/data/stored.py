@@ -41,8 +41,8 @@ class Spool:
             self.file.write(data)
             self.file.flush()
         except OSError as error:
-            raise Mistake(f"{self.folder}: {error.strerror or error}, while data was put there that is too large for memory; "
-                          "make room, or set TMPDIR to another folder.") from None  # fmt: skip
+            raise Mistake("{folder}: {why}, while data was put there that is too large for memory; make room, or set TMPDIR to "
+                          "another folder.", folder=self.folder, why=error.strerror or error) from None  # fmt: skip
 
     def read(self, starts: np.ndarray, stops: np.ndarray) -> bytes:
         """These stretches, end to end. Where they lie close together, all that spans them is read at once."""

@@ -33,6 +33,7 @@ from wenmai.evaluation.pictures import metric_name
 from wenmai.evaluation.translating import lead, measured_translation
 from wenmai.evaluation.writing import measured_writing
 from wenmai.language_model import LanguageModel
+from wenmai.locale import Message
 from wenmai.tasks.columns import shown
 from wenmai.training.progress import Progress
 
@@ -57,18 +58,18 @@ def compare(
     for number, name in enumerate(names):
         try:
             if name in COMPILED:
-                yield name, "compiling", None
+                yield name, Message("compiling"), None
                 end += compile_kernels(data.task.name, name)
             share = max(0.01, (end - time.perf_counter()) / 60 / (len(names) - number))
             row, outputs[name] = yield from one_rung(data, name, share, seed, seeds, device, options or {}, out)
         except Exception as error:  # a rung that fails is shown with its reason, and the others go on
             row = failure(name, data, error)
-            yield name, "failed", None
+            yield name, Message("failed"), None
         rows.append(row)
     for run in with_runs:
         name = Path(run).name
         name = str(run) if name in outputs else name  # two runs of one name are told apart by their folders
-        yield name, "measuring", None
+        yield name, Message("measuring"), None
         try:
             row, outputs[name] = one_run(data, run, name)
         except (Mistake, OSError, ValueError) as error:
@@ -88,7 +89,7 @@ def one_rung(data: Dataset, name: str, share: float, seed: int, seeds: int, devi
         more = {"minutes": share * MAIN / seeds, "seed": seed + number} | ({"search": True} if number == 0 else {})
         estimator = kind(name, **(options | more))
         for progress in estimator.training(*data.train.pair, data.valid.pair, data.train.where):
-            yield name, progress.note or "training", progress
+            yield name, progress.note or Message("training"), progress
         if number == 0 and estimator.rates_tried_:
             better = max if data.task.higher_is_better else min
             options["learning_rate"] = better(estimator.rates_tried_, key=lambda t: t["score"])["learning_rate"]
@@ -108,10 +109,10 @@ def one_rung(data: Dataset, name: str, share: float, seed: int, seeds: int, devi
         estimator = kind(name, **(options | shortened(first, known, part) | as_seen(first.task_)))
         reads = first.inputs_ if data.task.name == "generate" else None  # fewer words known would be fewer to be wrong about
         for progress in estimator.training(*some.pair, data.valid.pair, some.where, known=reads):
-            yield name, f"{fraction:.0%} of the rows", progress
+            yield name, Message("{share:.0%} of the rows", share=fraction), progress
         score = estimator.evaluate(*data.test.pair, **quickly)[data.task.metric]
         sizes.append({"fraction": fraction, "rows": len(some), "score": score})
-    yield name, "measuring", None
+    yield name, Message("measuring"), None
     sizes.append({"fraction": 1.0, "rows": len(data.train), "score": scores[0]})
     folder = (out or Path("runs")) / f"{data.name.replace(':', '-')}-{name}"
     row, outputs = measured(first, data, name)
@@ -280,7 +281,8 @@ def summary(data: Dataset, rows: list[dict], outputs: dict, minutes: float, seed
         notes += [note for note in row.pop("notes", []) if note not in notes]
     rising = ", ".join(row["rung"] for row in rows if still_rising(row.get("curve", []), sign))
     if rising:
-        notes.append(f"Still improving when the budget ended, so that more --minutes would raise them: {rising}.")
+        notes.append(Message("Still improving when the budget ended, so that more --minutes would raise them: {choices}.",
+                             choices=rising))  # fmt: skip
     advice = recommend(rows, outputs, metric, sign)
     if advice and data.task.name == "translate" and data.task.summarise:
         said = lead(data, rows[0]["scores"]["test"][metric])

@@ -16,6 +16,7 @@ from wenmai.data.dataset import Dataset, open_dataset
 from wenmai.data.pairs import two_files
 from wenmai.errors import Mistake, Stopped
 from wenmai.estimators import ESTIMATORS
+from wenmai.locale import Message
 from wenmai.training import folders, run_folder
 from wenmai.training.checkpoints import Checkpoints, interrupts
 from wenmai.training.descent import repeatable
@@ -37,8 +38,8 @@ def begin(arguments: dict, out: Path | None, draw: Callable, say: Callable) -> d
             if together.rank == 0:
                 run_folder.check_place(folder)
                 if kept.begun():
-                    raise Mistake(f"{folder} holds a training that was not finished: go on with wenmai train --resume {folder}, "
-                                  "or remove that folder, or choose another --out.")  # fmt: skip
+                    raise Mistake("{folder} holds a training that was not finished: go on with wenmai train --resume {folder}, "
+                                  "or remove that folder, or choose another --out.", folder=folder)  # fmt: skip
                 kept.begin(absolute(arguments) | {"fingerprint": opened.fingerprint(), "processes": together.size})
             return carry_out(arguments, opened, folder, kept, None, together, draw, say)
 
@@ -47,10 +48,11 @@ def go_on(folder: Path, draw: Callable, say: Callable) -> dict:
     with companions():
         together = team()
         if folder.is_file():
-            raise Mistake(f"{folder} is a file; --resume takes the run folder of a training that was stopped.")
+            raise Mistake("{file} is a file; --resume takes the run folder of a training that was stopped.", file=folder)
         with written_by_first(folder, together):
             if not folder.is_dir():
-                raise Mistake(f"{folder} is not there; --resume takes the run folder of a training that was stopped.")
+                raise Mistake("{folder} is not there; --resume takes the run folder of a training that was stopped.",
+                              folder=folder)  # fmt: skip
             kept = Checkpoints(folder, together)
             arguments, snapshot, notes = together.first(kept.resume() if together.rank == 0 else None)
             kept.arguments = arguments
@@ -58,14 +60,15 @@ def go_on(folder: Path, draw: Callable, say: Callable) -> dict:
                 say(note)
             if arguments["processes"] != together.size:
                 before = arguments["processes"]
-                raise Mistake(f"{folder} was trained by {before} processes, and there are {together.size} now; go on with "
-                              f"{resuming(folder, before)}.")  # fmt: skip
+                raise Mistake("{folder} was trained by {before} processes, and there are {now} now; go on with {command}.",
+                              folder=folder, before=before, now=together.size, command=resuming(folder, before))  # fmt: skip
             opened = opened_for(arguments)
             if opened.fingerprint() != arguments["fingerprint"]:
-                raise Mistake(f"{arguments['source']} is not the data that {folder} was trained on: its rows have changed; put "
-                              "the old data back, or start anew with wenmai train.")  # fmt: skip
+                raise Mistake("{data} is not the data that {folder} was trained on: its rows have changed; put the old data "
+                              "back, or start anew with wenmai train.", data=arguments["source"], folder=folder)  # fmt: skip
             if together.rank == 0:
-                say(f"going on after {snapshot.facts.get('step') or snapshot.facts.get('epochs') or 0} updates or passes")
+                say("going on after {done} updates or passes",
+                    done=snapshot.facts.get("step") or snapshot.facts.get("epochs") or 0)  # fmt: skip
             return carry_out(arguments, opened, folder, kept, snapshot, together, draw, say)
 
 
@@ -126,14 +129,15 @@ def carry_out(arguments: dict, opened: Dataset, folder: Path, kept: Checkpoints,
             for progress in estimator.training(*opened.train.pair, held, opened.train.where, snapshot):
                 stop = together.any(asked)
                 if speaks:
-                    draw(rung, progress.note or "training", progress)
+                    draw(rung, progress.note or Message("training"), progress)
                 if speaks and progress.warning:
                     say(progress.warning)
                     told.append(progress.warning)
                 kept.keep(estimator, progress, stop)
                 if stop and progress.snapshot:
                     command = resuming(folder, together.size)
-                    raise Stopped(f"stopped after {progress.step:,} updates and kept; go on with: {command}")
+                    raise Stopped("stopped after {steps:,} updates and kept; go on with: {command}", steps=progress.step,
+                                  command=command)  # fmt: skip
         except Diverged:  # there is nothing to go on with
             if speaks:
                 kept.remove()

@@ -10,6 +10,7 @@ from wenmai.data.examples import numbered
 from wenmai.data.readers import Chunk
 from wenmai.errors import Mistake
 from wenmai.layers.heads import OneOf
+from wenmai.locale import Message
 from wenmai.tasks.columns import inputs_in, labels_in, shown
 
 
@@ -35,7 +36,8 @@ class Classify:
     def targets_of(self, chunk: Chunk, source: str) -> list[str]:
         if "label" not in chunk.columns:
             names = listed(chunk.columns)
-            raise Mistake(f"{source} has no column label (found: {names}); name it with --columns label=NAME,text=NAME.")
+            raise Mistake("{file} has no column label (found: {names}); name it with --columns label=NAME,text=NAME.",
+                          file=source, names=names)  # fmt: skip
         return labels_in(chunk, source)
 
     def look(self, targets, where) -> list[str]:
@@ -56,11 +58,13 @@ class Classify:
         self.counts = counts = np.bincount(which.ravel(), minlength=len(self.classes))
         if len(self.classes) < 2:
             only = short(str(self.classes[0])) if len(self.classes) else "–"
-            raise Mistake(f"found one class only ({only}) in {len(targets)} rows; to classify, at least two are needed.")
+            raise Mistake("found one class only ({label}) in {rows} rows; to classify, at least two are needed.", label=only,
+                          rows=len(targets))  # fmt: skip
         if counts.min() * 10 < counts.max():
             rare, often = self.classes[counts.argmin()], self.classes[counts.argmax()]
-            return [f"the classes are uneven: {often} has {counts.max()} rows, {rare} {counts.min()}; "
-                    "look at macro F1 beside accuracy, and try --set balance=true"]  # fmt: skip
+            return [Message("the classes are uneven: {often} has {most} rows, {rare} {least}; look at macro F1 beside "
+                            "accuracy, and try --set balance=true", often=often, most=counts.max(), rare=rare,
+                            least=counts.min())]  # fmt: skip
         return []
 
     def encode(self, targets, where=lambda row: f"row {row + 1}") -> np.ndarray:
@@ -77,7 +81,8 @@ class Classify:
             row = int(np.flatnonzero(strange[which])[0])
             label, known = distinct.tolist()[which[row]], listed(map(str, self.classes), 8)
             label = short(label) if isinstance(label, str) else label
-            raise Mistake(f"{where(row)}: the label {label!r} is not among the trained ones: {known}.")
+            raise Mistake("{where}: the label {label!r} is not among the trained ones: {names}.", where=where(row), label=label,
+                          names=known)  # fmt: skip
         return order[at][which]
 
     def head(self) -> OneOf:

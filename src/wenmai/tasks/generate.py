@@ -16,6 +16,7 @@ from wenmai.data.corpus import Corpus
 from wenmai.data.readers import Chunk, Table
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Next
+from wenmai.locale import Message
 from wenmai.tasks.columns import texts_in
 
 
@@ -47,7 +48,8 @@ class Generate:
         if table.plain is not None:
             return Corpus.file(table.plain)
         if "text" not in table.names:
-            raise Mistake(f"{table.source} has no column text (found: {listed(table.names)}); name it with --columns text=NAME.")
+            raise Mistake("{file} has no column text (found: {names}); name it with --columns text=NAME.", file=table.source,
+                          names=listed(table.names))  # fmt: skip
         chunks = table.chunks(1024)
         return Corpus.joined((text for chunk in chunks for text in texts_in(chunk, "text", table.source)), table.source)
 
@@ -91,6 +93,6 @@ class Generate:
 
 
 def unknown_tokens(unknown: int, tokens: int) -> list[str]:
-    note = (f"{unknown:,} of the {tokens:,} tokens are <unk>, unknown to the model or written so: what they are is not counted "
-            "in perplexity and bits per byte")  # fmt: skip
+    note = Message("{unknown:,} of the {tokens:,} tokens are <unk>, unknown to the model or written so: what they are is not "
+                   "counted in perplexity and bits per byte", unknown=unknown, tokens=tokens)  # fmt: skip
     return [note] if unknown else []

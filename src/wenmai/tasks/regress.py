@@ -15,6 +15,7 @@ from wenmai.data.readers import Chunk
 from wenmai.data.sequences import Sequences, offsets_of
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Number
+from wenmai.locale import Message
 from wenmai.tasks.columns import as_number, inputs_in, number_sequences, numbers, shown
 
 
@@ -26,7 +27,8 @@ class Regress:
     def __init__(self, *, horizon: int | None = None, history: int | None = None):
         """`horizon` forecasts so many values of a series from the `history` rows before them (3 horizons, at least 12)."""
         if history and not horizon:
-            raise Mistake(f"history={history} goes with horizon=N, how many values are forecast; give both, or leave it out.")
+            raise Mistake("history={history} goes with horizon=N, how many values are forecast; give both, or leave it out.",
+                          history=history)  # fmt: skip
         self.horizon = horizon
         self.history = history or max(12, 3 * horizon) if horizon else None
         self.per_step = False
@@ -41,7 +43,8 @@ class Regress:
         for name in ("target", "targets"):
             if name in columns:
                 return name
-        raise Mistake(f"{source} has no column target (found: {listed(columns)}); name it with --columns target=NAME,….")
+        raise Mistake("{file} has no column target (found: {names}); name it with --columns target=NAME,….", file=source,
+                      names=listed(columns))  # fmt: skip
 
     def inputs_of(self, chunk: Chunk, source: str):
         if self.horizon:  # what was measured so far is what the forecast is made from, the target first of all
@@ -61,8 +64,9 @@ class Regress:
         wrong = np.flatnonzero(rows.lengths != steps)
         if len(wrong):
             row = wrong[0]
-            raise Mistake(f"{source}, line {chunk.lines[row]}: found {rows.lengths[row]} {name} for {steps[row]} inputs, "
-                          "expected one for every step, or one number for the row.")  # fmt: skip
+            raise Mistake("{file}, line {line}: found {found} {targets} for {steps} inputs, expected one for every step, or "
+                          "one number for the row.", file=source, line=chunk.lines[row], found=rows.lengths[row], targets=name,
+                          steps=steps[row])  # fmt: skip
         return rows
 
     def look(self, targets, where) -> list[str]:
@@ -77,7 +81,7 @@ class Regress:
             ragged = (inputs.lengths == targets.shape[1]).all()
         if targets is not None and self.mean is not None and ragged != self.per_step:
             found, expected = ("one target a step", "one a row") if ragged else ("one target a row", "one a step")
-            raise Mistake(f"found {found}, expected {expected} as in training.")
+            raise Mistake("found {per1}, expected {per2} as in training.", per1=found, per2=expected)
         if ragged and isinstance(inputs, np.ndarray):
             inputs = Sequences.of(list(inputs), np.float64)
         if ragged and targets is not None:
@@ -85,7 +89,8 @@ class Regress:
             wrong = np.flatnonzero(inputs.lengths != targets.lengths) if len(inputs) == len(targets) else []
             if len(wrong):
                 row, steps = wrong[0], (targets.lengths[wrong[0]], inputs.lengths[wrong[0]])
-                raise Mistake(f"row {row + 1}: found {steps[0]} targets for {steps[1]} steps, expected one for each.")
+                raise Mistake("row {row}: found {targets} targets for {steps} steps, expected one for each.", row=row + 1,
+                              targets=steps[0], steps=steps[1])  # fmt: skip
         return inputs, targets
 
     def windows(self, inputs, targets):
@@ -94,10 +99,12 @@ class Regress:
         ahead = 0 if targets is None else self.horizon
         count = len(inputs) - self.history - ahead + 1
         if count < 1 and targets is None:
-            raise Mistake(f"found {len(inputs)} rows in time, expected at least {self.history}, from which the forecast is made.")
+            raise Mistake("found {rows} rows in time, expected at least {history}, from which the forecast is made.",
+                          rows=len(inputs), history=self.history)  # fmt: skip
         if count < 1:
-            raise Mistake(f"found {len(inputs)} rows in time to train, validate or test on, expected at least history + horizon "
-                          f"= {self.history} + {ahead}; give more rows, or a smaller history or horizon.")  # fmt: skip
+            raise Mistake("found {rows} rows in time to train, validate or test on, expected at least history + horizon = "
+                          "{history} + {horizon}; give more rows, or a smaller history or horizon.", rows=len(inputs),
+                          history=self.history, horizon=ahead)  # fmt: skip
         if targets is not None:
             all_finite(flat_table(targets), lambda row: f"row {row + 1}")
         at = np.arange(count)[:, None] + np.arange(self.history)
@@ -123,13 +130,17 @@ class Regress:
         self.ends = tuple((float(value), where(int(row))) for value, row in zip((values.min(), values.max()), rows))
         least, most = f"{values.min():g}", f"{values.max():g}"
         if self.horizon:
-            return [f"targets from {least} to {most}; {self.horizon} steps are forecast from {self.history}"]
-        return [f"targets from {least} to {most}, one a step" if self.per_step else f"targets from {least} to {most}"]
+            return [Message("targets from {least} to {most}; {horizon} steps are forecast from {history}", least=least, most=most,
+                            horizon=self.horizon, history=self.history)]  # fmt: skip
+        return [Message("targets from {least} to {most}, one a step", least=least,
+                        most=most) if self.per_step else Message("targets from {least} to {most}",
+                                                                                            least=least, most=most)]  # fmt: skip
 
     def encode(self, targets, where=lambda row: f"row {row + 1}"):
         values = flat_table(targets, where)
         if values.shape[1] != len(self.mean):
-            raise Mistake(f"found {values.shape[1]} targets a row, expected {len(self.mean)} as in training.")
+            raise Mistake("found {found} targets a row, expected {expected} as in training.", found=values.shape[1],
+                          expected=len(self.mean))  # fmt: skip
         all_finite(values, where, targets)
         return Sequences(values, targets.offsets) if self.per_step else values
 
@@ -194,7 +205,8 @@ def flat_table(targets, where=lambda row: f"row {row + 1}") -> np.ndarray:
         values = np.asarray(targets.flat if isinstance(targets, Sequences) else targets, np.float64)
     except (TypeError, ValueError, OverflowError):
         row, found = next((row, value) for row, value in enumerate(targets) if as_number(value) is None)
-        raise Mistake(f"{where(row)}: found the target {str(found)[:40]!r}, expected a number.") from None
+        raise Mistake("{where}: found the target {value!r}, expected a number.", where=where(row),
+                      value=str(found)[:40]) from None  # fmt: skip
     return values[:, None] if values.ndim == 1 else values
 
 
@@ -203,7 +215,7 @@ def all_finite(values: np.ndarray, where, targets=None) -> np.ndarray:
     if len(wrong):
         at, column = wrong[0]
         row = int(np.searchsorted(targets.offsets, at, "right")) - 1 if isinstance(targets, Sequences) else at
-        raise Mistake(f"{where(row)}: found the target {values[at, column]}, expected a finite number.")
+        raise Mistake("{where}: found the target {value}, expected a finite number.", where=where(row), value=values[at, column])
     return values
 
 
@@ -211,7 +223,8 @@ def table_of(rows: Sequences, where) -> np.ndarray:
     wrong = np.flatnonzero(rows.lengths != rows.lengths[0])
     if len(wrong):
         found, expected = rows.lengths[wrong[0]], rows.lengths[0]
-        raise Mistake(f"{where(wrong[0])}: found {found} targets, expected {expected} as in the first row.")
+        raise Mistake("{where}: found {found} targets, expected {expected} as in the first row.", where=where(wrong[0]),
+                      found=found, expected=expected)  # fmt: skip
     return rows.flat.reshape(len(rows), -1)
 
 

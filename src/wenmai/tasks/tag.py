@@ -21,6 +21,7 @@ from wenmai.data.tokenizers import joined
 from wenmai.errors import Mistake
 from wenmai.layers.crf import best_paths
 from wenmai.layers.heads import EachOf
+from wenmai.locale import Message
 from wenmai.tasks.classify import confusion, macro_f1
 from wenmai.tasks.columns import inputs_in, shown
 
@@ -49,16 +50,19 @@ class Tag:
     def targets_of(self, chunk: Chunk, source: str) -> list[list[str]]:
         if "tags" not in chunk.columns:
             names = listed(chunk.columns)
-            raise Mistake(f"{source} has no column tags (found: {names}); name it with --columns tokens=NAME,tags=NAME.")
+            raise Mistake("{file} has no column tags (found: {names}); name it with --columns tokens=NAME,tags=NAME.",
+                          file=source, names=names)  # fmt: skip
         units = next((chunk.columns[name] for name in ("tokens", "inputs") if name in chunk.columns), None)
         rows = []
         for row, tags in enumerate(chunk.columns["tags"]):
             where = f"{source}, line {chunk.lines[row]}"
             if not isinstance(tags, (list, tuple)) or not all(isinstance(tag, str) and tag for tag in tags):
                 found = str(tags)[:40]
-                raise Mistake(f'{where}: found {found!r} in column tags, expected a list of texts such as ["O", "B-PER"].')
+                raise Mistake('{where}: found {value!r} in column tags, expected a list of texts such as ["O", "B-PER"].',
+                              where=where, value=found)  # fmt: skip
             if units is not None and len(tags) != len(units[row]):
-                raise Mistake(f"{where}: found {len(tags)} tags for {len(units[row])} tokens, expected one for each.")
+                raise Mistake("{where}: found {tags} tags for {tokens} tokens, expected one for each.", where=where,
+                              tags=len(tags), tokens=len(units[row]))  # fmt: skip
             rows.append(list(tags))
         return rows
 
@@ -67,7 +71,8 @@ class Tag:
         if self.scheme != "auto":
             return []
         self.scheme, note = schemes.detect(targets, where)
-        told = f"tags mark spans in {self.scheme.upper()}" if self.scheme != "plain" else "tags mark no spans"
+        told = Message("tags mark spans in {scheme}",
+                       scheme=self.scheme.upper()) if self.scheme != "plain" else Message("tags mark no spans")  # fmt: skip
         return [told, note] if note else [told]
 
     def arranged(self, inputs, targets=None):
@@ -78,9 +83,11 @@ class Tag:
             for row, tags in enumerate(targets):
                 if isinstance(tags, str) or not all(isinstance(tag, str) for tag in tags):
                     found = str(tags)[:40]
-                    raise Mistake(f'row {row + 1}: found {found!r}, expected a list of tags such as ["O", "B-PER"].')
+                    raise Mistake('row {row}: found {value!r}, expected a list of tags such as ["O", "B-PER"].', row=row + 1,
+                                  value=found)  # fmt: skip
                 if not isinstance(inputs[row], str) and len(inputs[row]) != len(tags):
-                    raise Mistake(f"row {row + 1}: found {len(tags)} tags for {len(inputs[row])} tokens, expected one for each.")
+                    raise Mistake("row {row}: found {tags} tags for {tokens} tokens, expected one for each.", row=row + 1,
+                                  tags=len(tags), tokens=len(inputs[row]))  # fmt: skip
         return inputs, targets
 
     def apart(self, inputs, targets) -> tuple:
@@ -98,9 +105,10 @@ class Tag:
             self._marks = [(schemes.O, 0)] + [(letter, kind) for kind in named for letter in (1, 2, 3, 4)]
             self.classes = np.array(["O"] + [f"{'OBIES'[letter]}-{self.kinds[kind]}" for letter, kind in self._marks[1:]])
         if not tags:
-            raise Mistake(f"found no tokens in {len(targets)} rows; to tag, some are needed, each with its tag.")
+            raise Mistake("found no tokens in {rows} rows; to tag, some are needed, each with its tag.", rows=len(targets))
         if len(self.classes) < 2:
-            raise Mistake(f"found one tag only ({short(tags[0])}) in {len(targets)} rows; to tag, at least two are needed.")
+            raise Mistake("found one tag only ({tag}) in {rows} rows; to tag, at least two are needed.", tag=short(tags[0]),
+                          rows=len(targets))  # fmt: skip
         return notes
 
     def encode(self, targets, where=lambda row: f"row {row + 1}") -> Sequences:
@@ -122,7 +130,8 @@ class Tag:
             row = int(np.searchsorted(offsets, unknown[0], "right")) - 1
             tag = targets[row][unknown[0] - offsets[row]]
             known = sorted({str(c).split("-", 1)[-1] for c in self.classes})
-            raise Mistake(f"{where(row)}: the tag {short(tag)!r} is not among the trained ones: {listed(known)}.")
+            raise Mistake("{where}: the tag {tag!r} is not among the trained ones: {names}.", where=where(row), tag=short(tag),
+                          names=listed(known))  # fmt: skip
         return Sequences(flat, offsets)
 
     def head(self) -> EachOf:

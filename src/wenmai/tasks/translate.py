@@ -46,15 +46,15 @@ class Translate:
     def inputs_of(self, chunk: Chunk, source: str) -> list[str]:
         if "source" not in chunk.columns:
             names = listed(chunk.columns)
-            raise Mistake(f"{source} has no column source (found: {names}), which is what a model reads; name it with "
-                          "--columns source=NAME,target=NAME.")  # fmt: skip
+            raise Mistake("{file} has no column source (found: {names}), which is what a model reads; name it with --columns "
+                          "source=NAME,target=NAME.", file=source, names=names)  # fmt: skip
         return texts_in(chunk, "source", source)
 
     def targets_of(self, chunk: Chunk, source: str) -> list[str]:
         if "target" not in chunk.columns:
             names = listed(chunk.columns)
-            raise Mistake(f"{source} has no column target (found: {names}), which is what a model learns to write; name it with "
-                          "--columns source=NAME,target=NAME.")  # fmt: skip
+            raise Mistake("{file} has no column target (found: {names}), which is what a model learns to write; name it with "
+                          "--columns source=NAME,target=NAME.", file=source, names=names)  # fmt: skip
         return not_empty(texts_in(chunk, "target", source), "target", lambda row: f"{source}, line {chunk.lines[row]}")
 
     def look(self, targets, where) -> list[str]:
@@ -88,7 +88,8 @@ class Translate:
         self.encode(targets, where)
         if len(set(targets)) < 2:
             only = short(targets[0]) if len(targets) else "–"
-            raise Mistake(f"found one target only ({only}) in {len(targets)} rows; to translate, at least two are needed.")
+            raise Mistake("found one target only ({only}) in {rows} rows; to translate, at least two are needed.", only=only,
+                          rows=len(targets))  # fmt: skip
         self.script = overlap.script_of(targets)
         words = np.median([len(text.split()) for text in targets[:LOOKED_AT]])
         self.single = self.script in ("english", "spaced") and bool(words == 1)
@@ -153,11 +154,12 @@ def not_empty(texts: Sequence[str], side: str, where):
     for row, text in enumerate(texts):
         if not isinstance(text, str):
             found = f"{type(text).__name__} {str(text)[:40]!r}"
-            raise Mistake(f"{where(row)}: expected a text, found {found}; to translate, give a text for a text.")
+            raise Mistake("{where}: expected a text, found {value}; to translate, give a text for a text.", where=where(row),
+                          value=found)  # fmt: skip
         if not text.strip():
             if side == "source":
-                raise Mistake(f"{where(row)}: the source is empty; give it a text to read or drop the row.")
-            raise Mistake(f"{where(row)}: the target is empty; give it a text to write or drop the row.")
+                raise Mistake("{where}: the source is empty; give it a text to read or drop the row.", where=where(row))
+            raise Mistake("{where}: the target is empty; give it a text to write or drop the row.", where=where(row))
     return texts
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from wenmai.data import inputs as kinds_of_input
 from wenmai.data import saved as take
 from wenmai.errors import Mistake
+from wenmai.locale import Message
 from wenmai.training import folders
 from wenmai.training.distributed import Team
 from wenmai.training.progress import Progress, Snapshot
@@ -85,7 +86,8 @@ class Checkpoints:
         from safetensors.numpy import load_file
 
         if not self.begun():
-            raise Mistake(f"{self.folder.parent} holds no training that was stopped; start one with wenmai train RUNG DATA.")
+            raise Mistake("{folder} holds no training that was stopped; start one with wenmai train RUNG DATA.",
+                          folder=self.folder.parent)  # fmt: skip
         folders.check(self.folder / "start", "arguments.json", "inputs.json")
         with understood(self.folder / "start" / "arguments.json") as path:
             self.arguments = json.loads(path.read_text(encoding="utf-8"))
@@ -108,7 +110,8 @@ class Checkpoints:
                     return self.arguments, Snapshot(load_file(path), facts, inputs), notes
             except (Mistake, OSError) as damage:
                 reason = getattr(damage, "english", str(damage)).partition(": the ")[0]
-                notes.append(f"{folder} is damaged ({reason}); the checkpoint before it is used.")
+                notes.append(Message("{folder} is damaged ({reason}); the checkpoint before it is used.", folder=folder,
+                                     reason=reason))  # fmt: skip
                 self.damaged.append(folder)
         return self.arguments, Snapshot({}, {}, inputs), notes
 

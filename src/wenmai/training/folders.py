@@ -42,7 +42,8 @@ def write(folder: Path, fill: Callable[[Path], None]) -> None:
         replace(part, folder)
         to_disk(folder.parent)
     except OSError as error:
-        raise Mistake(f"{folder} cannot be written ({error.strerror or error}); make room or choose another place.") from None
+        raise Mistake("{folder} cannot be written ({why}); make room or choose another place.", folder=folder,
+                      why=error.strerror or error) from None  # fmt: skip
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
@@ -110,22 +111,24 @@ def check(folder: Path, *needed: str) -> None:
         files = json.loads(path.read_text(encoding="utf-8"))["files"]
         wanted = {Path(str(name)).name: {"bytes": int(about["bytes"]), **about} for name, about in files.items()}
     except FileNotFoundError:
-        raise Damaged(f"{path} is missing: the folder is damaged; train it again.") from None
+        raise Damaged("{file} is missing: the folder is damaged; train it again.", file=path) from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
-        raise Damaged(f"{path} is not as it was written: the folder is damaged; train it again.") from None
+        raise Damaged("{file} is not as it was written: the folder is damaged; train it again.", file=path) from None
     for name in needed:
         if name not in wanted:
-            raise Damaged(f"{path} does not name {name}: the folder is damaged; train it again.")
+            raise Damaged("{file} does not name {name}: the folder is damaged; train it again.", file=path, name=name)
     there = {file.name for file in folder.iterdir() if file.is_file()}
     for name, about in wanted.items():
         file, size = folder / name, about["bytes"]
         if name not in there:
-            raise Damaged(f"{file} is missing: the folder is damaged; train it again.")
+            raise Damaged("{file} is missing: the folder is damaged; train it again.", file=file)
         found = file.stat().st_size
         if found != size:
-            raise Damaged(f"{file}: found {found} bytes, expected {size}: the file is damaged; train it again.")
+            raise Damaged("{file}: found {found} bytes, expected {expected}: the file is damaged; train it again.", file=file,
+                          found=found, expected=size)  # fmt: skip
         if checksum(file) != about:
-            raise Damaged(f"{file} is not as it was written (its checksum differs): the file is damaged; train it again.")
+            raise Damaged("{file} is not as it was written (its checksum differs): the file is damaged; train it again.",
+                          file=file)  # fmt: skip
 
 
 @contextmanager
@@ -142,7 +145,8 @@ def only_one(folder: Path) -> Iterator[None]:
                 if os.fstat(handle.fileno()).st_ino != os.stat(path).st_ino:
                     raise OSError  # who held it before took the file away in between
             except OSError:
-                raise Mistake(f"{folder} is being written by another process; wait for it, or choose another --out.") from None
+                raise Mistake("{folder} is being written by another process; wait for it, or choose another --out.",
+                              folder=folder) from None  # fmt: skip
         try:
             recover(folder)
             sweep(folder)

@@ -162,9 +162,9 @@ def train(
                                f"{learning_rate * LOWERED / 3:.1g} and --set clip=1.")  # fmt: skip
                     break
                 if now.lowered:
-                    raise Diverged(f"step {at}: the loss is no longer a finite number ({those}), also after the learning rate "
-                                   "was lowered; look at these rows, or start anew with --set learning_rate="
-                                   f"{learning_rate * LOWERED / 3:.1g} and --set clip=1.")  # fmt: skip
+                    raise Diverged("step {step}: the loss is no longer a finite number ({batch}), also after the learning rate "
+                                   "was lowered; look at these rows, or start anew with --set learning_rate={rate:.1g} and "
+                                   "--set clip=1.", step=at, batch=those, rate=learning_rate * LOWERED / 3)  # fmt: skip
                 if halved:
                     yield told(passing=True, warning=pieces_note(now.pieces, device, now.step), resumable=False)
                 now = replace(good[0], lowered=True, pieces=now.pieces)

@@ -89,9 +89,9 @@ def write_arrays(path: Path, named: dict[str, np.ndarray]) -> None:
 def check_place(folder: Path) -> None:
     """A run can be written there: asked before training too, lest its work be lost."""
     if folder.exists() and not folder.is_dir():
-        raise Mistake(f"{folder} is a file, where a run folder is to be written; choose another --out.")
+        raise Mistake("{folder} is a file, where a run folder is to be written; choose another --out.", folder=folder)
     if folder.exists() and any(folder.iterdir()) and not any((folder / name).exists() for name in ("run.json", "training")):
-        raise Mistake(f"{folder} holds something that is not a run; choose another --out.")
+        raise Mistake("{folder} holds something that is not a run; choose another --out.", folder=folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
 
 
@@ -115,13 +115,15 @@ def read(folder: Path) -> SavedRun:
         with suppress(Mistake, OSError), folders.only_one(folder):  # what a kill left may be made whole
             pass
     if not (folder / "run.json").is_file() and (folder / "training").is_dir():
-        raise Mistake(f"{folder} holds a training that was not finished; go on with wenmai train --resume {folder}.")
+        raise Mistake("{folder} holds a training that was not finished; go on with wenmai train --resume {folder}.",
+                      folder=folder)  # fmt: skip
     if not (folder / "run.json").is_file():
-        raise Mistake(f"{folder} is not a run folder (it has no run.json); wenmai train makes one.")
+        raise Mistake("{folder} is not a run folder (it has no run.json); wenmai train makes one.", folder=folder)
     with understood(folder / "run.json") as path:
         about = json.loads(path.read_text(encoding="utf-8"))
         if take.value(about, "format") != FORMAT:
-            raise Mistake(f"{path}: format {take.told(about['format'])}, expected {FORMAT}; use the wenmai that made it.")
+            raise Mistake("{file}: format {found}, expected {expected}; use the wenmai that made it.", file=path,
+                          found=take.told(about["format"]), expected=FORMAT)  # fmt: skip
     folders.check(folder, *FILES)
     with understood(folder / "inputs.json") as path:
         inputs = json.loads(path.read_text(encoding="utf-8"))
@@ -138,12 +140,13 @@ def understood(path: Path):
     except Mistake as mistake:
         if str(path.parent) in str(mistake):
             raise
-        raise Mistake(f"{path}: {mistake.args[0]}") from None
+        raise Mistake("{file}: {note}", file=path, note=mistake.args[0]) from None
     except FileNotFoundError:
-        raise Mistake(f"{path} is missing: the run folder is damaged; train it again.") from None
+        raise Mistake("{file} is missing: the run folder is damaged; train it again.", file=path) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, SafetensorError) as error:
         what = short(str(error) if isinstance(error, take.Unfit) else f"{type(error).__name__}: {error}", 200).splitlines()[0]
-        raise Mistake(f"{path} is not as it was written ({what}): the run folder is damaged; train it again.") from None
+        raise Mistake("{file} is not as it was written ({error}): the run folder is damaged; train it again.", file=path,
+                      error=what) from None  # fmt: skip
 
 
 def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
@@ -179,10 +182,10 @@ def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
                 value.copy_(file.get_tensor(name))
         return model.eval()
     except FileNotFoundError:
-        raise Mistake(f"{path} is missing: the run folder is damaged; train it again.") from None
+        raise Mistake("{file} is missing: the run folder is damaged; train it again.", file=path) from None
     except (SafetensorError, take.Unfit, RuntimeError, KeyError, OverflowError) as error:
         what = short(str(error).splitlines()[0], 200)
-        raise Mistake(f"{path} does not fit run.json ({what}); train it again.") from None
+        raise Mistake("{file} does not fit run.json ({error}); train it again.", file=path, error=what) from None
 
 
 KINDS = {torch.float32: "F32", torch.float64: "F64", torch.int64: "I64"}

@@ -10,6 +10,7 @@ from wenmai.evaluation.pictures import metric_name
 from wenmai.evaluation.probes.finding import Finding, Grid
 from wenmai.evaluation.probes.variants_picture import Panel
 from wenmai.evaluation.probes.variants_picture import picture as drawn
+from wenmai.locale import Message
 from wenmai.options import sort_out
 
 Cell = Literal["gru", "lstm", "rnn", "rnn-residual", "rnn-coupled", "rnn-gated"]
@@ -20,8 +21,8 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
 
     known = yield from measured(source, columns, seed, **sort_out(settings or {}, {"probe": measured})["probe"])
     notes = [rows_note(known), spread_note(known),
-             f"{known['rung']} with hidden={known['hidden']} and embed={known['embed']}; both ways means as much again, from the "
-             "end"]  # fmt: skip
+             Message("{rung} with hidden={hidden} and embed={embed}; both ways means as much again, from the end",
+                     rung=known["rung"], hidden=known["hidden"], embed=known["embed"])]  # fmt: skip
     title = {"en": f"{source}: layers and directions of {known['rung']}", "zh": f"{source}：{known['rung']} 的层数与方向"}
     grids = {lang: [table(known, lang)] for lang in ("en", "zh")}
     return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), told(known), notes)

@@ -13,6 +13,7 @@ from wenmai.evaluation.pictures import metric_name
 from wenmai.evaluation.probes.finding import Finding, Grid
 from wenmai.evaluation.probes.variants_picture import Panel
 from wenmai.evaluation.probes.variants_picture import picture as drawn
+from wenmai.locale import Message
 from wenmai.options import sort_out
 
 CELLS = ("rnn", "gru", "lstm")
@@ -23,8 +24,8 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
 
     known = yield from measured(source, columns, seed, **sort_out(settings or {}, {"probe": measured})["probe"])
     notes = [rows_note(known), spread_note(known),
-             f"embed={known['embed']}, one layer, one way; as large as lstm means the hidden that comes nearest to its "
-             "weights"]  # fmt: skip
+             Message("embed={embed}, one layer, one way; as large as lstm means the hidden that comes nearest to its weights",
+                     embed=known["embed"])]  # fmt: skip
     title = {"en": f"{source}: what gates buy and cost", "zh": f"{source}：门带来什么，代价多少"}
     grids = {lang: tables(known, lang) for lang in ("en", "zh")}
     return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), told(known), notes)

@@ -16,6 +16,7 @@ from wenmai.evaluation.pictures import metric_name
 from wenmai.evaluation.probes.finding import Finding, Grid
 from wenmai.evaluation.probes.variants_picture import Panel
 from wenmai.evaluation.probes.variants_picture import picture as drawn
+from wenmai.locale import Message
 from wenmai.options import sort_out
 
 TRACED = 64  # rows of the test part whose attention is looked at
@@ -26,9 +27,10 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
 
     known = yield from measured(source, columns, seed, **sort_out(settings or {}, {"probe": measured})["probe"])
     notes = [rows_note(known), spread_note(known),
-             f"width {known['width']} and {known['layers']} layers for all: the weights are equally many, only their use differs",
-             f"entropy (0: one place, 1: all places alike) and overlap (1: two heads of a layer look at the same) are means over "
-             f"layers, heads and the real places of {TRACED} test rows"]  # fmt: skip
+             Message("width {width} and {layers} layers for all: the weights are equally many, only their use differs",
+                     width=known["width"], layers=known["layers"]),
+             Message("entropy (0: one place, 1: all places alike) and overlap (1: two heads of a layer look at the same) are "
+                     "means over layers, heads and the real places of {rows} test rows", rows=TRACED)]  # fmt: skip
     title = {"en": f"{source}: one head against many", "zh": f"{source}：一个头与多个头"}
     grids = {lang: [table(known, lang)] for lang in ("en", "zh")}
     return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), told(known), notes)
@@ -58,7 +60,8 @@ def heads_of(text: str, width: int) -> list[int]:
     except ValueError:
         found = []
     if not found or found != sorted(set(found)) or any(number < 1 or width % number for number in found):
-        raise Mistake(f"heads={text}: expected growing numbers that divide width={width}, such as 1,2,4.")
+        raise Mistake("heads={heads}: expected growing numbers that divide width={width}, such as 1,2,4.", heads=text,
+                      width=width)  # fmt: skip
     return found
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from wenmai.errors import Mistake, unknown
 from wenmai.evaluation.probes.finding import Finding, Grid
 from wenmai.evaluation.probes.memory_picture import picture, rnn_is_first_in
+from wenmai.locale import Message
 from wenmai.options import sort_out
 
 RECURRENT = ("rnn", "rnn-residual", "rnn-coupled", "rnn-gated", "lstm", "gru")
@@ -32,9 +33,9 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
 def refuse(name: str, source: str, columns: dict[str, str] | None) -> None:
     """Of a probe that makes its own data."""
     if source:
-        raise Mistake(f"the probe {name} makes its own data and reads none; leave {source} out.")
+        raise Mistake("the probe {name} makes its own data and reads none; leave {source} out.", name=name, source=source)
     if columns:
-        raise Mistake(f"the probe {name} makes its own data and has no columns to name; leave --columns out.")
+        raise Mistake("the probe {name} makes its own data and has no columns to name; leave --columns out.", name=name)
 
 
 def measured(
@@ -104,7 +105,8 @@ def lengths_of(option: str, text: str) -> list[int]:
     except ValueError:
         found = []
     if not found or found != sorted(set(found)) or not 2 <= found[0] <= found[-1] <= LONGEST:
-        raise Mistake(f"{option}={text}: expected growing lengths from 2 to {LONGEST}, such as 5,10,20, or none.")
+        raise Mistake("{option}={text}: expected growing lengths from 2 to {most}, such as 5,10,20, or none.", option=option,
+                      text=text, most=LONGEST)  # fmt: skip
     return found
 
 
@@ -118,23 +120,27 @@ def longest(found: list[dict]) -> int:
 
 def noted(known: dict) -> list[str]:
     exercises = {row["exercise"] for row in known["exercises"]}
-    notes = [f"at each length {known['updates']:,} updates of {known['rows']} rows at the most, the same for every rung; rows "
-             "are drawn anew, up to 6,000,000 steps of them",
-             f"a learning rate of {known['learning_rate']:g} for the recurrent rungs, {known['attention_rate']:g} for attention "
-             f"and {known['transformer_rate']:g} for the transformer, which rises and falls; gradients are cut to a norm of "
-             f"{known['clip']:g}",
-             "a rung begins anew, with first weights, at each length, and stops at the first length where it fails",
-             f"one layer of {known['hidden']} for the recurrent rungs; attention compares states of {known['hidden']} "
-             f"(cell={known['cell']}); the transformer has two layers of width {known['width']}; nothing is dropped",
-             "training at a length stops when 512 held-out rows are surely right; the score is that of 1,000 others"]  # fmt: skip
+    notes = [Message("at each length {updates:,} updates of {rows} rows at the most, the same for every rung; rows are drawn "
+                     "anew, up to 6,000,000 steps of them", updates=known["updates"], rows=known["rows"]),
+             Message("a learning rate of {rate1:g} for the recurrent rungs, {rate2:g} for attention and {rate3:g} for the "
+                     "transformer, which rises and falls; gradients are cut to a norm of {clip:g}", rate1=known["learning_rate"],
+                     rate2=known["attention_rate"], rate3=known["transformer_rate"], clip=known["clip"]),
+             Message("a rung begins anew, with first weights, at each length, and stops at the first length where it fails"),
+             Message("one layer of {hidden1} for the recurrent rungs; attention compares states of {hidden2} (cell={cell}); "
+                     "the transformer has two layers of width {width}; nothing is dropped", hidden1=known["hidden"],
+                     hidden2=known["hidden"], cell=known["cell"], width=known["width"]),
+             Message("training at a length stops when 512 held-out rows are surely right; the score is that of 1,000 others")]  # fmt: skip
     if "copy" in exercises:
-        notes.append("copy counts as remembered where 99% of the held-out rows are right at every step")
+        notes.append(Message("copy counts as remembered where 99% of the held-out rows are right at every step"))
     if exercises & {"running-sum", "adding"}:
-        notes.append("a sum counts as remembered where the squared error of the last answer is at most 1% of its variance")
+        notes.append(Message("a sum counts as remembered where the squared error of the last answer is at most 1% of its "
+                             "variance"))  # fmt: skip
     if known["fading"]["rungs"]:
-        notes.append(f"the gradient is that of the last symbol's loss in copy with T = {known['fading']['length']}, with respect "
-                     "to what enters at each step, as a share of the last step's; the mean over 64 rows")  # fmt: skip
-    notes.append(f"seeds: {known['seeds']}, from {known['seed']} on; on {known['device']}, in 32 bits")
+        notes.append(Message("the gradient is that of the last symbol's loss in copy with T = {length}, with respect to what "
+                             "enters at each step, as a share of the last step's; the mean over 64 rows",
+                             length=known["fading"]["length"]))  # fmt: skip
+    notes.append(Message("seeds: {seeds}, from {seed} on; on {device}, in 32 bits", seeds=known["seeds"], seed=known["seed"],
+                         device=known["device"]))  # fmt: skip
     return notes
 
 

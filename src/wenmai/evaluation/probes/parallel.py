@@ -14,6 +14,7 @@ from statistics import median
 from wenmai.errors import Mistake
 from wenmai.evaluation.probes.finding import Finding, Grid
 from wenmai.evaluation.probes.memory import refuse
+from wenmai.locale import Message
 from wenmai.options import sort_out
 from wenmai.training.progress import Progress
 
@@ -27,10 +28,12 @@ MOST = 65_536
 def run(source: str, columns: dict[str, str] | None = None, settings: dict | None = None, seed: int = 0) -> Iterator:
     refuse("parallel", source, columns)
     known = yield from measured(seed, **sort_out(settings or {}, {"probe": measured})["probe"])
-    notes = [f"one layer of width {known['width']} each, self-attention with {known['heads']} heads; a batch of "
-             f"{known['batch']} rows, in 32 bits, on {known['device']}, {known['threads']} threads",
-             f"forward and backward, the median of {known['repeats']} that took turns, after one that does not count",
-             f"the exponent p of time ≈ c·Tᵖ is fitted to the {min(LONG, len(known['lengths']))} longest"]  # fmt: skip
+    notes = [Message("one layer of width {width} each, self-attention with {heads} heads; a batch of {batch} rows, in 32 bits, "
+                     "on {device}, {threads} threads", width=known["width"], heads=known["heads"], batch=known["batch"],
+                     device=known["device"], threads=known["threads"]),
+             Message("forward and backward, the median of {repeats} that took turns, after one that does not count",
+                     repeats=known["repeats"]),
+             Message("the exponent p of time ≈ c·Tᵖ is fitted to the {count} longest", count=min(LONG, len(known["lengths"])))]  # fmt: skip
     title = {"en": "Serial against parallel, linear against quadratic", "zh": "串行与并行，线性与平方"}
     grids = {lang: [table(known, lang)] for lang in ("en", "zh")}
     return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), told(known), notes)
@@ -47,7 +50,8 @@ def measured(seed: int, *, lengths: str = "64,128,256,512,1024,2048,4096", batch
     growing = lengths_of(lengths)
     if width % heads:
         fitting = max(1, width // heads) * heads
-        raise Mistake(f"width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.")
+        raise Mistake("width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.", width=width,
+                      heads=heads, fitting=fitting)  # fmt: skip
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         passes = {name: one_pass(name, width, heads, device) for name in LAYERS}
@@ -77,7 +81,8 @@ def lengths_of(text: str) -> list[int]:
     except ValueError:
         found = []
     if len(found) < 2 or found != sorted(set(found)) or not 1 <= found[0] <= found[-1] <= MOST:
-        raise Mistake(f"lengths={text}: expected two or more growing lengths up to {MOST:,}, such as 64,256,1024.")
+        raise Mistake("lengths={lengths}: expected two or more growing lengths up to {most:,}, such as 64,256,1024.",
+                      lengths=text, most=MOST)  # fmt: skip
     return found
 
 

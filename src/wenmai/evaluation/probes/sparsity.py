@@ -19,9 +19,10 @@ from wenmai.data.corpus import Corpus
 from wenmai.data.dataset import open_table
 from wenmai.data.lines import Lines
 from wenmai.data.vocabulary import BEGIN, END, UNK
-from wenmai.errors import Mistake, harmless
+from wenmai.errors import Mistake
 from wenmai.evaluation.probes.finding import Finding, Grid
 from wenmai.evaluation.probes.sparsity_picture import picture
+from wenmai.locale import Message
 from wenmai.models.ngram import held_out
 from wenmai.models.ngram.additive import fitted_delta
 from wenmai.models.ngram.arpa import HIGHEST
@@ -69,8 +70,8 @@ def text_of(source: str, columns: dict[str, str] | None) -> Corpus:
 
     table = open_table(source, columns)
     if "text" not in table.names:
-        raise Mistake(f"{source} has the columns {harmless(listed(table.names))}, expected one named text; name it with "
-                      "--columns text=NAME.")  # fmt: skip
+        raise Mistake("{source} has the columns {columns}, expected one named text; name it with --columns text=NAME.",
+                      source=source, columns=listed(table.names))  # fmt: skip
     text = Generate().corpus_of(table)
     text.check()
     return text
@@ -89,8 +90,9 @@ def beginning(text: Corpus, options: dict) -> Corpus:
 def check(source: str, tokens: np.ndarray, held: np.ndarray) -> None:
     lines, found = int((tokens == END).sum() + (held == END).sum()), counted(tokens) + counted(held)
     if lines < LINES or found < TOKENS or not counted(held):
-        raise Mistake(f"{source}: found {lines:,} lines with {found:,} tokens, expected at least {LINES} with {TOKENS:,}, of "
-                      "which 1/64 can be counted; give more text.")  # fmt: skip
+        raise Mistake("{source}: found {lines:,} lines with {tokens:,} tokens, expected at least {least} with {fewest:,}, of "
+                      "which 1/64 can be counted; give more text.", source=source, lines=lines, tokens=found, least=LINES,
+                      fewest=TOKENS)  # fmt: skip
 
 
 def counted(tokens: np.ndarray) -> int:
@@ -104,7 +106,8 @@ def counted(tokens: np.ndarray) -> int:
 def cells(tokens: np.ndarray, held: np.ndarray, vocabulary: int, *, orders: int = 5) -> Iterator:
     """Every amount of text with its shares of unseen n-grams and its perplexities; `orders`: up to which order, 1 to 7."""
     if not 1 <= orders <= HIGHEST:
-        raise Mistake(f"orders={orders}: expected 1 to {HIGHEST}, up to which order n-grams are counted.")
+        raise Mistake("orders={orders}: expected 1 to {most}, up to which order n-grams are counted.", orders=orders,
+                      most=HIGHEST)  # fmt: skip
     openings, found, began = np.append(np.flatnonzero(tokens == BEGIN), len(tokens)), [], time.perf_counter()
     real, place = held != BEGIN, held_out.places(held, BEGIN)
     for name, share in SHARES.items():
@@ -116,14 +119,14 @@ def cells(tokens: np.ndarray, held: np.ndarray, vocabulary: int, *, orders: int 
                "unseen": [unseen(levels, ends[n], n, real & (place >= n)) for n in range(orders)],
                "delta": [], "perplexity": {kind: [] for kind in SMOOTHINGS}, "stand_ins": 0}  # fmt: skip
         for n in range(1, orders + 1):
-            yield name, f"order {n}", Progress(n - 1, orders, share, inf, 0.0, time.perf_counter() - began)
+            yield name, Message("order {order}", order=n), Progress(n - 1, orders, share, inf, 0.0, time.perf_counter() - began)
             row["delta"].append(fitted_delta(inner[:n], text[cut:], BEGIN) if cut else 1.0)
             for kind in SMOOTHINGS:
                 smoothed = smooth(levels[:n], kind, BEGIN, row["delta"][-1])
                 mean = -held_out.log_probs(smoothed.levels, ends[:n])[real].mean() * log(10)
                 row["perplexity"][kind].append(exp(mean) if mean < 700 else inf)
                 row["stand_ins"] += bool(smoothed.notes)
-        yield name, f"order {orders}", Progress(orders, orders, share, inf, 0.0, time.perf_counter() - began)
+        yield name, Message("order {order}", order=orders), Progress(orders, orders, share, inf, 0.0, time.perf_counter() - began)
         found.append(row)
     return found
 
@@ -140,18 +143,21 @@ def unseen(levels: list[Level], ends: np.ndarray, n: int, whole: np.ndarray) -> 
 def measured(known: dict, cut_off: bool) -> list[str]:
     """How it was measured, and what to be wary of."""
     last, held, amounts = known["amounts"][-1], known["held_out"], known["amounts"]
-    notes = [f"the last tenth is held out: {held['lines']:,} lines with {held['tokens']:,} tokens, ends of lines among them; all "
-             f"is {last['lines']:,} lines with {last['tokens']:,} tokens before it, and parts of it are its first lines",
-             f"all cells know the same {known['vocabulary']:,} tokens, those of all of the training text, so that their "
-             f"perplexities can be compared; {held['unknown']:,} of the tokens held out count as <unk>",
-             "an n-gram lies in one line, with what opens and closes it; unseen ones count as often as they are there",
+    notes = [Message("the last tenth is held out: {lines1:,} lines with {tokens1:,} tokens, ends of lines among them; all is "
+                     "{lines2:,} lines with {tokens2:,} tokens before it, and parts of it are its first lines",
+                     lines1=held["lines"], tokens1=held["tokens"], lines2=last["lines"], tokens2=last["tokens"]),
+             Message("all cells know the same {vocabulary:,} tokens, those of all of the training text, so that their "
+                     "perplexities can be compared; {unknown:,} of the tokens held out count as <unk>",
+                     vocabulary=known["vocabulary"], unknown=held["unknown"]),
+             Message("an n-gram lies in one line, with what opens and closes it; unseen ones count as often as they are there"),
             ]  # fmt: skip
     if cut_off:
-        notes.append(f"the text is long: only its beginning is read, about {MOST:,} tokens to learn from")
+        notes.append(Message("the text is long: only its beginning is read, about {most:,} tokens to learn from", most=MOST))
     if stand_ins := sum(amount["stand_ins"] for amount in amounts):
         cells = len(amounts) * len(known["orders"]) * len(SMOOTHINGS)
-        notes.append(f"in {stand_ins} of the {cells} cells fixed discounts stand in for estimates, since too few n-grams were "
-                     "seen once or twice, or the counts run the wrong way")  # fmt: skip
+        notes.append(Message("in {stand_ins} of the {cells} cells fixed discounts stand in for estimates, since too few "
+                             "n-grams were seen once or twice, or the counts run the wrong way", stand_ins=stand_ins,
+                             cells=cells))  # fmt: skip
     return notes
 
 

@@ -19,6 +19,7 @@ from wenmai.data.dataset import Dataset, open_dataset
 from wenmai.errors import Mistake
 from wenmai.estimator import Estimator
 from wenmai.estimators import ESTIMATORS
+from wenmai.locale import Message
 
 LEAST = 100  # rows that tell anything
 
@@ -34,11 +35,13 @@ def opened(source: str, columns: dict[str, str] | None, rungs: list[str], rows: 
     """At most `rows` rows to learn from, and a test part of a quarter as many at the most."""
     data = open_dataset(source, TASKS, None, columns, valid="0.1", test="0.2", seed=seed)
     if data.task.name == "generate":
-        raise Mistake(f"{source} is running text, and this probe wants rows with an answer; give it a table with text and label.")
+        raise Mistake("{source} is running text, and this probe wants rows with an answer; give it a table with text and label.",
+                      source=source)  # fmt: skip
     for rung in rungs:
         rung_named(rung, data.task.name)
     if len(data.train) < LEAST:
-        raise Mistake(f"{source}: found {len(data.train)} rows to learn from, expected at least {LEAST}; give more of them.")
+        raise Mistake("{source}: found {rows} rows to learn from, expected at least {least}; give more of them.", source=source,
+                      rows=len(data.train), least=LEAST)  # fmt: skip
     chance = np.random.default_rng(seed)
     for name, most in (("train", rows), ("valid", rows // 4), ("test", rows // 4)):
         part = getattr(data, name)
@@ -87,7 +90,7 @@ def compared(data: Dataset, variants: list[Variant], training: dict, seeds: int,
             estimator = ESTIMATORS[data.task.name](variant.rung, seed=number, **training, **variant.options)
             began = time.perf_counter()
             for progress in estimator.training(*data.train.pair, data.valid.pair):
-                yield variant.name, f"seed {number}", replace(progress, snapshot=None)
+                yield variant.name, Message("seed {seed}", seed=number), replace(progress, snapshot=None)
             row["seconds"].append(round(time.perf_counter() - began, 3))
             row["scores"].append(estimator.evaluate(*data.test.pair)[estimator.task_.metric])
             row["parameters"] = estimator.model_.parameters_count()

@@ -35,9 +35,9 @@ class Recipe:
 
     def __post_init__(self):
         if not 1 <= self.order <= HIGHEST:
-            raise Mistake(f"order={self.order}: expected 1 to {HIGHEST}, how long the n-grams are.")
+            raise Mistake("order={order}: expected 1 to {most}, how long the n-grams are.", order=self.order, most=HIGHEST)
         if self.delta is not None and self.smoothing != "add-delta":
-            raise Mistake(f"delta={self.delta:g} goes with smoothing=add-delta; leave it out.")
+            raise Mistake("delta={delta:g} goes with smoothing=add-delta; leave it out.", delta=self.delta)
         pruning.thresholds(self.prune, self.order)
 
     @property
