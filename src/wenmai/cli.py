@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wenmai.locale.theirs import Theirs, usage
 import json
 import math
 import os
@@ -14,9 +15,8 @@ from typing import Annotated
 import typer
 import typer.main
 
-from wenmai.chinese import in_chinese, language, told
 from wenmai.errors import Mistake, Notice, Stopped, unknown
-from wenmai.locale import Message
+from wenmai.locale import Message, language, translate
 
 app = typer.Typer(
     name="wenmai",
@@ -194,7 +194,8 @@ def predict(
     from wenmai.evaluation.answers import answer_file, in_words, read_arguments
 
     if bool(inputs) == bool(file):
-        raise Mistake("give either inputs or --file FILE: there is " + ("both." if inputs else "nothing to answer for."))
+        both = Message("give either inputs or --file FILE: there is both.")
+        raise Mistake(both if inputs else Message("give either inputs or --file FILE: there is nothing to answer for."))
     if out and not file:
         raise Mistake("--out goes with --file; inputs given here are answered here.")
     estimator = load_run(run, device)
@@ -312,7 +313,8 @@ def translate(
     from wenmai.evaluation.answers import aligned, answer_file
 
     if bool(texts) == bool(file):
-        raise Mistake("give either texts or --file FILE: there is " + ("both." if texts else "nothing to translate."))
+        both = Message("give either texts or --file FILE: there is both.")
+        raise Mistake(both if texts else Message("give either texts or --file FILE: there is nothing to translate."))
     if out and not file:
         raise Mistake("--out goes with --file; texts given here are answered here.")
     for option, without in APART.items():
@@ -462,7 +464,7 @@ def compare(
             console.print(by_length)
         if report["recommendation"]:
             console.print(report["recommendation"]["reason_zh" if lang == "zh" else "reason"])
-        console.print(("报告：" if lang == "zh" else "Report: ") + str(next(path for path in written if path.suffix == ".html")))
+        console.print(Message("Report: {file}", file=next(path for path in written if path.suffix == ".html")).told_in(lang))
     finish({"data": source, "task": report["task"], "rungs": report["rungs"], "recommendation": report["recommendation"],
             "report": str(folder / "report.html")}, as_json, quiet=True)  # fmt: skip
 
@@ -550,15 +552,16 @@ def settings_from(pairs: list[str]) -> dict[str, str]:
     return {key.strip(): value.strip() for key, _, value in (pair.partition("=") for pair in pairs)}
 
 
-def say(sentence: str) -> None:
-    print(told(sentence), file=sys.stderr)
+def say(message: str, **values) -> None:
+    """A message, or a template and its values."""
+    print(message if isinstance(message, Message) else Message(message, **values), file=sys.stderr)
 
 
 def say_scores(scores: dict, unit: str = "") -> None:
     from wenmai.evaluation.overview import scored
 
     for part, found in scores.items():
-        say(scored(part, found, language(), unit))
+        print(scored(part, found, language(), unit), file=sys.stderr)
 
 
 def finish(result, as_json: bool, quiet: bool = False) -> None:
@@ -594,9 +597,9 @@ def main() -> None:
     except Mistake as mistake:
         if debug:
             raise
-        sys.exit(complain(str(mistake)))
+        sys.exit(complain(mistake))
     except Stopped as stopped:
-        complain(str(stopped))
+        complain(stopped)
         sys.exit(130)
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
@@ -608,18 +611,18 @@ def main() -> None:
     except OSError as error:
         if debug:
             raise
-        sys.exit(complain(Message("{file}: {why}.", file=error.filename or Message("the system"), why=error.strerror or error)))
+        sys.exit(complain(Message("{file}: {why}.", file=error.filename or Message("the system"), why=Theirs(error.strerror or error))))
     except Exception as error:
         if debug or not hasattr(error, "format_message"):  # anything but click's own words for a wrong argument
             raise
-        sys.exit(complain(error.format_message()))
+        sys.exit(complain(usage(error)))
 
 
 def in_users_language(command):
     """The help of a command, of its options and of the commands below it."""
     if language() == "zh":
         for part in (command, *command.params):
-            part.help = in_chinese(part.help or "", "help")
+            part.help = translate(part.help or "", "zh")
         command.short_help = command.help  # otherwise cut off after so many words, which Chinese does not part
         for below in getattr(command, "commands", {}).values():
             in_users_language(below)
@@ -628,11 +631,11 @@ def in_users_language(command):
 
 def warned(message, category, *place, shown=warnings.showwarning) -> None:
     if issubclass(category, Notice):
-        say(str(message))
+        print(message, file=sys.stderr)
     else:
         shown(message, category, *place)
 
 
-def complain(sentence: str) -> int:
-    print(f"wenmai: {told(sentence)}", file=sys.stderr)
+def complain(sentence: Mistake | Stopped | Message) -> int:
+    print(f"wenmai: {sentence}", file=sys.stderr)
     return 2

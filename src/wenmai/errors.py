@@ -6,7 +6,7 @@ __all__ = ["Message", "Mistake", "Notice", "Stopped", "harmless", "nearest", "un
 
 
 class Told:
-    """An exception whose one argument is a message: `Mistake("{file} is empty.", file=path)`, or a message that was made before."""
+    """An exception whose one argument is a message: `Mistake("{file} is empty.", file=path)`, or one that was made before."""
 
     def __init__(self, message: str = "", /, **values):
         super().__init__(message if isinstance(message, Message) else Message(message, **values))

@@ -24,6 +24,7 @@ from wenmai.data.values import as_frames, check_lengths, listed, pick
 from wenmai.errors import Mistake
 from wenmai.locale import Message
 from wenmai.options import accepted, sort_out
+from wenmai.tasks.columns import TARGETS
 from wenmai.training import distributed, loop, memory, run_folder
 from wenmai.training.progress import Diverged, Progress, Snapshot
 
@@ -100,7 +101,7 @@ class Estimator:
             pass
         return self
 
-    def training(self, inputs, targets, valid: tuple | None = None, where=lambda row: f"row {row + 1}",
+    def training(self, inputs, targets, valid: tuple | None = None, where=lambda row: Message("row {row}", row=row + 1),
                  resume: Snapshot | None = None, known=None) -> Iterator[Progress]:  # fmt: skip
         """Everything that `fit` does, yielding progress. `valid` is (inputs, targets); without it a share is held out. `where`
         names the place of a row in messages. `resume` is what `snapshot()` of a Progress gave: with the same data and options,
@@ -136,9 +137,9 @@ class Estimator:
         def place(row: int) -> str:
             """Of a row of `train`, which may be a window of one, or of a running text."""
             if kept is None:
-                return f"the window from token {row + 1:,} on"
+                return Message("the window from token {token:,} on", token=row + 1)
             whole = row if starts is None else int(np.searchsorted(starts, train.inputs.offsets[row], "right")) - 1
-            return where(kept[whole]) if whole < len(kept) else f"row {whole + 1}"
+            return where(kept[whole]) if whole < len(kept) else Message("row {row}", row=whole + 1)
 
         facts = resume.facts if resume else {}
         self.progress_ = [Progress(**kept) for kept in facts.get("progress", [])]
@@ -195,7 +196,7 @@ class Estimator:
 
     def _judge(self, valid: tuple, held: np.ndarray, seed: int) -> Callable[[], float]:
         named, _ = self._watched(held, held, seed)
-        examples = self._examples(*self._watched(*valid, seed), lambda row: f"row {named[row] + 1}")
+        examples = self._examples(*self._watched(*valid, seed), lambda row: Message("row {row}", row=named[row] + 1))
         return self.judge_of(examples)
 
     def _held_out(self, inputs, targets, share: float, seed: int) -> list[np.ndarray]:
@@ -345,7 +346,7 @@ class Estimator:
             read += self.task_.answers(pick(inputs, rows), self.inputs_, outputs, decided, self.model_)
         return read
 
-    def evaluate(self, inputs, targets, where=lambda row: f"row {row + 1}") -> dict[str, float]:
+    def evaluate(self, inputs, targets, where=lambda row: Message("row {row}", row=row + 1)) -> dict[str, float]:
         """Every metric of the task."""
         self._fitted()
         inputs, targets = listed(inputs), listed(targets)
@@ -357,7 +358,7 @@ class Estimator:
         """The task's one number, as scikit-learn wants it."""
         return self.evaluate(inputs, targets)[self.task_.metric]
 
-    def _examples(self, inputs, targets=None, where=lambda row: f"row {row + 1}") -> Examples:
+    def _examples(self, inputs, targets=None, where=lambda row: Message("row {row}", row=row + 1)) -> Examples:
         inputs, targets = self.task_.arranged(listed(inputs), None if targets is None else listed(targets))
         inputs = as_frames(inputs, self.inputs_.width) if self.inputs_.kind == "frames" else inputs
         examples = Examples(self.inputs_.encode(inputs), None if targets is None else self.task_.encode(targets, where))
@@ -366,7 +367,7 @@ class Estimator:
                 found, expected = examples.targets.lengths[row], examples.inputs.lengths[row]
                 raise Mistake("{where}: found {found} {targets} for a text that is cut into {expected} tokens, expected one "
                               "for each; give the tokens instead of the text.", where=where(row), found=found,
-                              targets=self.task_.target, expected=expected)  # fmt: skip
+                              targets=TARGETS[self.task_.target], expected=expected)  # fmt: skip
         return examples
 
     def _fitted(self) -> None:

@@ -66,7 +66,7 @@ class Translator(WritingEstimator):
         wanted = [self._text(tokens.tolist(), self._words(some.inputs, row)) for row, tokens in enumerate(some.written)]
         return lambda: self.task_.likeness([one.text for one in self._greedy(some.inputs)], wanted)
 
-    def _examples(self, inputs, targets=None, where=lambda row: f"row {row + 1}") -> Examples:
+    def _examples(self, inputs, targets=None, where=lambda row: Message("row {row}", row=row + 1)) -> Examples:
         inputs, targets = texts_of(inputs), None if targets is None else listed(targets)
         if targets is not None:
             self.task_.encode(targets, where)
@@ -86,7 +86,7 @@ class Translator(WritingEstimator):
         """Those of the source's own, which the vocabulary lacks."""
         return encoded.words[row] if isinstance(encoded, Copied) else ()
 
-    def evaluate(self, inputs, targets, where=lambda row: f"row {row + 1}", *, beam: int = BEAM, penalty: float = PENALTY,
+    def evaluate(self, inputs, targets, where=lambda row: Message("row {row}", row=row + 1), *, beam: int = BEAM, penalty: float = PENALTY,
                  precision: str = "float32") -> dict:  # fmt: skip
         """Every metric of the task, of what beam search writes."""
         self._fitted()
@@ -144,7 +144,7 @@ class Translator(WritingEstimator):
 
     def answers(self, inputs, *, beam: int = BEAM, penalty: float = PENALTY, best: int = 1, alignment: bool = False,
                 strict: bool = False, precision: str = "float32",
-                where=lambda row: f"input {row + 1}") -> list[dict]:  # fmt: skip
+                where=lambda row: Message("input {row}", row=row + 1)) -> list[dict]:  # fmt: skip
         """{"text", "log_prob"} a text; with `best` above 1 also the so many best, {"text", "score", "log_prob"} each; with
         `alignment` also the tokens of both and how much each that was written looked at each that was read, (T, S)."""
         encoded = self._asked(inputs, strict, where)
@@ -161,7 +161,7 @@ class Translator(WritingEstimator):
             "a Translator writes texts, of which there is no table; log_prob(sources, texts) says how probable they are."
         )
 
-    def _asked(self, inputs, strict: bool = False, where=lambda row: f"input {row + 1}") -> Sequences:
+    def _asked(self, inputs, strict: bool = False, where=lambda row: Message("input {row}", row=row + 1)) -> Sequences:
         self._fitted()
         encoded, source = self._examples(inputs).inputs, self.inputs_.source
         over = source.cut(encoded)

@@ -80,7 +80,7 @@ class WritingEstimator(Estimator):
             warnings.warn(Notice(note), stacklevel=2)
         return self._sums(examples)
 
-    def _pairs(self, inputs, texts, where=lambda row: f"row {row + 1}") -> Examples:
+    def _pairs(self, inputs, texts, where=lambda row: Message("row {row}", row=row + 1)) -> Examples:
         inputs, texts = listed(inputs), listed(texts)
         check_lengths(inputs, texts)
         return self._examples(inputs, texts, where)

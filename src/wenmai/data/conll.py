@@ -72,11 +72,13 @@ def sentences(file: TextFile, columns: dict[str, str] | None) -> Format:
 
 
 def _said(file: TextFile, layout: Layout, picked: dict[str, int]) -> list[str]:
-    said = f", {layout.width} columns."
+    what = Message("CoNLL-U: one word a line") if layout.universal else Message("CoNLL: one token a line")
+    notes = [Message("{format}, {width} columns.", format=what, width=layout.width)]
     if {"tokens", "tags"} <= set(picked):
-        at = {word: UNIVERSAL[position] if layout.universal else f"column {position}" for word, position in picked.items()}
-        said = f", {layout.width} columns; tokens are {at['tokens']}, tags {at['tags']}."
-    notes = [("CoNLL-U: one word a line" if layout.universal else "CoNLL: one token a line") + said]
+        at = {word: UNIVERSAL[position] if layout.universal else Message("column {number}", number=position)
+              for word, position in picked.items()}  # fmt: skip
+        notes = [Message("{format}, {width} columns; tokens are {position1}, tags {position2}.", format=what, width=layout.width,
+                         position1=at["tokens"], position2=at["tags"])]  # fmt: skip
     if layout.width < 2:
         notes = [Message("CoNLL: one token a line, no tags.")]
     documents = sum(line.startswith(DOCUMENT) for line in _whole(file))

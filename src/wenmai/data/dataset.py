@@ -19,8 +19,8 @@ from wenmai.data.readers import Chunk, Table
 from wenmai.data.sequences import Sequences
 from wenmai.data.splits import groups_of, shared, split, split_by_position
 from wenmai.data.stored import StoredTexts
-from wenmai.errors import Mistake, harmless, unknown
-from wenmai.locale import Listed, Message
+from wenmai.errors import Mistake, unknown
+from wenmai.locale import Listed, Message, phrase
 from wenmai.options import accepted, fitting
 
 
@@ -37,7 +37,7 @@ class Part:
         return len(self.inputs)
 
     def where(self, row: int) -> str:
-        return f"{self.source}, line {self.lines[row]}"
+        return Message("{file}, line {line}", file=self.source, line=self.lines[row])
 
     def take(self, rows: np.ndarray) -> Part:
         straight = isinstance(self.lines, range) and self.lines.step == 1
@@ -52,7 +52,7 @@ class Part:
         except Mistake as mistake:
             if self.source in str(mistake):
                 raise
-            raise Mistake("{file}: {note}", file=self.source, note=mistake.args[0]) from None
+            raise Mistake("{file}: {note}", file=self.source, note=mistake.message) from None
 
     @property
     def pair(self) -> tuple:
@@ -110,7 +110,7 @@ def open_table(source: str, columns: dict[str, str] | None = None, target: str |
         two = pairs.two_files(source) if target is None else None
         there = any(Path(one).exists() for one in two or (source,))
         if not there and "/" not in source and "." not in source:
-            raise Mistake("{sentence} Or give the path of a file.", sentence=unknown("data set", source, BUILTIN))
+            raise Mistake("{sentence} Or give the path of a file.", sentence=unknown("data set", source, BUILTIN).message)
         table = readers.read(two[0], columns, two[1]) if two else readers.read(source, columns, target)
         return pairs.named(table) if task == "translate" else table
     if target is not None:
@@ -146,7 +146,7 @@ def open_dataset(
     kind = kind(**{name: fitting(known[name], value) for name, value in (settings or {}).items() if name in known})
     whole = part_of(table, kind)
     said = kind.look(whole.targets, whole.where)
-    notes, shares = [f"{source}: {note}" for note in table.notes] + said, []
+    notes, shares = [Message("{file}: {note}", file=source, note=note) for note in table.notes] + said, []
     given: dict[str, Part | None] = {"valid": None, "test": None}
     for name, value in (("valid", valid), ("test", test)):
         share = as_share(value)
@@ -158,7 +158,7 @@ def open_dataset(
     if kind.history:
         return in_time(source, kind, whole, shares, given, notes, table.names)
     whole_keys, classes = kind.apart(*whole.pair)
-    what = "input" if whole_keys is whole.inputs else "text"  # that no two parts share
+    what = phrase("what", "input") if whole_keys is whole.inputs else phrase("what", "text")  # that no two parts share
     groups = groups_of(whole_keys)
     repeated = len(whole) - (int(groups.max(initial=-1)) + 1)
     if repeated:
@@ -168,14 +168,15 @@ def open_dataset(
         leaked = np.zeros(0, bool) if part is None else shared(whole_keys, kind.apart(*part.pair)[0])
         if leaked.any() and leaked.all() and unseen:
             raise Mistake("{file}: every {what} of the {part} rows stands in the training rows too; give other rows.",
-                          file=part.source, what=what, part=name)  # fmt: skip
+                          file=part.source, what=what, part=PARTS[name])  # fmt: skip
         if leaked.any() and unseen:
             given[name] = part.take(np.flatnonzero(~leaked))
             notes.append(Message("{found} of the {rows} {part} rows dropped: their {what}s stand in the training rows too",
-                                 found=leaked.sum(), rows=len(part), part=name, what=what))  # fmt: skip
+                                 found=leaked.sum(), rows=len(part), part=PARTS[name], what=what))  # fmt: skip
         elif leaked.any():
             notes.append(Message("{found} of the {rows} {part} {what}s stand in the training rows too: the score flatters; "
-                                 "--unseen drops them", found=leaked.sum(), rows=len(part), part=name, what=what))  # fmt: skip
+                                 "--unseen drops them", found=leaked.sum(), rows=len(part), part=PARTS[name],
+                                 what=what))  # fmt: skip
     if any(shares):
         rows = split(whole_keys, shares, seed, classes, groups)
         del groups, whole_keys, classes
@@ -232,6 +233,7 @@ def task_for(table: Table, tasks: dict[str, type], task: str | None) -> type:
     return next(kind for kind in tasks.values() if kind.fits(table.names))
 
 
+PARTS = {"valid": phrase("part", "valid"), "test": phrase("part", "test")}
 LATER = {"answer": {"context", "question"}}
 
 
@@ -239,7 +241,7 @@ def says_no_task(table: Table, tasks: dict[str, type]) -> str:
     """A sentence on columns from which no task can be told that a rung does; empty where one can."""
     if any(kind.fits(table.names) for kind in tasks.values()):
         return ""
-    found = harmless(listed(table.names))
+    found = listed(table.names)
     for task, columns in LATER.items():
         if columns <= set(table.names):
             return Message("{file} has the columns {names}: data for the task {task}, which no rung here does yet; for one "

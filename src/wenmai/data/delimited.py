@@ -16,9 +16,10 @@ from wenmai.data.columns import Format, has_header, listed, tidy, uncollected
 from wenmai.data.files import LONGEST, TextFile
 from wenmai.errors import Mistake, Notice
 from wenmai.locale import Message
+from wenmai.locale.theirs import Theirs
 
 GAP = "\0"  # stands where a piece in quotes was taken out; text_file lets no such character through at the beginning
-MARKS = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
+MARKS = {",": Message("a comma"), ";": Message("a semicolon"), "\t": Message("a tab")}
 Block = tuple[list[list[str]], Sequence[int]]  # columns, and the line of each row
 
 
@@ -59,9 +60,9 @@ def _table(file: TextFile, columns: dict[str, str] | None, mark: str, quotes: bo
         raise Mistake("{file} holds a header and no rows; expected at least one row below it.", file=file.source)
     names = first if header else [str(position) for position in range(len(first))]
     shown = listed(tidy(names), 100)
-    said = Message("The first line is a header: {names}.",
-                   names=shown) if header else Message("There is no header; the columns are {names}.",
-                                                                          names=shown)  # fmt: skip
+    said = Message("There is no header; the columns are {names}.", names=shown)
+    if header:
+        said = Message("The first line is a header: {names}.", names=shown)
     notes = [*file.notes, Message("The delimiter is {mark}.", mark=MARKS[mark]), said]
     return Format(names, notes, _stream(file, mark, len(first), quotes, header))
 
@@ -250,7 +251,9 @@ def _rows(lines: list[str], text: TextIO, mark: str, width: int, number: int, so
 
 def _broken(source: str, line: int, error: str) -> Mistake:
     unclosed = "end of data" in error or "field limit" in error
-    found = "a quote that opens and never closes" if unclosed else f"broken quoting ({error})"
+    found = Message("broken quoting ({reason})", reason=Theirs(error))
+    if unclosed:
+        found = Message("a quote that opens and never closes")
     return Mistake('{file}, line {line}: found {quoting} in the row that begins here; expected a cell in quotes to be closed '
                    'before the next delimiter, and "" for a quote inside it; correct the line.', file=source, line=line,
                    quoting=found)  # fmt: skip

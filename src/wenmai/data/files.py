@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from wenmai.errors import Mistake, nearest
-from wenmai.locale import Message
+from wenmai.locale import Message, phrase
+from wenmai.locale.theirs import Theirs
 
 SAMPLE = 1 << 16  # bytes looked at before a file is read
 LONGEST = 1 << 23  # bytes of a line of a packed file, characters of a cell in quotes or a JSON value: few bytes can unpack to any
@@ -26,7 +27,8 @@ WINDOW = 1 << 28  # bytes that unpacking xz may take
 SUFFIXES = (".gz", ".xz", ".zst")
 MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
-SPELLED = {"utf-8": "UTF-8", "utf-8-sig": "UTF-8 with a byte order mark", "gb18030": "GB18030"}
+SPELLED = {"utf-8": phrase("encoding", "UTF-8"), "utf-8-sig": phrase("encoding", "UTF-8 with a byte order mark"),
+           "gb18030": phrase("encoding", "GB18030")}  # fmt: skip
 
 
 def find(source: str | Path) -> Path:
@@ -39,11 +41,11 @@ def find(source: str | Path) -> Path:
             raise Mistake("{file} is a pipe or a device, and is read more than once; write it to a file first.", file=source)
     except OSError as error:
         raise Mistake("{file} cannot be opened ({why}); check the path and its permissions.", file=source,
-                      why=error.strerror) from None  # fmt: skip
+                      why=Theirs(error.strerror)) from None  # fmt: skip
     if not path.parent.is_dir():
         raise Mistake("{file} is not there, nor is its folder {folder}; check the path.", file=source, folder=path.parent)
     beside = nearest(path.name, [other.name for other in path.parent.iterdir()])[:3]
-    instead = f"did you mean {', '.join(beside)}?" if beside else "its folder is empty."
+    instead = Message("did you mean {names}?", names=", ".join(beside)) if beside else Message("its folder is empty.")
     raise Mistake("{file} is not there; {instead}", file=source, instead=instead)
 
 
@@ -88,7 +90,7 @@ def compression(path: Path) -> str | None:
         with open(path, "rb") as raw:
             start = raw.read(6)
     except OSError as error:
-        raise Mistake("{file} cannot be opened ({why}); check its permissions.", file=path, why=error.strerror) from None
+        raise Mistake("{file} cannot be opened ({why}); check its permissions.", file=path, why=Theirs(error.strerror)) from None
     return next((name for magic, name in MAGIC.items() if start.startswith(magic)), None)
 
 
@@ -101,7 +103,7 @@ def unpacked(path: Path, source) -> Iterator[BinaryIO]:
             yield stream
     except DAMAGE as error:
         raise Mistake("{file} is damaged or cut off ({packed}: {damage}); copy or compress it again.", file=source, packed=packed,
-                      damage=error) from None  # fmt: skip
+                      damage=Theirs(error)) from None  # fmt: skip
 
 
 def _opened(path: Path, packed: str | None, source) -> BinaryIO:
@@ -135,7 +137,7 @@ def packed(path: Path) -> Iterator[BinaryIO]:
             part.replace(path)
     except OSError as error:
         raise Mistake("{folder} cannot be written ({why}); make room or choose another place.", folder=path,
-                      why=error.strerror or error) from None  # fmt: skip
+                      why=Theirs(error.strerror or error)) from None  # fmt: skip
     finally:
         if not special:
             part.unlink(missing_ok=True)
@@ -274,9 +276,8 @@ def text_file(path: Path, source) -> TextFile:
         raise binary
     if not sample.strip():
         raise Mistake("{file} is empty; expected at least one line of text.", file=source)
-    notes = [Message("Compressed with {packed}.", packed=packed)] * bool(packed) + [
-        Message("The encoding is {encoding}.", encoding=SPELLED[encoding])
-    ]
+    notes = [Message("Compressed with {packed}.", packed=packed)] * bool(packed)
+    notes += [Message("The encoding is {encoding}.", encoding=SPELLED[encoding])]
     return TextFile(path, str(source), encoding, notes, sample, cut)
 
 

@@ -44,10 +44,12 @@ def images(path: Path, source: str) -> Format:
             size = min(size, max(1, MOST // (height * width)))
             for start in range(0, count, size):
                 rows = min(size, count - start)
-                short = f"{source} is cut off: it announces {count} images and holds fewer; copy it again."
+                short = Message("{file} is cut off: it announces {images} images and holds fewer; copy it again.", file=source,
+                                images=count)  # fmt: skip
                 block = _read(pixels, rows * height * width, short)
                 image = np.frombuffer(block, np.uint8).reshape(rows, height, width)  # (N, H, W)
-                short = f"{beside} is cut off: it announces {count} labels and holds fewer; copy it again."
+                short = Message("{file} is cut off: it announces {labels} labels and holds fewer; copy it again.", file=beside,
+                                labels=count)  # fmt: skip
                 columns = image, list(map(str, _read(marks, rows, short)))
                 yield [columns[position] for position in positions], range(start + 1, start + 1 + rows)
             _at_end(pixels, source)
@@ -57,7 +59,7 @@ def images(path: Path, source: str) -> Format:
                                                height=height, width=width, file=beside.name)], stream)  # fmt: skip
 
 
-def _read(stream: BinaryIO, size: int, short: str) -> bytes:
+def _read(stream: BinaryIO, size: int, short: Message) -> bytes:
     """As many bytes, a piece at a time: a header may announce any number, and only what is there is to take memory."""
     pieces, left = [], size
     while left and (piece := stream.read(min(left, PIECE))):

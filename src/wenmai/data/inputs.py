@@ -118,11 +118,8 @@ class Texts:
 
     def notes(self, values) -> list[str]:
         """What is worth saying of how these texts are read."""
-        said = {"bytes": "read byte by byte", "characters": "read character by character",
-                "jieba": "cut into Chinese words by jieba"}  # fmt: skip
-        kind = self.tokenizer.kind
-        notes = [Message("texts are {cut}: {tokens:,} tokens known", cut=said.get(kind, "cut into " + kind),
-                         tokens=self.vocabulary)]  # fmt: skip
+        cut = tokenizers.CUT[self.tokenizer.kind]
+        notes = [Message("texts are {cut}: {tokens:,} tokens known", cut=cut, tokens=self.vocabulary)]
         if self.vectors is not None:
             notes.append(Message("{tokens:,} tokens have vectors from {file}", tokens=int((~np.isnan(self.vectors[:, 0])).sum()),
                                  file=self.embedding))  # fmt: skip
@@ -285,7 +282,7 @@ class Frames:
         return table.reshape(len(encoded), -1)
 
     def notes(self, values) -> list[str]:
-        long = f"{self.length}" if self.length else f"{values.lengths.min()} to {values.lengths.max()}"
+        long = self.length or Message("{least} to {most}", least=values.lengths.min(), most=values.lengths.max())
         return [Message("sequences of {long} steps, {width} numbers each, brought to mean 0 and deviation 1", long=long,
                         width=self.width)]  # fmt: skip
 

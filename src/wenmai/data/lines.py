@@ -192,10 +192,7 @@ class Lines:
     # Keeping
 
     def notes(self, corpus) -> list[str]:
-        said = {"bytes": "read byte by byte", "characters": "read character by character",
-                "jieba": "cut into Chinese words by jieba",
-                "spaces": "cut at spaces"}  # fmt: skip
-        cut = said.get(self.name, f"cut into {self.name}")
+        cut = tokenizers.CUT[self.name]
         if self.tokenizer is None and self.words is None:
             return [Message("texts are {cut}", cut=cut)]
         return [Message("texts are {cut}: {tokens:,} tokens known", cut=cut, tokens=len(self))]

@@ -17,12 +17,13 @@ from wenmai.data import delimited
 from wenmai.data.columns import Format, listed
 from wenmai.data.files import text_file
 from wenmai.errors import Mistake
-from wenmai.locale import Message
+from wenmai.locale import Message, phrase
 
 if TYPE_CHECKING:
     from wenmai.data.readers import Chunk, Table
 
 SIDES = ("source", "target")
+IN_WORDS = {"source": phrase("side", "source"), "target": phrase("side", "target")}
 CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # and half characters; not tabs and ends of lines
 
 
@@ -55,8 +56,8 @@ def aligned(path: Path, source: str, other: Path, target: str) -> Format:
                           "expected as many, each line beside its translation; add or remove lines.", file=source, lines=done[0],
                           other=target, others=done[1], line=min(done) + 1, longer=longer)  # fmt: skip
 
-    notes = [*first.notes, *(Message("{file}: {note}", file=target,
-                                     note=note) for note in second.notes), Message("Two aligned files: one row a line.")]  # fmt: skip
+    notes = [*first.notes, *(Message("{file}: {note}", file=target, note=note) for note in second.notes),
+             Message("Two aligned files: one row a line.")]  # fmt: skip
     return Format(list(SIDES), notes, stream)
 
 
@@ -106,9 +107,10 @@ def look(texts: Sequence, lines: Sequence[int], side: str, file: str, two: bool)
         if not isinstance(text, str):  # a number, or what the task refuses
             continue
         if not text.strip():
-            do = f"drop line {line} of both files" if two else "drop the row"
+            do = Message("drop line {line} of both files", line=line) if two else Message("drop the row")
             raise Mistake("{file}, line {line}: the {side} is empty; give both sides a text, or {side_do}.", file=file, line=line,
-                          side=side, side_do=do)  # fmt: skip
+                          side=IN_WORDS[side], side_do=do)  # fmt: skip
         if not text.isprintable() and (found := CONTROL.search(text)):
             raise Mistake('{file}, line {line}: found the control character "{letter}" in the {side}, expected nothing but '
-                          'text; take it out, or drop the row.', file=file, line=line, letter=found[0], side=side)  # fmt: skip
+                          'text; take it out, or drop the row.', file=file, line=line, letter=found[0],
+                          side=IN_WORDS[side])  # fmt: skip

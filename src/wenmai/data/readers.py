@@ -14,8 +14,9 @@ import numpy as np
 from wenmai.data import conll, delimited, idx, images, objects, pairs
 from wenmai.data.columns import Format, parse_columns, pick, short, tidy
 from wenmai.data.files import TextFile, bare_name, extra, find, readable, text_file
-from wenmai.errors import Mistake, harmless
+from wenmai.errors import Mistake
 from wenmai.locale import Message
+from wenmai.locale.theirs import Theirs
 
 __all__ = ["Chunk", "Table", "parse_columns", "read"]
 
@@ -70,7 +71,7 @@ def read(source: str | Path, columns: dict[str, str] | None = None, target: str 
         return (Chunk(dict(zip(words, block)), lines) for block, lines in values(rows))
 
     files = {} if target is None else {word: (source, str(target))[position] for word, position in picked.items()}
-    return Table(source, words, list(map(harmless, notes)), stream, found.plain if words == ["text"] else None, files)
+    return Table(source, words, notes, stream, found.plain if words == ["text"] else None, files)
 
 
 def _format(path: Path, source: str, columns: dict[str, str] | None) -> Format:
@@ -147,7 +148,7 @@ def _folder(path: Path, source: str) -> Format:
         inside = sorted(other for other in path.iterdir() if other.is_file() and not other.name.startswith("."))
     except OSError as error:
         raise Mistake("{folder} is a folder that cannot be opened ({why}); check its permissions.", folder=source,
-                      why=error.strerror) from None  # fmt: skip
+                      why=Theirs(error.strerror)) from None  # fmt: skip
     found = [other for other in inside if idx.is_images(other)]
     if found:
         train = [other for other in found if other.name.startswith("train")] if len(found) > 1 else found
@@ -157,7 +158,7 @@ def _folder(path: Path, source: str) -> Format:
         return idx.images(train[0], str(train[0]))
     texts = [other for other in inside if bare_name(other).endswith(".txt")]
     if len(texts) < 2:
-        shown = ", ".join(other.name for other in inside[:5]) or "no files"
+        shown = ", ".join(other.name for other in inside[:5]) or Message("no files")
         raise Mistake("{folder} is a folder with {inside}; expected one .txt file a label (at least two), or idx images. Give "
                       "one file instead.", folder=source, inside=shown)  # fmt: skip
     files = {}

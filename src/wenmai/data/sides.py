@@ -8,7 +8,7 @@ from wenmai.data import saved as take
 from wenmai.data import tokenizers
 from wenmai.data.writing import Writing
 from wenmai.errors import Mistake, unknown
-from wenmai.locale import Message
+from wenmai.locale import Message, phrase
 
 SPARE = 10  # tokens that may be written beyond what the length of the text that is read says
 ALMOST_ALL = 0.99  # of the texts that it learned from may be written for any text, however short
@@ -77,7 +77,8 @@ class Pairs(Sides):
                             kind=self.target.tokenizer.kind, count=self.target.vocabulary)]  # fmt: skip
         read, written = self.source.tokenizer.kind, self.target.tokenizer.kind
         return [Message("what is read is cut into {kind}: {count:,} tokens known", kind=read, count=self.source.vocabulary),
-                Message("what is written is cut into {kind}: {count:,} tokens known", kind=written, count=self.target.vocabulary)]  # fmt: skip
+                Message("what is written is cut into {kind}: {count:,} tokens known", kind=written,
+                        count=self.target.vocabulary)]  # fmt: skip
 
     def to_json(self) -> dict:
         return {"kind": "pairs", "source": self.source.to_json(), "joint": self.joint, "growth": self.growth, "usual": self.usual,
@@ -88,7 +89,7 @@ class Pairs(Sides):
         source, target = Writing.from_json(take.value(saved, "source")), take.value(saved, "target")
         growth = take.value(saved, "growth")
         if not take.is_number(growth) or not 0 < growth < 1e6:
-            raise take.unfit("growth", growth, "a number above 0")
+            raise take.unfit("growth", growth, phrase("saved", "a number above 0"))
         usual = take.whole(saved, "usual", 1)
         if not take.flag(saved, "joint"):
             return cls(source, Writing.from_json(target), growth, usual)

@@ -55,7 +55,7 @@ class Tokens:
         return cls(tokenizers.Words(known, "given", lowercase), alphabet, spelling, longest, embedding, table, rare)
 
     def encode(self, values) -> Sequences:
-        rows = checked_tokens([self.cut(row)[0] if isinstance(row, str) else row for row in values], ", or a text")
+        rows = checked_tokens([self.cut(row)[0] if isinstance(row, str) else row for row in values], Message(", or a text"))
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         number: dict[str, int] = {}  # of every distinct token, from 1 on
         form = np.fromiter((number.setdefault(token, len(number) + 1) for row in rows for token in row), np.int32,

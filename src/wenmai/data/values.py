@@ -7,6 +7,7 @@ import numpy as np
 from wenmai.data.sequences import Sequences
 from wenmai.data.stored import StoredTexts
 from wenmai.errors import Mistake
+from wenmai.locale import Message, phrase
 
 
 def listed(values):
@@ -15,7 +16,7 @@ def listed(values):
     if isinstance(values, (Sequences, StoredTexts)):
         return values
     if values is None or isinstance(values, (str, bytes)):  # a text is a list of its letters, which nobody means
-        what = "nothing" if values is None else "a single text"
+        what = phrase("rows", "nothing") if values is None else Message("a single text")
         raise Mistake("found {what} where rows are expected; give a list, of one row too.", what=what)
     values = values.to_numpy() if hasattr(values, "to_numpy") else values  # a column or a table of pandas or polars
     if isinstance(values, np.ndarray) and values.dtype.kind not in "OUS":

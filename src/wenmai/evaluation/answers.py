@@ -17,6 +17,7 @@ from wenmai.data.readers import Table
 from wenmai.data.sequences import Sequences
 from wenmai.errors import Mistake, Notice
 from wenmai.estimator import Estimator
+from wenmai.locale import Message
 from wenmai.translator import Translator
 
 CHUNK = 4096  # rows that are read, answered and written at a time
@@ -33,7 +34,12 @@ def answer_file(estimator: Estimator, table: Table, out: Path | None, as_json: b
         for chunk in chunks:
             inputs = task.inputs_of(chunk if task.history else without_target(chunk, task), table.source)
             if task.name == "translate":
-                answers = translated(estimator, inputs, lambda row, chunk=chunk: f"{table.source}, line {chunk.lines[row]}", how)
+                answers = translated(
+                    estimator,
+                    inputs,
+                    lambda row, chunk=chunk: Message("{file}, line {line}", file=table.source, line=chunk.lines[row]),
+                    how,
+                )
                 empty += sum(not answer["text"] for answer in answers)
             else:
                 answers = estimator.answers(inputs, **how)

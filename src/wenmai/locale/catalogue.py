@@ -24,7 +24,7 @@ def catalogue(lang: str):
 
 def translate(template: str, lang: str, context: str = "", more: str = "", count: int = 1) -> str:
     """The template in this language; itself where there is no other. `more` is what it is of any `count` but one."""
-    if lang == "en":
+    if lang == "en" or not template:  # gettext's own facts stand under ""
         return template if count == 1 or not more else more
     if more:
         return catalogue(lang).ngettext(template, more, count)

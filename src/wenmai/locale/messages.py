@@ -68,15 +68,18 @@ def plural(one: str, many: str, /, count: int, **values) -> Message:
     return made(Message, {"template": one, "values": {"count": count, **values}, "variant": ("", many, count)})
 
 
-class Listed(Message):
-    """Items with commas between them; in Chinese, with the mark that is meant for lists."""
+COMMA = Message(", ")
 
-    def __new__(cls, items: Iterable) -> Listed:
+
+class Listed(Message):
+    """Items with a mark between them: a comma in English, in Chinese the one that is meant for lists, unless said."""
+
+    def __new__(cls, items: Iterable, mark: Message = COMMA) -> Listed:
         values = {f"item{number}": item for number, item in enumerate(items)}
-        return made(cls, {"template": ", ", "values": values})
+        return made(cls, {"mark": mark, "values": values})
 
     def in_words(self, lang: str) -> str:
-        return super().in_words(lang).join(f"{{{name}}}" for name in self.values)
+        return self.mark.told_in(lang).join(f"{{{name}}}" for name in self.values)
 
 
 class Filling(string.Formatter):

@@ -80,8 +80,8 @@ def further(model, text: Corpus, ways: Ways, tune: Corpus | None) -> Iterator[tu
 
 
 def told_of_windows(steps: int, stride: int) -> str:
-    return (f"windows of {steps:,} tokens move on by {stride:,}, so that every token is said from at least {steps - stride:,} "
-            "before it, where there are so many")  # fmt: skip
+    return Message("windows of {steps:,} tokens move on by {stride:,}, so that every token is said from at least {least:,} before "
+                   "it, where there are so many", steps=steps, stride=stride, least=steps - stride)  # fmt: skip
 
 
 def with_cache(model, text: Corpus, ways: Ways, tune: Corpus | None) -> tuple[float, str]:

@@ -147,7 +147,8 @@ def fitting(state: dict[str, np.ndarray], name: str, kind: type, shape: tuple) -
     same = len(found.shape) == len(shape) and all(size in (None, there) for size, there in zip(shape, found.shape))
     if found.dtype != kind or not same:
         wanted = " × ".join("…" if size is None else str(size) for size in shape)
-        raise Unfit(f"{name}: found {found.dtype} of {' × '.join(map(str, found.shape))}, expected {np.dtype(kind)} of {wanted}")
+        raise Unfit("{name}: found {type1} of {shape1}, expected {type2} of {shape2}", name=name, type1=found.dtype,
+                    shape1=" × ".join(map(str, found.shape)), type2=np.dtype(kind), shape2=wanted)  # fmt: skip
     return found
 
 

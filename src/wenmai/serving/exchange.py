@@ -14,13 +14,15 @@ from wenmai.data.vocabulary import SPECIAL, Vocabulary
 from wenmai.errors import Mistake
 from wenmai.estimator import Estimator
 from wenmai.language_model import LanguageModel
-from wenmai.locale import Listed
+from wenmai.locale import Listed, Message, phrase
 from wenmai.models.ngram import arpa
 from wenmai.models.ngram.estimation import LAYOUTS
 from wenmai.models.ngram.model import NGram
 from wenmai.models.ngram.printing import read_back
 from wenmai.tasks.generate import Generate
 
+PIECES = {"words": phrase("pieces", "words"), "bpe": phrase("pieces", "bpe"), "wordpiece": phrase("pieces", "wordpiece"),
+          "unigram": phrase("pieces", "unigram")}  # fmt: skip
 FORMATS, TOKENIZERS = ("arpa",), ("spaces", "characters")
 
 
@@ -65,7 +67,8 @@ def exported(estimator: Estimator, form: str, out: Path) -> str:
     if lines.name == "spaces" and not lines.lowercase:
         return ""
     if lines.name == "characters":
-        return "its words are characters, the space ▁; wenmai import reads them with --tokenizer characters"
+        return Message("its words are characters, the space ▁; wenmai import reads them with --tokenizer characters")
     if lines.name == "spaces":
-        return "its words are in lower case: write a text so before you ask another tool about it"
-    return f"its words are tokens of {lines.name}: cut a text so before you ask another tool about it"
+        return Message("its words are in lower case: write a text so before you ask another tool about it")
+    return Message("its words are tokens of {pieces}: cut a text so before you ask another tool about it",
+                   pieces=PIECES.get(lines.name, lines.name))  # fmt: skip

@@ -22,6 +22,7 @@ from torch import Tensor
 
 from wenmai.errors import Mistake
 from wenmai.layers.cache import take, within
+from wenmai.locale import Message, phrase
 
 BLOCK = 64  # tokens of which the best is found first
 LOOKED = 8  # steps of a GPU until it is asked which sources are done
@@ -37,7 +38,7 @@ class Candidate(NamedTuple):
 def check(size: int, penalty: float, count: int) -> None:
     for name, value, kind in (("beam", size, Integral), ("penalty", penalty, Real), ("best", count, Integral)):
         if isinstance(value, bool) or not isinstance(value, kind):
-            wanted = "a whole number" if kind is Integral else "a number"
+            wanted = Message("a whole number") if kind is Integral else phrase("number", "a number")
             raise Mistake("{option}={value!r}: expected {wanted}, found {found}.", option=name, value=value, wanted=wanted,
                           found=type(value).__name__)  # fmt: skip
     if not 1 <= size <= 1000:

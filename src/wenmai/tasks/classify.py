@@ -67,7 +67,7 @@ class Classify:
                             least=counts.min())]  # fmt: skip
         return []
 
-    def encode(self, targets, where=lambda row: f"row {row + 1}") -> np.ndarray:
+    def encode(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> np.ndarray:
         distinct, which = numbered(targets)
         classes = self.classes
         if distinct.dtype.kind in "US" and classes.dtype.kind not in "US":  # numbers in training, texts in a file

@@ -9,8 +9,10 @@ from wenmai.data.readers import Chunk
 from wenmai.data.sequences import Sequences
 from wenmai.data.tokenizers import joined
 from wenmai.errors import Mistake
+from wenmai.locale import Listed, Message, phrase
 
 PLAIN = {str, int, float, bool}
+TARGETS = {"tags": phrase("targets", "tags"), "target": phrase("targets", "target"), "targets": phrase("targets", "targets")}
 ANSWERS = ("label", "tags", "target", "targets")  # columns that hold an answer
 
 
@@ -18,7 +20,10 @@ def inputs_in(chunk: Chunk, source: str):
     """The inputs in these columns: texts, pairs, tokens, images, numeric sequences, or else all columns as numbers."""
     columns = chunk.columns
     if "tokens" in columns:
-        return [as_tokens(value, f"{source}, line {line}") for value, line in zip(columns["tokens"], chunk.lines)]
+        return [
+            as_tokens(value, Message("{file}, line {line}", file=source, line=line))
+            for value, line in zip(columns["tokens"], chunk.lines)
+        ]
     if "text" in columns:
         return texts_in(chunk, "text", source)
     if "text_a" in columns and "text_b" in columns:
@@ -29,7 +34,7 @@ def inputs_in(chunk: Chunk, source: str):
         return number_sequences(columns["inputs"], chunk.lines, source, "inputs")
     names = [name for name in columns if name not in ANSWERS]
     if not names:
-        found = " and ".join(map(short, columns)) or "nothing"
+        found = Listed(map(short, columns), Message(" and ")) if columns else phrase("columns", "nothing")
         raise Mistake("{file} has only the column {answers}; expected text, text_a and text_b, tokens, image, inputs, or "
                       "numbers too.", file=source, answers=found)  # fmt: skip
     return numbers(columns, names, chunk.lines, source)
@@ -42,7 +47,7 @@ def texts_in(chunk: Chunk, name: str, source: str) -> list[str]:
     if not kinds <= PLAIN:
         for value, line in zip(values, chunk.lines):
             if value is None or isinstance(value, (list, dict, tuple, bytes)):
-                found = "nothing" if value is None else repr(short(str(value), 40))
+                found = phrase("cell", "nothing") if value is None else repr(short(str(value), 40))
                 raise Mistake("{file}, line {line}: found {found} in column {name}, expected a text; correct it or remove the "
                               "row.", file=source, line=line, found=found, name=name)  # fmt: skip
     return values if kinds == {str} and isinstance(values, list) else [str(value) for value in values]
@@ -76,10 +81,10 @@ def numbers(columns: dict, names: list[str], lines, source: str) -> np.ndarray:
         for row, value in enumerate(columns[name]):
             number = as_number(value)
             if number is None:
-                do = "correct the line or remove it"
+                do = Message("correct the line or remove it")
                 if name not in ANSWERS:
-                    do = ("correct it, choose columns with --columns, or, if it is the text, say "
-                          f"--columns text={short(name)},label=NAME")  # fmt: skip
+                    do = Message("correct it, choose columns with --columns, or, if it is the text, say --columns "
+                                 "text={name},label=NAME", name=short(name))  # fmt: skip
                 raise Mistake("{file}, line {line}: found {value!r} in column {name}, expected a number; {number_do}.",
                               file=source, line=lines[row], value=str(value)[:40], name=short(name), number_do=do)  # fmt: skip
             if not np.isfinite(number):
@@ -117,7 +122,10 @@ def number_sequences(values, lines, source: str, name: str) -> Sequences:
         if len(row):
             width = row.shape[1:] if width is None else width
             if row.shape[1:] != width:
-                found, expected = (f"{shape[0]} numbers" if shape else "one number" for shape in (row.shape[1:], width))
+                found, expected = (
+                    Message("{count} numbers", count=shape[0]) if shape else Message("one number")
+                    for shape in (row.shape[1:], width)
+                )
                 raise Mistake("{file}, line {line}: found {numbers1} a step in {name}, expected {numbers2} as before.",
                               file=source, line=line, numbers1=found, name=name, numbers2=expected)  # fmt: skip
         rows.append(row)

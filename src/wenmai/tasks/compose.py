@@ -17,6 +17,7 @@ from wenmai.data.readers import Chunk
 from wenmai.data.sequences import Sequences
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Next
+from wenmai.locale import Message
 from wenmai.tasks.columns import ANSWERS, labels_in, numbers, texts_in
 
 
@@ -51,7 +52,7 @@ class Compose:
         texts = texts_in(chunk, "text", source)
         if not all(map(str.strip, texts)):
             row = next(row for row, text in enumerate(texts) if not text.strip())
-            where = f"{source}, line {chunk.lines[row]}"
+            where = Message("{file}, line {line}", file=source, line=chunk.lines[row])
             raise Mistake("{where}: the text is empty; give every row a text to write or drop the row.", where=where)
         return texts
 
@@ -67,7 +68,7 @@ class Compose:
         """What no two parts share, and what the first must have all kinds of. Of labels there are few: the texts part them."""
         return (inputs, None) if isinstance(inputs, np.ndarray) and inputs.ndim > 1 else (targets, list(map(str, inputs)))
 
-    def learn(self, targets, where=lambda row: f"row {row + 1}") -> list[str]:
+    def learn(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> list[str]:
         self.encode(targets, where)
         if len(set(targets)) < 2:
             only = short(targets[0]) if targets else "–"
@@ -75,7 +76,7 @@ class Compose:
                           rows=len(targets))  # fmt: skip
         return []
 
-    def encode(self, targets, where=lambda row: f"row {row + 1}") -> None:
+    def encode(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> None:
         """What is to be written is encoded by its tokenizer; here it is looked at."""
         for row, text in enumerate(targets):
             if not isinstance(text, str):

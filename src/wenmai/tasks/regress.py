@@ -16,7 +16,7 @@ from wenmai.data.sequences import Sequences, offsets_of
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Number
 from wenmai.locale import Message
-from wenmai.tasks.columns import as_number, inputs_in, number_sequences, numbers, shown
+from wenmai.tasks.columns import TARGETS, as_number, inputs_in, number_sequences, numbers, shown
 
 
 class Regress:
@@ -59,14 +59,14 @@ class Regress:
             return numbers(chunk.columns, [name], chunk.lines, source)[:, 0]
         rows = number_sequences(values, chunk.lines, source, name)
         if "inputs" not in chunk.columns:
-            return table_of(rows, lambda row: f"{source}, line {chunk.lines[row]}")
+            return table_of(rows, lambda row: Message("{file}, line {line}", file=source, line=chunk.lines[row]))
         steps = np.array([len(row) for row in chunk.columns["inputs"]])
         wrong = np.flatnonzero(rows.lengths != steps)
         if len(wrong):
             row = wrong[0]
             raise Mistake("{file}, line {line}: found {found} {targets} for {steps} inputs, expected one for every step, or "
-                          "one number for the row.", file=source, line=chunk.lines[row], found=rows.lengths[row], targets=name,
-                          steps=steps[row])  # fmt: skip
+                          "one number for the row.", file=source, line=chunk.lines[row], found=rows.lengths[row], 
+                          targets=TARGETS[name], steps=steps[row])  # fmt: skip
         return rows
 
     def look(self, targets, where) -> list[str]:
@@ -80,7 +80,9 @@ class Regress:
         if isinstance(targets, np.ndarray) and isinstance(inputs, Sequences) and targets.ndim > 1 and len(targets) == len(inputs):
             ragged = (inputs.lengths == targets.shape[1]).all()
         if targets is not None and self.mean is not None and ragged != self.per_step:
-            found, expected = ("one target a step", "one a row") if ragged else ("one target a row", "one a step")
+            found, expected = Message("one target a row"), Message("one a step")
+            if ragged:
+                found, expected = Message("one target a step"), Message("one a row")
             raise Mistake("found {per1}, expected {per2} as in training.", per1=found, per2=expected)
         if ragged and isinstance(inputs, np.ndarray):
             inputs = Sequences.of(list(inputs), np.float64)
@@ -106,7 +108,7 @@ class Regress:
                           "{history} + {horizon}; give more rows, or a smaller history or horizon.", rows=len(inputs),
                           history=self.history, horizon=ahead)  # fmt: skip
         if targets is not None:
-            all_finite(flat_table(targets), lambda row: f"row {row + 1}")
+            all_finite(flat_table(targets), lambda row: Message("row {row}", row=row + 1))
         at = np.arange(count)[:, None] + np.arange(self.history)
         flat = inputs[at].reshape(count * self.history, -1)  # the windows overlap
         rows = Sequences(flat, offsets_of(np.full(count, self.history)))
@@ -118,7 +120,7 @@ class Regress:
         """What no two parts share, and what the first must have all kinds of: here, nothing."""
         return inputs, None
 
-    def learn(self, targets, where=lambda row: f"row {row + 1}") -> list[str]:
+    def learn(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> list[str]:
         self.per_step = isinstance(targets, Sequences)
         values = all_finite(flat_table(targets, where), where, targets)
         if not len(values):
@@ -132,11 +134,11 @@ class Regress:
         if self.horizon:
             return [Message("targets from {least} to {most}; {horizon} steps are forecast from {history}", least=least, most=most,
                             horizon=self.horizon, history=self.history)]  # fmt: skip
-        return [Message("targets from {least} to {most}, one a step", least=least,
-                        most=most) if self.per_step else Message("targets from {least} to {most}",
-                                                                                            least=least, most=most)]  # fmt: skip
+        if self.per_step:
+            return [Message("targets from {least} to {most}, one a step", least=least, most=most)]
+        return [Message("targets from {least} to {most}", least=least, most=most)]
 
-    def encode(self, targets, where=lambda row: f"row {row + 1}"):
+    def encode(self, targets, where=lambda row: Message("row {row}", row=row + 1)):
         values = flat_table(targets, where)
         if values.shape[1] != len(self.mean):
             raise Mistake("found {found} targets a row, expected {expected} as in training.", found=values.shape[1],
@@ -199,7 +201,7 @@ class Regress:
         return task
 
 
-def flat_table(targets, where=lambda row: f"row {row + 1}") -> np.ndarray:
+def flat_table(targets, where=lambda row: Message("row {row}", row=row + 1)) -> np.ndarray:
     """(N, K), or (ΣT, K) where there is one a step."""
     try:
         values = np.asarray(targets.flat if isinstance(targets, Sequences) else targets, np.float64)

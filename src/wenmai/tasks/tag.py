@@ -21,7 +21,7 @@ from wenmai.data.tokenizers import joined
 from wenmai.errors import Mistake
 from wenmai.layers.crf import best_paths
 from wenmai.layers.heads import EachOf
-from wenmai.locale import Message
+from wenmai.locale import Message, phrase
 from wenmai.tasks.classify import confusion, macro_f1
 from wenmai.tasks.columns import inputs_in, shown
 
@@ -55,7 +55,7 @@ class Tag:
         units = next((chunk.columns[name] for name in ("tokens", "inputs") if name in chunk.columns), None)
         rows = []
         for row, tags in enumerate(chunk.columns["tags"]):
-            where = f"{source}, line {chunk.lines[row]}"
+            where = Message("{file}, line {line}", file=source, line=chunk.lines[row])
             if not isinstance(tags, (list, tuple)) or not all(isinstance(tag, str) and tag for tag in tags):
                 found = str(tags)[:40]
                 raise Mistake('{where}: found {value!r} in column tags, expected a list of texts such as ["O", "B-PER"].',
@@ -66,7 +66,7 @@ class Tag:
             rows.append(list(tags))
         return rows
 
-    def look(self, targets, where=lambda row: f"row {row + 1}") -> list[str]:
+    def look(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> list[str]:
         """The scheme, where it is not given: all rows have to keep to it, also those that are held out."""
         if self.scheme != "auto":
             return []
@@ -94,7 +94,7 @@ class Tag:
         """What no two parts share, and what the first must have all kinds of: here, nothing."""
         return inputs, None
 
-    def learn(self, targets, where=lambda row: f"row {row + 1}") -> list[str]:
+    def learn(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> list[str]:
         notes = self.look(targets, where)
         tags = sorted({tag for row in targets for tag in row})
         if self.scheme == "plain":
@@ -111,7 +111,7 @@ class Tag:
                           rows=len(targets))  # fmt: skip
         return notes
 
-    def encode(self, targets, where=lambda row: f"row {row + 1}") -> Sequences:
+    def encode(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> Sequences:
         offsets = offsets_of(np.fromiter(map(len, targets), np.int64, len(targets)))
         if self.scheme == "plain":
             number = {tag: at for at, tag in enumerate(self.classes.tolist())}
@@ -258,9 +258,10 @@ class Tag:
         marks = take.items(saved, "marks")
         for mark in marks:
             if not isinstance(mark, list) or list(map(take.is_whole, mark)) != [True] * 2:
-                raise take.unfit("marks", mark, "pairs of a letter and a kind")
+                raise take.unfit("marks", mark, phrase("saved", "pairs of a letter and a kind"))
             if mark[0] > schemes.S or mark[1] >= len(task.kinds):
-                raise take.Unfit(f'"marks" names the letter {mark[0]} and the kind {mark[1]}, one of which is not there')
+                raise take.Unfit('"marks" names the letter {letter} and the kind {kind_number}, one of which is not there',
+                                 letter=mark[0], kind_number=mark[1])  # fmt: skip
         task._marks = [tuple(mark) for mark in marks]
         if len(set(task.classes.tolist())) < max(2, len(task.classes)):
             raise take.Unfit('"classes" are not two or more different ones')

@@ -19,6 +19,7 @@ from wenmai.data.readers import Chunk
 from wenmai.data.sequences import Sequences
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Next
+from wenmai.locale import Message
 from wenmai.tasks import overlap
 from wenmai.tasks.columns import texts_in
 
@@ -55,7 +56,11 @@ class Translate:
             names = listed(chunk.columns)
             raise Mistake("{file} has no column target (found: {names}), which is what a model learns to write; name it with "
                           "--columns source=NAME,target=NAME.", file=source, names=names)  # fmt: skip
-        return not_empty(texts_in(chunk, "target", source), "target", lambda row: f"{source}, line {chunk.lines[row]}")
+        return not_empty(
+            texts_in(chunk, "target", source),
+            "target",
+            lambda row: Message("{file}, line {line}", file=source, line=chunk.lines[row]),
+        )
 
     def look(self, targets, where) -> list[str]:
         return []
@@ -70,7 +75,7 @@ class Translate:
     def check_sources(self, inputs) -> None:
         if isinstance(inputs, Sequences) or (isinstance(inputs, np.ndarray) and (inputs.ndim > 1 or inputs.dtype.kind in "biuf")):
             raise Mistake("found numbers; to translate, give a text for every text that is to be written.")
-        not_empty(inputs, "source", lambda row: f"row {row + 1}")
+        not_empty(inputs, "source", lambda row: Message("row {row}", row=row + 1))
 
     def decide_kind(self, sources: Sequence[str], targets: Sequence[str]) -> None:
         rows = range(0, len(targets), max(1, len(targets) // LOOKED_AT))
@@ -84,7 +89,7 @@ class Translate:
         self.check_sources(inputs)  # while rows are counted as they were given
         return inputs, None
 
-    def learn(self, targets, where=lambda row: f"row {row + 1}") -> list[str]:
+    def learn(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> list[str]:
         self.encode(targets, where)
         if len(set(targets)) < 2:
             only = short(targets[0]) if len(targets) else "–"
@@ -99,7 +104,7 @@ class Translate:
     def measure(self) -> None:
         self.metric = "rouge_l" if self.summarise else "exact_match" if self.single else "bleu"
 
-    def encode(self, targets, where=lambda row: f"row {row + 1}") -> None:
+    def encode(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> None:
         """What is to be written is encoded by its tokenizer; here it is looked at."""
         not_empty(targets, "target", where)
 

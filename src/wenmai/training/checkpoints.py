@@ -22,6 +22,7 @@ from wenmai.data import inputs as kinds_of_input
 from wenmai.data import saved as take
 from wenmai.errors import Mistake
 from wenmai.locale import Message
+from wenmai.locale.theirs import Theirs
 from wenmai.training import folders
 from wenmai.training.distributed import Team
 from wenmai.training.progress import Progress, Snapshot
@@ -92,7 +93,7 @@ class Checkpoints:
         with understood(self.folder / "start" / "arguments.json") as path:
             self.arguments = json.loads(path.read_text(encoding="utf-8"))
             if not isinstance(self.arguments, dict):
-                raise take.Unfit(f"found {take.told(self.arguments)}, expected an object")
+                raise take.Unfit("found {value}, expected an object", value=take.told(self.arguments))
         with understood(self.folder / "start" / "inputs.json") as path:
             inputs = json.loads(path.read_text(encoding="utf-8"))
             kinds_of_input.from_json(inputs)
@@ -105,11 +106,12 @@ class Checkpoints:
                 with understood(folder / "state.json") as path:
                     facts = json.loads(path.read_text(encoding="utf-8"))
                     if not isinstance(facts, dict):
-                        raise take.Unfit(f"found {take.told(facts)}, expected an object")
+                        raise take.Unfit("found {value}, expected an object", value=take.told(facts))
                 with understood(folder / "arrays.safetensors") as path:
                     return self.arguments, Snapshot(load_file(path), facts, inputs), notes
             except (Mistake, OSError) as damage:
-                reason = getattr(damage, "english", str(damage)).partition(": the ")[0]
+                said = damage.message if isinstance(damage, Mistake) else Theirs(damage)
+                reason = said.values.get("reason", said)  # without what to do
                 notes.append(Message("{folder} is damaged ({reason}); the checkpoint before it is used.", folder=folder,
                                      reason=reason))  # fmt: skip
                 self.damaged.append(folder)

@@ -18,6 +18,8 @@ from pathlib import Path
 
 from wenmai.data import arrays
 from wenmai.errors import Mistake
+from wenmai.locale import Message
+from wenmai.locale.theirs import Theirs
 
 MANIFEST = "manifest.json"
 LARGE = 1 << 24  # bytes
@@ -43,7 +45,7 @@ def write(folder: Path, fill: Callable[[Path], None]) -> None:
         to_disk(folder.parent)
     except OSError as error:
         raise Mistake("{folder} cannot be written ({why}); make room or choose another place.", folder=folder,
-                      why=error.strerror or error) from None  # fmt: skip
+                      why=Theirs(error.strerror or error)) from None  # fmt: skip
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
@@ -111,24 +113,31 @@ def check(folder: Path, *needed: str) -> None:
         files = json.loads(path.read_text(encoding="utf-8"))["files"]
         wanted = {Path(str(name)).name: {"bytes": int(about["bytes"]), **about} for name, about in files.items()}
     except FileNotFoundError:
-        raise Damaged("{file} is missing: the folder is damaged; train it again.", file=path) from None
+        raise Damaged(
+            "{reason}: the folder is damaged; train it again.", reason=Message("{file} is missing", file=path)
+        ) from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
-        raise Damaged("{file} is not as it was written: the folder is damaged; train it again.", file=path) from None
+        raise Damaged(
+            "{reason}: the folder is damaged; train it again.", reason=Message("{file} is not as it was written", file=path)
+        ) from None
     for name in needed:
         if name not in wanted:
-            raise Damaged("{file} does not name {name}: the folder is damaged; train it again.", file=path, name=name)
+            raise Damaged(
+                "{reason}: the folder is damaged; train it again.",
+                reason=Message("{file} does not name {name}", file=path, name=name),
+            )
     there = {file.name for file in folder.iterdir() if file.is_file()}
     for name, about in wanted.items():
         file, size = folder / name, about["bytes"]
         if name not in there:
-            raise Damaged("{file} is missing: the folder is damaged; train it again.", file=file)
+            raise Damaged("{reason}: the folder is damaged; train it again.", reason=Message("{file} is missing", file=file))
         found = file.stat().st_size
         if found != size:
-            raise Damaged("{file}: found {found} bytes, expected {expected}: the file is damaged; train it again.", file=file,
-                          found=found, expected=size)  # fmt: skip
+            reason = Message("{file}: found {found} bytes, expected {expected}", file=file, found=found, expected=size)
+            raise Damaged("{reason}: the file is damaged; train it again.", reason=reason)
         if checksum(file) != about:
-            raise Damaged("{file} is not as it was written (its checksum differs): the file is damaged; train it again.",
-                          file=file)  # fmt: skip
+            reason = Message("{file} is not as it was written (its checksum differs)", file=file)
+            raise Damaged("{reason}: the file is damaged; train it again.", reason=reason)
 
 
 @contextmanager

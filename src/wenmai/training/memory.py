@@ -17,7 +17,6 @@ import torch
 from torch import Tensor, nn
 
 from wenmai.errors import Mistake, Notice
-from wenmai.locale import Message
 
 MOMENTS = {"lazy-adamw": 2, "adamw": 2, "sgd": 1, "asgd": 1}  # of every weight; the mean is one too
 USED = 0.9  # of the free memory, at the most
@@ -149,8 +148,9 @@ def in_pieces(batches: list[np.ndarray], outputs: Callable, device: str) -> Iter
                 raise Mistake("one row does not fit into the memory of {device}; use a machine with more.",
                               device=device) from None  # fmt: skip
         if found is None:
-            warn(Message("a batch does not fit into the memory of {device}; it is answered in pieces.",
-                         device=device), Notice, stacklevel=4)  # fmt: skip
+            warn(
+                Notice("a batch does not fit into the memory of {device}; it is answered in pieces.", device=device), stacklevel=4
+            )
             half = len(rows) // 2
             waiting += [rows[half:], rows[:half]]
         else:

@@ -28,6 +28,8 @@ from wenmai.data import arrays
 from wenmai.data import saved as take
 from wenmai.data.columns import short
 from wenmai.errors import Mistake
+from wenmai.locale import Message, phrase
+from wenmai.locale.theirs import Theirs
 from wenmai.training import folders
 from wenmai.training.progress import Progress
 
@@ -138,15 +140,15 @@ def understood(path: Path):
     try:
         yield path
     except Mistake as mistake:
-        if str(path.parent) in str(mistake):
+        if str(path.parent) in mistake.english:
             raise
-        raise Mistake("{file}: {note}", file=path, note=mistake.args[0]) from None
+        raise Mistake("{file}: {note}", file=path, note=mistake.message) from None
     except FileNotFoundError:
-        raise Mistake("{file} is missing: the run folder is damaged; train it again.", file=path) from None
+        raise Mistake("{reason}: the run folder is damaged; train it again.",
+                      reason=Message("{file} is missing", file=path)) from None  # fmt: skip
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, SafetensorError) as error:
-        what = short(str(error) if isinstance(error, take.Unfit) else f"{type(error).__name__}: {error}", 200).splitlines()[0]
-        raise Mistake("{file} is not as it was written ({error}): the run folder is damaged; train it again.", file=path,
-                      error=what) from None  # fmt: skip
+        reason = Message("{file} is not as it was written ({error})", file=path, error=what_is_wrong(error))
+        raise Mistake("{reason}: the run folder is damaged; train it again.", reason=reason) from None
 
 
 def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
@@ -162,7 +164,7 @@ def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
             kinds = {name: (slice_.get_dtype(), tuple(slice_.get_shape()) or (1,)) for name, slice_ in there.items()
                      if not name.startswith("words.")}  # fmt: skip
         if layers > len(kinds):
-            raise take.Unfit(f"found {len(kinds)} arrays for {take.told(layers)} layers")
+            raise take.Unfit("found {count} arrays for {layers} layers", count=len(kinds), layers=take.told(layers))
         with torch.device("meta"):
             model = build()
         if is_mapped(model):
@@ -175,16 +177,18 @@ def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
         wanted = {name: (KINDS.get(value.dtype), tuple(value.shape) or (1,)) for name, value in model.state_dict().items()}
         for name in sorted(wanted.keys() | kinds.keys()):
             if wanted.get(name) != kinds.get(name):
-                raise take.Unfit(f"{name}: found {in_words(kinds.get(name))}, expected {in_words(wanted.get(name))}")
+                raise take.Unfit("{name}: found {array1}, expected {array2}", name=short(name), array1=in_words(kinds.get(name)),
+                                 array2=in_words(wanted.get(name)))  # fmt: skip
         model = build().to(device)
         with safe_open(path, framework="pt", device=device) as file, torch.no_grad():
             for name, value in model.state_dict().items():  # one by one, lest all stand there twice
                 value.copy_(file.get_tensor(name))
         return model.eval()
     except FileNotFoundError:
-        raise Mistake("{file} is missing: the run folder is damaged; train it again.", file=path) from None
+        raise Mistake("{reason}: the run folder is damaged; train it again.",
+                      reason=Message("{file} is missing", file=path)) from None  # fmt: skip
     except (SafetensorError, take.Unfit, RuntimeError, KeyError, OverflowError) as error:
-        what = short(str(error).splitlines()[0], 200)
+        what = error.message if isinstance(error, take.Unfit) else short(str(error).splitlines()[0], 200)
         raise Mistake("{file} does not fit run.json ({error}); train it again.", file=path, error=what) from None
 
 
@@ -192,4 +196,16 @@ KINDS = {torch.float32: "F32", torch.float64: "F64", torch.int64: "I64"}
 
 
 def in_words(kind: tuple | None) -> str:
-    return f"{kind[0]} of {' × '.join(map(str, kind[1]))}" if kind else "nothing"
+    return f"{kind[0]} of {' × '.join(map(str, kind[1]))}" if kind else phrase("array", "nothing")
+
+
+def what_is_wrong(error: Exception) -> str:
+    """With what was read, in a few words."""
+    if isinstance(error, take.Unfit):
+        return error.message
+    if isinstance(error, json.JSONDecodeError):
+        return Message("{type}: {reason}: line {line} column {column} (char {at})", type=type(error).__name__,
+                       reason=Theirs(error.msg), line=error.lineno, column=error.colno, at=error.pos)  # fmt: skip
+    if isinstance(error, UnicodeDecodeError):
+        return Message("{type}: {reason}", type=type(error).__name__, reason=short(str(error), 180).splitlines()[0])
+    return short(f"{type(error).__name__}: {error}", 200).splitlines()[0]

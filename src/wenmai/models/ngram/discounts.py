@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wenmai.locale import Message
+from wenmai.locale import Listed, Message, phrase
 from wenmai.models.ngram.weights import Smoothing
 
 KATZ = 5  # counts above this are believed
@@ -50,8 +50,9 @@ def told(failed: dict[str, list[int]]) -> list[str]:
     """A note for every formula that failed, and for which orders."""
     notes = []
     for which, numbers in failed.items():
-        before, last = ", ".join(map(str, numbers[:-1])), numbers[-1]
-        orders = f"orders {before} and {last}" if before else f"order {last}"
+        orders = phrase("orders", "order {order}", order=numbers[-1])
+        if len(numbers) > 1:
+            orders = Message("orders {choices} and {order}", choices=Listed(numbers[:-1]), order=numbers[-1])
         if which == ONE:
             notes.append(Message("{orders}: no n-gram was seen once, or none twice, so the discount is 0.5 instead of an "
                                  "estimate; more text, or a lower order, would give one.", orders=orders))  # fmt: skip

@@ -66,9 +66,9 @@ class Recipe:
         """A model from its arrays; Unfit where it knows other words."""
         grams = LAYOUTS[self.layout].from_arrays(arrays)
         if grams.sizes[0] != vocabulary:
-            raise Unfit(f"found {grams.sizes[0]} words, expected {vocabulary}")
+            raise Unfit("found {words} words, expected {expected}", words=grams.sizes[0], expected=vocabulary)
         if len(grams.sizes) != self.order:
-            raise Unfit(f"found n-grams of {len(grams.sizes)} orders, expected {self.order}")
+            raise Unfit("found n-grams of {orders} orders, expected {expected}", orders=len(grams.sizes), expected=self.order)
         return grams
 
     def delta_for(self, tokens: np.ndarray, vocabulary: int) -> float:

@@ -23,6 +23,7 @@ from numba import njit
 
 from wenmai.data.threads import side_by_side, threads
 from wenmai.errors import Mistake
+from wenmai.locale.theirs import Theirs
 from wenmai.models.ngram.counts import NONE, Level
 
 MOST = 2**31 - 1  # n-grams of an order, tokens of a run
@@ -53,7 +54,7 @@ class Column:
         self.size += values.size
 
     def mistake(self, error: OSError) -> Mistake:
-        why = error.strerror or str(error)
+        why = Theirs(error.strerror or error)
         if self.named:
             return Mistake("{folder}: {why}, while n-grams were put there that are too many for memory; make room, or name "
                            "another folder.", folder=self.folder, why=why)  # fmt: skip
