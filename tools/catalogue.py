@@ -6,6 +6,7 @@ What has no Chinese yet stands in the catalogue with an empty msgstr; what nothi
 import ast
 import io
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
@@ -16,7 +17,15 @@ from babel.messages.pofile import read_po, write_po
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "wenmai"
 CHINESE = SOURCE / "locale" / "zh" / "LC_MESSAGES" / "wenmai.po"
 TEMPLATES = ("Message", "Mistake", "Damaged", "Diverged", "Stopped", "Notice", "Unfit", "say")  # whose first argument is one
-HEADER = "# What Wenmai tells its users, in Chinese."
+HEADER = """# What Wenmai tells its users, in Chinese. `make locale` keeps it: msgid from the code, msgstr by hand.
+msgid ""
+msgstr ""
+"Language: zh\\n"
+"Plural-Forms: nplurals=1; plural=0;\\n"
+"Content-Type: text/plain; charset=utf-8\\n"
+
+"""
+ANY_DAY = datetime(2026, 1, 1, tzinfo=UTC)  # lest the compiled catalogue differ each time it is made
 
 
 def name_of(call: ast.Call) -> str:
@@ -63,19 +72,25 @@ def chinese() -> Catalog:
         return read_po(file, locale="zh", domain="wenmai")
 
 
-def compiled(catalog: Catalog) -> bytes:
+def written(catalog: Catalog) -> bytes:
+    """As the .po: sorted, without places in the code, so that two branches seldom touch the same lines."""
     file = io.BytesIO()
+    write_po(file, catalog, width=120, no_location=True, sort_output=True, omit_header=True)
+    return HEADER.encode() + file.getvalue()
+
+
+def compiled(catalog: Catalog) -> bytes:
+    """As the .mo, which gettext reads."""
+    file, catalog.creation_date, catalog.revision_date = io.BytesIO(), ANY_DAY, ANY_DAY
     write_mo(file, catalog)
     return file.getvalue()
 
 
 def main() -> int:
-    catalog = chinese() if CHINESE.exists() else Catalog(locale="zh", domain="wenmai", charset="utf-8")
-    catalog.update(collected(), no_fuzzy_matching=True, update_creation_date=False)
+    catalog = chinese()
+    catalog.update(collected(), no_fuzzy_matching=True)
     catalog.obsolete.clear()
-    catalog.header_comment = HEADER
-    with CHINESE.open("wb") as file:
-        write_po(file, catalog, width=120, no_location=True, sort_output=True, omit_header=False)
+    CHINESE.write_bytes(written(catalog))
     CHINESE.with_suffix(".mo").write_bytes(compiled(chinese()))
     missing = [message.id for message in catalog if message.id and not message.string]
     for message in missing:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from wenmai.locale.theirs import Theirs, usage
 import json
 import math
 import os
@@ -16,7 +15,9 @@ import typer
 import typer.main
 
 from wenmai.errors import Mistake, Notice, Stopped, unknown
-from wenmai.locale import Message, language, translate
+from wenmai.locale import Message, language
+from wenmai.locale import translate as translated
+from wenmai.locale.theirs import Theirs, usage
 
 app = typer.Typer(
     name="wenmai",
@@ -27,7 +28,7 @@ app = typer.Typer(
     help="Wenmai (文脉): the ladder of language models. Train every rung on your text, compare, predict.",
 )
 
-DATA = "A file, two aligned ones (a.en,a.de), a folder, or a built-in set (see `wenmai data`)."
+DATA = Message("A file, two aligned ones (a.en,a.de), a folder, or a built-in set (see `wenmai data`).")
 Data = Annotated[str, typer.Argument(help=DATA)]
 Run = Annotated[Path, typer.Argument(help="A run folder that `wenmai train` made.")]
 Columns = Annotated[str, typer.Option(help="Which column is what: text=0,label=1 (names or positions).")]
@@ -611,7 +612,9 @@ def main() -> None:
     except OSError as error:
         if debug:
             raise
-        sys.exit(complain(Message("{file}: {why}.", file=error.filename or Message("the system"), why=Theirs(error.strerror or error))))
+        sys.exit(
+            complain(Message("{file}: {why}.", file=error.filename or Message("the system"), why=Theirs(error.strerror or error)))
+        )
     except Exception as error:
         if debug or not hasattr(error, "format_message"):  # anything but click's own words for a wrong argument
             raise
@@ -622,7 +625,7 @@ def in_users_language(command):
     """The help of a command, of its options and of the commands below it."""
     if language() == "zh":
         for part in (command, *command.params):
-            part.help = translate(part.help or "", "zh")
+            part.help = translated(part.help or "", "zh")
         command.short_help = command.help  # otherwise cut off after so many words, which Chinese does not part
         for below in getattr(command, "commands", {}).values():
             in_users_language(below)

@@ -75,8 +75,8 @@ class LanguageModel(Estimator):
         with torch.device("meta"):  # which asks what a batch has to be, and makes nothing
             model = rung_named(self.rung, self.task_name).builder("generate")(self.inputs_, self.task_.head(), **given["rung"])
         if len(tokens) - 1 < model.steps:
-            self.notes_ += [f"the text has {len(tokens) - 1:,} tokens, fewer than the {model.steps:,} that are read at once: it "
-                            "is learned as one window"]  # fmt: skip
+            self.notes_ += [Message("the text has {tokens:,} tokens, fewer than the {steps:,} that are read at once: it is "
+                                    "learned as one window", tokens=len(tokens) - 1, steps=model.steps)]  # fmt: skip
         return Examples(Stream(tokens, model.steps, model.carried))
 
     def _judge(self, valid: tuple, held, seed: int):

@@ -86,7 +86,8 @@ class Translator(WritingEstimator):
         """Those of the source's own, which the vocabulary lacks."""
         return encoded.words[row] if isinstance(encoded, Copied) else ()
 
-    def evaluate(self, inputs, targets, where=lambda row: Message("row {row}", row=row + 1), *, beam: int = BEAM, penalty: float = PENALTY,
+    def evaluate(self, inputs, targets, where=lambda row: Message("row {row}",
+                                                                  row=row + 1), *, beam: int = BEAM, penalty: float = PENALTY,
                  precision: str = "float32") -> dict:  # fmt: skip
         """Every metric of the task, of what beam search writes."""
         self._fitted()

@@ -10,6 +10,7 @@ import numpy as np
 
 from wenmai.data.files import extra, readable, text_file
 from wenmai.errors import Mistake
+from wenmai.locale import Message
 
 
 def read(source: str) -> tuple[list[str], np.ndarray]:
@@ -35,7 +36,7 @@ def read(source: str) -> tuple[list[str], np.ndarray]:
                 raise Mistake("{file}, line {line}: expected a word and its numbers, found {value!r}.", file=path, line=number,
                               value=line[:60]) from None  # fmt: skip
             if len(rows[-1]) != len(rows[0]) or not numbers:
-                expected = len(rows[0]) or "at least one"
+                expected = len(rows[0]) or Message("at least one")
                 raise Mistake("{file}, line {line}: found {found} numbers, expected {expected}.", file=path, line=number,
                               found=len(rows[-1]), expected=expected)  # fmt: skip
             if not np.isfinite(rows[-1]).all():

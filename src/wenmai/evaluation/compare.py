@@ -19,7 +19,6 @@ import numpy as np
 
 import wenmai
 from wenmai.catalog import RUNGS, rungs_for
-from wenmai.chinese import in_chinese
 from wenmai.data.dataset import Dataset, Part
 from wenmai.data.examples import Examples, taken
 from wenmai.data.inputs import kind_of
@@ -29,11 +28,11 @@ from wenmai.estimator import Estimator, accepted, device_named
 from wenmai.estimators import ESTIMATORS, load
 from wenmai.evaluation.leaderboard import size as size_of
 from wenmai.evaluation.measures import drawn, edges, latency
-from wenmai.evaluation.pictures import metric_name
+from wenmai.evaluation.pictures import metric_words
 from wenmai.evaluation.translating import lead, measured_translation
 from wenmai.evaluation.writing import measured_writing
 from wenmai.language_model import LanguageModel
-from wenmai.locale import Message
+from wenmai.locale import Listed, Message, plural, told_in
 from wenmai.tasks.columns import shown
 from wenmai.training.progress import Progress
 
@@ -259,7 +258,7 @@ def worst(estimator: Estimator, examples: Examples, missed: np.ndarray, inputs, 
 
 
 def failure(name: str, data: Dataset, error: Exception) -> dict:
-    reason = error.english if isinstance(error, Mistake) else f"{type(error).__name__}: {error}"
+    reason = error.message if isinstance(error, Mistake) else f"{type(error).__name__}: {error}"
     about = RUNGS.get(name)
     return {"rung": name, "task": data.task.name, "failed": reason, "scores": {"test": {}},
             "about": about.about if about else "", "about_zh": about.about_zh if about else ""}  # fmt: skip
@@ -279,14 +278,14 @@ def summary(data: Dataset, rows: list[dict], outputs: dict, minutes: float, seed
     rows.sort(key=lambda row: (bool(row["failed"]), -sign * row["scores"]["test"].get(metric, 0.0)))
     for row in rows:
         notes += [note for note in row.pop("notes", []) if note not in notes]
-    rising = ", ".join(row["rung"] for row in rows if still_rising(row.get("curve", []), sign))
+    rising = [row["rung"] for row in rows if still_rising(row.get("curve", []), sign)]
     if rising:
         notes.append(Message("Still improving when the budget ended, so that more --minutes would raise them: {choices}.",
-                             choices=rising))  # fmt: skip
+                             choices=Listed(rising)))  # fmt: skip
     advice = recommend(rows, outputs, metric, sign)
     if advice and data.task.name == "translate" and data.task.summarise:
         said = lead(data, rows[0]["scores"]["test"][metric])
-        advice |= {"reason": f"{advice['reason']} {said}", "reason_zh": advice["reason_zh"] + in_chinese(said)}
+        advice |= {"reason": f"{advice['reason']} {said.english}", "reason_zh": advice["reason_zh"] + said.chinese}
     classes = next((row["confusion"]["classes"] for row in rows if row.get("confusion")), None)
     return {
         "wenmai": wenmai.__version__, "data": data.name, "task": data.task.name, "metric": metric,
@@ -295,13 +294,13 @@ def summary(data: Dataset, rows: list[dict], outputs: dict, minutes: float, seed
         "rows": {"train": len(data.train), "valid": len(data.valid), "test": len(data.test)}, "classes": classes,
         "judged": metric if data.task.name == "generate" else judged_by(data.task),
         **({"signature": data.task.signature()} if data.task.name == "translate" else {}),
-        "notes": notes, "notes_zh": [in_chinese(note) for note in notes], "rungs": rows,
+        "notes": notes, "notes_zh": [told_in(note, "zh") for note in notes], "rungs": rows,
         "recommendation": advice,
     }  # fmt: skip
 
 
-UNLIKE = ("the models cut the text differently, so that perplexities, each of its own unit, cannot be compared: they are ranked "
-          "by bits per byte, which can")  # fmt: skip
+UNLIKE = Message("the models cut the text differently, so that perplexities, each of its own unit, cannot be compared: they are "
+                 "ranked by bits per byte, which can")  # fmt: skip
 
 
 def comparable(rows: list[dict], outputs: dict[str, tuple]) -> tuple[str, dict[str, np.ndarray]]:
@@ -340,27 +339,22 @@ def recommend(rows: list[dict], outputs: dict[str, np.ndarray], metric: str, sig
     level = [row for row in able if sign * worse_by(outputs[best["rung"]], outputs[row["rung"]])[side] <= 0]
     choice = min(level, key=lambda row: row["bytes"])
     score, top = choice["scores"]["test"][metric], best["scores"]["test"][metric]
-    name, zh, size, count = metric_name(metric, "en"), metric_name(metric, "zh"), size_of(choice["bytes"]), len(level)
-    chosen, leader = choice["rung"], best["rung"]
-    if choice is best:
-        beaten = len(able) - count
-        reason = f"{chosen} has the best {name} ({score:.3f}, {size})"
-        spaced = f"{' ' * zh[:1].isascii()}{zh}{' ' * zh[-1:].isascii()}"
-        reason_zh = f"{chosen} 的{spaced}最{'高' if sign > 0 else '低'}（{score:.3f}，{size}）"
-        if count > 1:
-            reason += f" and is the smallest of the {count} rungs that cannot be told from it"
-            reason_zh += f"，在与它难分高下的 {count} 级中体积最小"
-        if beaten:
-            reason += f"; {beaten} {'is' if beaten == 1 else 'are'} worse beyond chance"
-            reason_zh += f"；其余 {beaten} 级更差"
-        reason, reason_zh = f"{reason}.", f"{reason_zh}。"
-    else:
-        low, high = (apart(edge, metric) for edge in worse_by(outputs[leader], outputs[chosen]))
-        reason = (f"{chosen} ({name} {score:.3f}, {size}) is the smallest of the {count} rungs that cannot be told from the "
-                  f"best, {leader} ({top:.3f}): the difference lies between {low} and {high} (95%).")  # fmt: skip
-        reason_zh = (f"{chosen}（{zh} {score:.3f}，{size}）是与最佳的 {leader}（{top:.3f}）难分高下的 {count} 级中体积最小的："
-                     f"两者之差在 {low} 与 {high} 之间（95%）。")  # fmt: skip
-    return {"rung": chosen, "reason": reason, "reason_zh": reason_zh}
+    facts = {"rung": choice["rung"], "metric": metric_words(metric), "score": score, "size": size_of(choice["bytes"]),
+             "count": len(level)}  # fmt: skip
+    if choice is not best:
+        low, high = (apart(edge, metric) for edge in worse_by(outputs[best["rung"]], outputs[choice["rung"]]))
+        reason = Message("{rung} ({metric} {score:.3f}, {size}) is the smallest of the {count} rungs that cannot be told from "
+                         "the best, {leader} ({top:.3f}): the difference lies between {low} and {high} (95%).", **facts,
+                         leader=best["rung"], top=top, low=low, high=high)  # fmt: skip
+        return {"rung": choice["rung"], "reason": reason.english, "reason_zh": reason.chinese}
+    reason, beaten = Message("{rung} has the best {metric} ({score:.3f}, {size})", **facts), len(able) - len(level)
+    if len(level) > 1:
+        reason = Message("{reason} and is the smallest of the {count} rungs that cannot be told from it", reason=reason, **facts)
+    if beaten:
+        reason = plural("{reason}; {count} is worse beyond chance", "{reason}; {count} are worse beyond chance", count=beaten,
+                        reason=reason)  # fmt: skip
+    reason = Message("{reason}.", reason=reason)
+    return {"rung": choice["rung"], "reason": reason.english, "reason_zh": reason.chinese}
 
 
 def apart(difference: float, metric: str) -> str:

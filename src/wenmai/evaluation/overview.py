@@ -15,64 +15,60 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from wenmai.chinese import in_chinese
 from wenmai.data import readers, schemes
 from wenmai.data.corpus import Corpus
 from wenmai.data.dataset import Dataset
 from wenmai.data.languages import languages_in
 from wenmai.data.sequences import Sequences
-from wenmai.evaluation.pictures import metric_name
+from wenmai.evaluation.pictures import METRICS
 from wenmai.evaluation.terminal import console
+from wenmai.locale import Listed, Message, phrase, told_in
+from wenmai.locale.theirs import Theirs
 from wenmai.options import accepted
 from wenmai.tasks.columns import shown as as_shown
 
-WORDS = {
-    "rung": "级", "tasks": "任务", "what it is": "是什么", "name": "名称", "option": "选项", "default": "默认", "type": "类型",
-    "task": "任务", "class": "类别", "rows": "行数", "share": "占比", "about": "说明",
-    "tag": "标签", "tokens": "词元", "span": "片段类型", "spans": "片段数", "number": "数值", "column": "列",
-    "least": "最小", "mean": "平均", "most": "最大", "shortest": "最短", "median": "中位数", "longest": "最长",
-    "texts": "文本", "pairs of texts": "文本对", "images": "图像", "numbers": "数值", "sequences of numbers": "数值序列",
-    "train": "训练", "valid": "验证", "test": "测试", "row": "行", "unknown": "无法判断", "target": "目标值",
-    # sentences, with places for what is counted
-    "task {task}, {rows} rows, {inputs}": "任务 {task}，{rows} 行，输入为{inputs}",
-    "a word": "每词", "a character": "每字", "a subword": "每子词", "a byte": "每字节",
-    "{source}: {rows} rows": "{source}：{rows} 行",
-    "task {task}, {rows} rows: {inputs} in, {texts} different texts out":
-        "任务 {task}，{rows} 行：输入为{inputs}，输出为 {texts} 种不同的文本",
-    "label": "标签", "labels": "标签", "sources": "源文", "targets": "目标文",
-    "task {task}, {rows} pairs of texts: {sources} different sources, {targets} different targets":
-        "任务 {task}，{rows} 对文本：{sources} 种不同的源，{targets} 种不同的目标",
-    "{side}, length in characters: {lengths}": "{side}，长度（字符）：{lengths}",
-    "{side}, languages: {shares}": "{side}，语言：{shares}",
-    "task {task}, running text: {rows} lines, {words} words between spaces, {bytes} bytes":
-        "任务 {task}，连续文本：{rows} 行，以空格分开的词 {words} 个，{bytes} 字节",
-    "columns: {}": "列：{}", "parts: {}": "划分：{}", "languages: {}": "语言：{}",
-    "length in characters: {}": "长度（字符）：{}", "length in tokens: {}": "长度（词元）：{}",
-    "length in steps: {}": "长度（步）：{}", ", and {} more": "，另有 {} 项",
-}  # fmt: skip
+WORDS = {word.english: word for word in (  # heads of tables, kinds of inputs, parts, units
+    phrase("overview", "rung"), phrase("overview", "tasks"), phrase("overview", "what it is"), phrase("overview", "name"),
+    phrase("overview", "option"), phrase("overview", "default"), phrase("overview", "type"), phrase("overview", "task"),
+    phrase("overview", "class"), phrase("overview", "rows"), phrase("overview", "share"), phrase("overview", "about"),
+    phrase("overview", "tag"), phrase("overview", "tokens"), phrase("overview", "span"), phrase("overview", "spans"),
+    phrase("overview", "number"), phrase("overview", "column"), phrase("overview", "least"), phrase("overview", "mean"),
+    phrase("overview", "most"), phrase("overview", "shortest"), phrase("overview", "median"), phrase("overview", "longest"),
+    phrase("overview", "texts"), phrase("overview", "pairs of texts"), phrase("overview", "images"),
+    phrase("overview", "numbers"), phrase("overview", "sequences of numbers"), phrase("overview", "train"),
+    phrase("overview", "valid"), phrase("overview", "test"), phrase("overview", "row"), phrase("overview", "unknown"),
+    phrase("overview", "target"), phrase("overview", "a word"), phrase("overview", "a character"),
+    phrase("overview", "a subword"), phrase("overview", "a byte"), phrase("overview", "label"), phrase("overview", "labels"),
+    phrase("overview", "sources"), phrase("overview", "targets"),
+)}  # fmt: skip
+UNITS = {unit.english: unit for unit in (phrase("length", "characters"), phrase("length", "tokens"), phrase("length", "steps"))}
 FIRST, MOST = 3, 30  # rows shown, and lines of a table
 
 
-def say(lang: str, text: str, *values, **named) -> str:
-    return (WORDS.get(text, text) if lang == "zh" else text).format(*values, **named)
+def listed(items) -> Message:
+    return Listed(items, phrase("overview", ", "))
 
 
-def listed(lang: str, items) -> str:
-    return ("，" if lang == "zh" else ", ").join(items)
+def counts(parts: dict[str, int]) -> Message:
+    """'train 90, valid 10'"""
+    return listed(Message("{name} {count:,}", name=WORDS[name], count=count) for name, count in parts.items())
 
 
-def noted(notes: list[str], lang: str) -> list[str]:
-    return [in_chinese(note) for note in notes] if lang == "zh" else notes
+def shares(spoken: dict[str, float]) -> Message:
+    """'en 98.0%, unknown 2.0%'"""
+    return some([Message("{name} {share:.1%}", name=code or WORDS["unknown"], share=share)
+                 for code, share in spoken.items() if share >= 0.005], 6)  # fmt: skip
 
 
 def scored(part: str, scores: dict[str, float], lang: str, unit: str = "") -> str:
     """'valid: accuracy 0.6047, macro f1 0.5220'; a perplexity is one of a word, a subword, a character or a byte."""
-    names = {name: metric_name(name, lang) if lang == "zh" else name.replace("_", " ") for name in scores}
-    values = {name: "∞" if value == inf else f"{value:.4f}" for name, value in scores.items()}
-    for name in (name for name in values if unit and name.startswith("perplexity")):
-        values[name] += f"（{say(lang, f'a {unit}')}）" if lang == "zh" else f" a {unit}"
-    told = listed(lang, (f"{names[name]} {value}" for name, value in values.items()))
-    return f"{say(lang, part)}{'：' if lang == 'zh' else ': '}{told}"
+    found = []
+    for name, score in scores.items():
+        metric, value = Theirs(name.replace("_", " "), METRICS.get(name)), "∞" if score == inf else f"{score:.4f}"
+        if unit and name.startswith("perplexity"):
+            value = Message("{value} {unit}", value=value, unit=WORDS[f"a {unit}"])
+        found.append(Message("{name} {value}", name=metric, value=value))
+    return Message("{part}: {scores}", part=WORDS[part], scores=listed(found)).told_in(lang)
 
 
 @dataclass
@@ -89,9 +85,10 @@ class Overview:
 
 
 def grid(lang: str, *headers: str) -> Table:
+    """With a column for each of these WORDS."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for header in headers:
-        table.add_column(say(lang, header), overflow="fold")
+        table.add_column(told_in(header if isinstance(header, Message) else WORDS[header], lang), overflow="fold")
     return table
 
 
@@ -157,21 +154,19 @@ def data_set(data: Dataset, lang: str) -> Overview:
     known = {"source": data.train.source, "task": task.name, "columns": columns, "rows": len(data.train), "parts": parts,
              "inputs": f"{kind} {shape}".strip(), **({unit: spread} if unit else {}), "languages": spoken, **answers,
              "notes": data.notes, "first": first}  # fmt: skip
-    lines = [say(lang, "task {task}, {rows} rows, {inputs}", task=task.name, rows=f"{len(data.train):,}",
-                 inputs=f"{say(lang, kind)} {shape}".strip())]  # fmt: skip
+    lines = [Message("task {task}, {rows:,} rows, {inputs}", task=task.name, rows=len(data.train),
+                     inputs=kind_in_words(kind, shape))]  # fmt: skip
     if columns:
-        lines.append(say(lang, "columns: {}", some(columns, lang)))
+        lines.append(Message("columns: {columns}", columns=some(columns)))
     if len(parts) > 1:
-        lines.append(say(lang, "parts: {}", listed(lang, (f"{say(lang, name)} {rows:,}" for name, rows in parts.items()))))
+        lines.append(Message("parts: {parts}", parts=counts(parts)))
     if unit:
-        lengths = listed(lang, (f"{say(lang, name)} {value:,}" for name, value in spread.items()))
-        lines.append(say(lang, f"length in {unit}: {{}}", lengths))
+        lines.append(Message("length in {unit}: {lengths}", unit=UNITS[unit], lengths=counts(spread)))
     if spoken:
-        shares = [f"{code or say(lang, 'unknown')} {share:.1%}" for code, share in spoken.items() if share >= 0.005]
-        lines.append(say(lang, "languages: {}", some(shares, lang, 6)))
-    lines += noted(data.notes, lang)
+        lines.append(Message("languages: {shares}", shares=shares(spoken)))
+    lines += data.notes
     lines += [f"  {row['input'][:100]!r} → {answer(inputs[at], row['target'])}" for at, row in enumerate(first)]
-    return Overview(known, [table for table in tables if table.row_count], lines)
+    return Overview(known, [table for table in tables if table.row_count], in_language(lines, lang))
 
 
 def running_text(data: Dataset, lang: str) -> Overview:
@@ -184,15 +179,13 @@ def running_text(data: Dataset, lang: str) -> Overview:
     known = {"source": data.train.source, "task": data.task.name, "columns": ["text"], "rows": len(text), "parts": parts,
              "inputs": "running text", "words": words, "bytes": text.size, "characters": spread, "languages": spoken,
              "notes": data.notes, "first": [{"input": as_shown(line)} for line in first]}  # fmt: skip
-    lines = [say(lang, "task {task}, running text: {rows} lines, {words} words between spaces, {bytes} bytes",
-                 task=data.task.name, rows=f"{len(text):,}", words=f"{words:,}", bytes=f"{text.size:,}")]  # fmt: skip
+    lines = [Message("task {task}, running text: {rows:,} lines, {words:,} words between spaces, {bytes:,} bytes",
+                     task=data.task.name, rows=len(text), words=words, bytes=text.size)]  # fmt: skip
     if len(parts) > 1:
-        lines.append(say(lang, "parts: {}", listed(lang, (f"{say(lang, name)} {rows:,}" for name, rows in parts.items()))))
-    lengths = listed(lang, (f"{say(lang, name)} {value:,}" for name, value in spread.items()))
-    lines.append(say(lang, "length in characters: {}", lengths))
-    shares = [f"{code or say(lang, 'unknown')} {share:.1%}" for code, share in spoken.items() if share >= 0.005]
-    lines.append(say(lang, "languages: {}", some(shares, lang, 6)))
-    return Overview(known, [], [*lines, *noted(data.notes, lang), *(f"  {as_shown(line)[:100]!r}" for line in first)])
+        lines.append(Message("parts: {parts}", parts=counts(parts)))
+    lines += [Message("length in {unit}: {lengths}", unit=UNITS["characters"], lengths=counts(spread)),
+              Message("languages: {shares}", shares=shares(spoken)), *data.notes]  # fmt: skip
+    return Overview(known, [], in_language(lines, lang) + [f"  {as_shown(line)[:100]!r}" for line in first])
 
 
 def to_write(data: Dataset, lang: str) -> Overview:
@@ -207,17 +200,15 @@ def to_write(data: Dataset, lang: str) -> Overview:
     known = {"source": data.train.source, "task": data.task.name, "columns": data.columns, "rows": len(texts), "parts": parts,
              "inputs": f"{kind} {shape}".strip(), **({"labels": labels} if labels else {}), "texts": len(set(texts)),
              "characters": spread, "languages": spoken, "notes": data.notes, "first": first}  # fmt: skip
-    lines = [say(lang, "task {task}, {rows} rows: {inputs} in, {texts} different texts out", task=data.task.name,
-                 rows=f"{len(texts):,}", inputs=f"{say(lang, kind)} {shape}".strip(), texts=f"{len(set(texts)):,}"),
-             say(lang, "columns: {}", some(data.columns, lang))]  # fmt: skip
+    lines = [Message("task {task}, {rows:,} rows: {inputs} in, {texts:,} different texts out", task=data.task.name,
+                     rows=len(texts), inputs=kind_in_words(kind, shape), texts=len(set(texts))),
+             Message("columns: {columns}", columns=some(data.columns))]  # fmt: skip
     if len(parts) > 1:
-        lines.append(say(lang, "parts: {}", listed(lang, (f"{say(lang, name)} {rows:,}" for name, rows in parts.items()))))
-    lengths = listed(lang, (f"{say(lang, name)} {value:,}" for name, value in spread.items()))
-    shares = [f"{code or say(lang, 'unknown')} {share:.1%}" for code, share in spoken.items() if share >= 0.005]
-    lines += [say(lang, "length in characters: {}", lengths), say(lang, "languages: {}", some(shares, lang, 6))]
-    lines += noted(data.notes, lang)
+        lines.append(Message("parts: {parts}", parts=counts(parts)))
+    lines += [Message("length in {unit}: {lengths}", unit=UNITS["characters"], lengths=counts(spread)),
+              Message("languages: {shares}", shares=shares(spoken)), *data.notes]  # fmt: skip
     lines += [f"  {row['input'][:100]!r} → {answer(None, row['target'])}" for row in first]
-    return Overview(known, [counted(labels, lang, "label", "rows")] if labels else [], lines)
+    return Overview(known, [counted(labels, lang, "label", "rows")] if labels else [], in_language(lines, lang))
 
 
 def two_sides(data: Dataset, lang: str) -> Overview:
@@ -226,24 +217,22 @@ def two_sides(data: Dataset, lang: str) -> Overview:
     parts = {name: len(part) for name in ("train", "valid", "test") if (part := getattr(data, name)) is not None}
     known = {name: {"texts": len(set(texts)), "characters": spread_of(texts), "languages": languages_of(texts)}
              for name, texts in sides.items()}  # fmt: skip
-    lines = [say(lang, "task {task}, {rows} pairs of texts: {sources} different sources, {targets} different targets",
-                 task=data.task.name, rows=f"{len(data.train):,}", sources=f"{known['source']['texts']:,}",
-                 targets=f"{known['target']['texts']:,}"),
-             say(lang, "columns: {}", some(data.columns, lang))]  # fmt: skip
+    lines = [Message("task {task}, {rows:,} pairs of texts: {sources:,} different sources, {targets:,} different targets",
+                     task=data.task.name, rows=len(data.train), sources=known["source"]["texts"],
+                     targets=known["target"]["texts"]),
+             Message("columns: {columns}", columns=some(data.columns))]  # fmt: skip
     if len(parts) > 1:
-        lines.append(say(lang, "parts: {}", listed(lang, (f"{say(lang, name)} {rows:,}" for name, rows in parts.items()))))
+        lines.append(Message("parts: {parts}", parts=counts(parts)))
     for name, found in known.items():
-        side = say(lang, f"{name}s")
-        lengths = listed(lang, (f"{say(lang, word)} {value:,}" for word, value in found["characters"].items()))
-        shares = [f"{code or say(lang, 'unknown')} {share:.1%}" for code, share in found["languages"].items() if share >= 0.005]
-        lines.append(say(lang, "{side}, length in characters: {lengths}", side=side, lengths=lengths))
+        side = WORDS[f"{name}s"]
+        lines.append(Message("{side}, length in characters: {lengths}", side=side, lengths=counts(found["characters"])))
         if set(found["languages"]) != {""}:  # of numbers and dates there is nothing to say
-            lines.append(say(lang, "{side}, languages: {shares}", side=side, shares=some(shares, lang, 6)))
+            lines.append(Message("{side}, languages: {shares}", side=side, shares=shares(found["languages"])))
     first = [{name: as_shown(texts[row]) for name, texts in sides.items()} for row in range(min(FIRST, len(data.train)))]
-    lines += [*noted(data.notes, lang), *(f"  {row['source'][:100]!r} → {answer(None, row['target'])}" for row in first)]
+    lines += [*data.notes, *(f"  {row['source'][:100]!r} → {answer(None, row['target'])}" for row in first)]
     known = {"source": data.train.source, "task": data.task.name, "columns": data.columns, "rows": len(data.train),
              "parts": parts, "inputs": "texts", "sides": known, "notes": data.notes, "first": first}  # fmt: skip
-    return Overview(known, [], lines)
+    return Overview(known, [], in_language(lines, lang))
 
 
 def table(data: readers.Table, sentence: str, lang: str) -> Overview:
@@ -256,12 +245,12 @@ def table(data: readers.Table, sentence: str, lang: str) -> Overview:
     count = min(rows, FIRST)
     known = {"source": data.source, "task": None, "columns": data.names, "rows": rows, "notes": [*data.notes, sentence],
              "first": [{name: values[row] for name, values in first.items()} for row in range(count)]}  # fmt: skip
-    shown = grid(lang, "column", *(f"{say(lang, 'row')} {row}" for row in range(1, count + 1)))
+    shown = grid(lang, "column", *(Message("{name} {count:,}", name=WORDS["row"], count=row) for row in range(1, count + 1)))
     for name, values in list(first.items())[:MOST]:
         fill(shown, name, *values)
-    lines = [say(lang, "{source}: {rows} rows", source=data.source, rows=f"{rows:,}")]
-    lines += [say(lang, "columns: {}", some(data.names, lang)), *noted([*data.notes, sentence], lang)]
-    return Overview(known, [shown], lines)
+    lines = [Message("{source}: {rows:,} rows", source=data.source, rows=rows)]
+    lines += [Message("columns: {columns}", columns=some(data.names)), *data.notes, sentence]
+    return Overview(known, [shown], in_language(lines, lang))
 
 
 # What the inputs are
@@ -374,6 +363,15 @@ def shortened(value, most: int = 60):
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def some(names: list[str], lang: str, most: int = 12) -> str:
-    more = say(lang, ", and {} more", len(names) - most) if len(names) > most else ""
-    return listed(lang, names[:most]) + more
+def some(names: list[str], most: int = 12) -> Message:
+    if len(names) <= most:
+        return listed(names)
+    return Message("{names}, and {count} more", names=listed(names[:most]), count=len(names) - most)
+
+
+def kind_in_words(kind: str, shape: str) -> Message:
+    return Message("{name} {shape}", name=WORDS[kind], shape=shape) if shape else WORDS[kind]
+
+
+def in_language(lines: list[str], lang: str) -> list[str]:
+    return [told_in(line, lang) for line in lines]

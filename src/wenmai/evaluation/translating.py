@@ -12,6 +12,7 @@ import numpy as np
 from wenmai.catalog import RUNGS
 from wenmai.data.dataset import Dataset, Part
 from wenmai.evaluation.measures import edges, latency
+from wenmai.locale import Message, phrase
 from wenmai.tasks.columns import shown
 from wenmai.tasks.overlap import chrf_of_each, script_of
 from wenmai.tasks.translate import LOOKED_AT, Translate
@@ -90,8 +91,9 @@ def lead(data: Dataset, best: float) -> str:
     usual = int(np.median([len(text.split()) if spaced else len(text) for text in data.train.targets[:LOOKED_AT]]))
     count = max((times * usual for times in LEADS), key=lambda count: score(data.valid, count, LED))
     found = score(data.test, count)
-    unit = "words" if spaced else "characters"
+    unit = phrase("unit", "words") if spaced else phrase("unit", "characters")
     if best <= found:
-        return (f"Without a model, the first {count} {unit} of every source, taken as its summary, score {found:.3f}: no rung "
-                "has more.")  # fmt: skip
-    return f"Without a model, the first {count} {unit} of every source, taken as its summary, score {found:.3f}."
+        return Message("Without a model, the first {count} {unit} of every source, taken as its summary, score {found:.3f}: no "
+                       "rung has more.", count=count, unit=unit, found=found)  # fmt: skip
+    return Message("Without a model, the first {count} {unit} of every source, taken as its summary, score {found:.3f}.",
+                   count=count, unit=unit, found=found)  # fmt: skip

@@ -27,5 +27,5 @@ def translate(template: str, lang: str, context: str = "", more: str = "", count
     if lang == "en" or not template:  # gettext's own facts stand under ""
         return template if count == 1 or not more else more
     if more:
-        return catalogue(lang).ngettext(template, more, count)
+        return catalogue(lang).ngettext(template, more, int(count) if count == int(count) else 2)
     return catalogue(lang).pgettext(context, template) if context else catalogue(lang).gettext(template)

@@ -23,7 +23,7 @@ WHOLE = (
     # gzip, zlib, lzma
     phrase("theirs", "Compressed file ended before the end-of-stream marker was reached"),
     phrase("theirs", "Incorrect length of data produced"), phrase("theirs", "Corrupt input data"),
-    phrase("theirs", "Unknown compression method"),
+    phrase("theirs", "Unknown compression method"), phrase("theirs", "the last frame is not complete"),
     # json
     phrase("theirs", "Expecting value"), phrase("theirs", "Expecting ',' delimiter"), phrase("theirs", "Expecting ':' delimiter"),
     phrase("theirs", "Expecting property name enclosed in double quotes"), phrase("theirs", "Extra data"),
@@ -38,7 +38,8 @@ WHOLE = (
     phrase("theirs", "Input should be a valid number, unable to parse string as a number"),
     phrase("theirs", "Input should be a valid integer, unable to parse string as an integer"),
     phrase("theirs", "Input should be a valid integer, got a number with a fractional part"),
-    phrase("theirs", "Input should be greater than or equal to 0"), phrase("theirs", "Input should be greater than or equal to 1"),
+    phrase("theirs", "Input should be greater than or equal to 0"),
+    phrase("theirs", "Input should be greater than or equal to 1"),
     phrase("theirs", "Input should be greater than or equal to 0.01"),
     phrase("theirs", "Input should be less than or equal to 9223372036854775807"),
 )  # fmt: skip
@@ -61,7 +62,9 @@ class Theirs(Message):
 
     def __new__(cls, text: object, ours: Message | None = None) -> Theirs:
         text = str(text)
-        known = next((one for one in WHOLE if text == one), None) or next((one for one in BEGINNINGS if text.startswith(one)), None)
+        known = next((one for one in WHOLE if text == one), None) or next(
+            (one for one in BEGINNINGS if text.startswith(one)), None
+        )
         return made(cls, {"template": "{text}", "values": {"text": text}, "ours": ours or known})
 
     def told_in(self, lang: str) -> str:
@@ -109,7 +112,9 @@ def no_command(rest: str, error) -> Message:
 def no_option(rest: str, error) -> Message:
     near = getattr(error, "possibilities", None)
     if near:
-        return Message("No such option: {name} (Possible options: {choices})", name=error.option_name, choices=Listed(sorted(near)))
+        return Message(
+            "No such option: {name} (Possible options: {choices})", name=error.option_name, choices=Listed(sorted(near))
+        )
     return Message("No such option: {name}", name=rest.removesuffix("."))
 
 

@@ -72,7 +72,7 @@ def further(model, text: Corpus, ways: Ways, tune: Corpus | None) -> Iterator[tu
     if ways.stride is not None:
         stride = stride_of(model, ways.stride)
         total = sum(float(said.log_probs.sum()) for said in model.said(text.blocks(), stride))
-        yield "sliding", total, f"sliding: {told_of_windows(model.steps, stride)}"
+        yield "sliding", total, Message("sliding: {note}", note=told_of_windows(model.steps, stride))
     if ways.cache:
         yield "cache", *with_cache(model, text, ways, tune)
     if ways.dynamic != "none":
@@ -80,8 +80,8 @@ def further(model, text: Corpus, ways: Ways, tune: Corpus | None) -> Iterator[tu
 
 
 def told_of_windows(steps: int, stride: int) -> str:
-    return Message("windows of {steps:,} tokens move on by {stride:,}, so that every token is said from at least {least:,} before "
-                   "it, where there are so many", steps=steps, stride=stride, least=steps - stride)  # fmt: skip
+    return Message("windows of {steps:,} tokens move on by {stride:,}, so that every token is said from at least {least:,} "
+                   "before it, where there are so many", steps=steps, stride=stride, least=steps - stride)  # fmt: skip
 
 
 def with_cache(model, text: Corpus, ways: Ways, tune: Corpus | None) -> tuple[float, str]:

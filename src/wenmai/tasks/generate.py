@@ -80,8 +80,8 @@ class Generate:
         """What is worth saying of a score."""
         told = unknown_tokens(total.unknown, total.tokens)
         if total.log_prob == -inf:
-            told.append("the text holds what has no probability at all in this model, so its perplexity is infinite; smoothing "
-                        "gives every word some")  # fmt: skip
+            told.append(Message("the text holds what has no probability at all in this model, so its perplexity is infinite; "
+                                "smoothing gives every word some"))  # fmt: skip
         return told
 
     def to_json(self) -> dict:

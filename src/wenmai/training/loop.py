@@ -203,7 +203,8 @@ def train(
         good = now, state
         loss, losses = float(torch.stack(losses).mean()), []
         stop = now.worse >= patience and now.step < steps
-        yield told(f"stopped: {patience} scores without a new best" if stop else "", loss, score)
+        note = Message("stopped: {patience} scores without a new best", patience=patience) if stop else ""
+        yield told(note, loss, score)
         last = time.perf_counter()
     if best_state is None and descent.mean is not None:
         best_state = network_of(descent.state())
@@ -244,8 +245,8 @@ def restored(resume: Snapshot, descent: Descent, device: str):
 
 def pieces_note(pieces: int, device: str, step: int) -> str:
     since = Message("from step {step} on", step=step) if step else Message("from the beginning")
-    return Message("a batch does not fit into the memory of {device}: {since} each is read in {pieces} pieces, which add up to the "
-                   "same.", device=device, since=since, pieces=pieces)  # fmt: skip
+    return Message("a batch does not fit into the memory of {device}: {since} each is read in {pieces} pieces, which add up to "
+                   "the same.", device=device, since=since, pieces=pieces)  # fmt: skip
 
 
 def suited_batch(total: int, rows: int, stream: bool = False) -> int:

@@ -203,9 +203,10 @@ def what_is_wrong(error: Exception) -> str:
     """With what was read, in a few words."""
     if isinstance(error, take.Unfit):
         return error.message
+    ours = None
     if isinstance(error, json.JSONDecodeError):
-        return Message("{type}: {reason}: line {line} column {column} (char {at})", type=type(error).__name__,
-                       reason=Theirs(error.msg), line=error.lineno, column=error.colno, at=error.pos)  # fmt: skip
-    if isinstance(error, UnicodeDecodeError):
-        return Message("{type}: {reason}", type=type(error).__name__, reason=short(str(error), 180).splitlines()[0])
-    return short(f"{type(error).__name__}: {error}", 200).splitlines()[0]
+        ours = Message("no JSON at line {line}, character {column}: {reason}", line=error.lineno, column=error.colno,
+                       reason=Theirs(error.msg))  # fmt: skip
+    elif isinstance(error, UnicodeDecodeError):
+        ours = Message("no text in UTF-8")
+    return Theirs(short(f"{type(error).__name__}: {error}", 200).splitlines()[0], ours)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from wenmai.errors import Mistake, unknown
 from wenmai.evaluation.probes.finding import Finding, Grid
-from wenmai.evaluation.probes.memory_picture import picture, rnn_is_first_in
+from wenmai.evaluation.probes.memory_picture import picture, why_rnn
 from wenmai.locale import Message
 from wenmai.options import sort_out
 
@@ -26,7 +26,7 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
     known = yield from measured(seed, **sort_out(settings or {}, {"probe": measured})["probe"])
     notes = noted(known)
     grids = {lang: tables(known, lang) for lang in ("en", "zh")}
-    title = {"en": "How far a rung remembers", "zh": "每一级记得多远"}
+    title = Message("How far a rung remembers")
     return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), told(known), notes)
 
 
@@ -129,7 +129,8 @@ def noted(known: dict) -> list[str]:
              Message("one layer of {hidden1} for the recurrent rungs; attention compares states of {hidden2} (cell={cell}); "
                      "the transformer has two layers of width {width}; nothing is dropped", hidden1=known["hidden"],
                      hidden2=known["hidden"], cell=known["cell"], width=known["width"]),
-             Message("training at a length stops when 512 held-out rows are surely right; the score is that of 1,000 others")]  # fmt: skip
+             Message("training at a length stops when 512 held-out rows are surely right; the score is that of 1,000 "
+                     "others")]  # fmt: skip
     if "copy" in exercises:
         notes.append(Message("copy counts as remembered where 99% of the held-out rows are right at every step"))
     if exercises & {"running-sum", "adding"}:
@@ -150,18 +151,20 @@ def told(known: dict) -> list[str]:
     for row in known["exercises"]:
         far = {rung["rung"]: worst(rung) for rung in row["rungs"]}
         listed = ", ".join(f"{rung} {length}" for rung, length in sorted(far.items(), key=lambda pair: pair[1]))
-        look.append(f"The longest T that was remembered in {row['exercise']}: {listed}.")
+        look.append(
+            Message("The longest T that was remembered in {exercise}: {listed}.", exercise=row["exercise"], listed=listed)
+        )
     factors = {row["rung"]: row for row in known["fading"]["rungs"]}
     if "rnn" in factors:
         rnn, steps = factors["rnn"], 2 * known["fading"]["length"]
-        first = ", ".join(rnn_is_first_in(known))
-        look.append(f"{f'Why rnn stops first in {first}' if first else 'What rnn forgets'}: before training every step back "
-                    f"multiplies its gradient by {rnn['a_step_before']:.2f}, so after {steps} steps {rnn['before'][0]:.0e} of it "
-                    f"is left to learn from; after training, by {rnn['a_step_after']:.2f}.")  # fmt: skip
+        look.append(Message("{reason}: before training every step back multiplies its gradient by {before:.2f}, so after {steps} "
+                            "steps {left:.0e} of it is left to learn from; after training, by {after:.2f}.",
+                            reason=why_rnn(known), before=rnn["a_step_before"], steps=steps, left=rnn["before"][0],
+                            after=rnn["a_step_after"]))  # fmt: skip
         others = [f"{rung} {factors[rung]['a_step_after']:.2f}" for rung in RECURRENT[1:] if rung in factors]
         if others:
-            look.append(f"A step's factor of the others, after training: {', '.join(others)}; the nearer to 1, the better the "
-                        "first step is still heard.")  # fmt: skip
+            look.append(Message("A step's factor of the others, after training: {listed}; the nearer to 1, the better the first "
+                                "step is still heard.", listed=", ".join(others)))  # fmt: skip
     return look
 
 
@@ -176,12 +179,11 @@ def reached(rung: dict) -> str:
 
 
 def tables(known: dict, lang: str) -> list[Grid]:
-    zh = lang == "zh"
     exercises = known["exercises"]
     names = list(dict.fromkeys(rung["rung"] for row in exercises for rung in row["rungs"]))
     factors = {row["rung"]: row for row in known["fading"]["rungs"]}
-    head = ["级" if zh else "rung", *(row["exercise"] for row in exercises)]
-    head += ["每步梯度因子，训练前", "训练后"] if zh else ["gradient a step, before", "after training"]
+    head = [Message("rung").told_in(lang), *(row["exercise"] for row in exercises)]
+    head += [Message("gradient a step, before").told_in(lang), Message("after training").told_in(lang)]
     rows = []
     for name in names:
         found = [next((rung for rung in row["rungs"] if rung["rung"] == name), None) for row in exercises]
@@ -189,12 +191,12 @@ def tables(known: dict, lang: str) -> list[Grid]:
         cells += [f"{factors[name][key]:.3f}" if name in factors and name in RECURRENT else "–"
                   for key in ("a_step_before", "a_step_after")]  # fmt: skip
         rows.append(cells)
-    grids = [Grid("记得的最长 T" if zh else "The longest T that was remembered", head, rows)]
+    grids = [Grid(Message("The longest T that was remembered").told_in(lang), head, rows)]
     for row in exercises:
-        score = ("整行全对的比例" if zh else "rows right at every step") if row["higher_is_better"] else (
-            "误差占方差的比例" if zh else "error as a share of the variance")  # fmt: skip
-        head = ["级" if zh else "rung", "种子" if zh else "seed", "T", score, "更新次数" if zh else "updates",
-                "秒" if zh else "seconds"]  # fmt: skip
+        right = Message("rows right at every step") if row["higher_is_better"] else Message("error as a share of the variance")
+        score = right.told_in(lang)
+        head = [Message("rung").told_in(lang), Message("seed").told_in(lang), "T", score, Message("updates").told_in(lang),
+                Message("seconds").told_in(lang)]  # fmt: skip
         lines = [[rung["rung"], str(climb["seed"]), str(cell["length"]),
                   "–" if cell["score"] is None else f"{cell['score']:.4f}", f"{cell['updates']:,}", f"{cell['seconds']:.1f}"]
                  for rung in row["rungs"] for climb in rung["climbs"] for cell in climb["lengths"]]  # fmt: skip

@@ -33,8 +33,9 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
                      device=known["device"], threads=known["threads"]),
              Message("forward and backward, the median of {repeats} that took turns, after one that does not count",
                      repeats=known["repeats"]),
-             Message("the exponent p of time ≈ c·Tᵖ is fitted to the {count} longest", count=min(LONG, len(known["lengths"])))]  # fmt: skip
-    title = {"en": "Serial against parallel, linear against quadratic", "zh": "串行与并行，线性与平方"}
+             Message("the exponent p of time ≈ c·Tᵖ is fitted to the {count} longest",
+                     count=min(LONG, len(known["lengths"])))]  # fmt: skip
+    title = Message("Serial against parallel, linear against quadratic")
     grids = {lang: [table(known, lang)] for lang in ("en", "zh")}
     return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), told(known), notes)
 
@@ -125,31 +126,31 @@ def told(known: dict) -> list[str]:
     lengths, rows = known["lengths"], {row["layer"]: row for row in known["layers"]}
     attention, lstm = rows["self-attention"], rows["lstm"]
     listed = ", ".join(f"{name} {row['exponent']:.2f}" for name, row in rows.items())
-    look = [f"Time grows at the long end as T to the power of: {listed}."]
+    look = [Message("Time grows at the long end as T to the power of: {listed}.", listed=listed)]
     ratios = [slow / fast for slow, fast in zip(lstm["seconds"], attention["seconds"])]
-    look.append(f"The lstm takes {ratios[0]:.1f} times as long as self-attention at T = {lengths[0]} and {ratios[-1]:.1f} times "
-                f"at T = {lengths[-1]}.")  # fmt: skip
+    look.append(Message("The lstm takes {ratio1:.1f} times as long as self-attention at T = {length1} and {ratio2:.1f} times "
+                        "at T = {length2}.", ratio1=ratios[0], length1=lengths[0], ratio2=ratios[-1],
+                        length2=lengths[-1]))  # fmt: skip
     return look
 
 
 def table(known: dict, lang: str) -> Grid:
-    zh = lang == "zh"
     head = ["T", *known_names(lang)]
     rows = [[f"{steps:,}", *(f"{row['seconds'][at] * 1000:,.2f}" for row in known["layers"])]
             for at, steps in enumerate(known["lengths"])]  # fmt: skip
-    rows.append(["指数 p" if zh else "exponent p", *(f"{row['exponent']:.2f}" for row in known["layers"])])
-    return Grid("一次前向与反向的毫秒数" if zh else "Milliseconds of one forward and backward pass", head, rows)
+    rows.append([Message("exponent p").told_in(lang), *(f"{row['exponent']:.2f}" for row in known["layers"])])
+    return Grid(Message("Milliseconds of one forward and backward pass").told_in(lang), head, rows)
 
 
 def known_names(lang: str) -> list[str]:
-    return ["自注意力" if lang == "zh" and name == "self-attention" else name for name in LAYERS]
+    return [Message("self-attention").told_in(lang) if name == "self-attention" else name for name in LAYERS]
 
 
 def picture(known: dict, lang: str):
     from matplotlib.figure import Figure
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-    zh, lengths = lang == "zh", known["lengths"]
+    lengths = known["lengths"]
     figure = Figure(figsize=(8.6, 4.9), dpi=72)
     axes = figure.add_axes((0.1, 0.13, 0.62, 0.78))
     for row, name in zip(known["layers"], known_names(lang)):
@@ -168,7 +169,7 @@ def picture(known: dict, lang: str):
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.tick_params(length=0, pad=5, labelsize=10.5)
-    axes.set_xlabel("长度 T" if zh else "length T", fontsize=11)
-    axes.set_ylabel("一次前向与反向，毫秒" if zh else "one forward and backward pass, ms", fontsize=11)
+    axes.set_xlabel(Message("length T").told_in(lang), fontsize=11)
+    axes.set_ylabel(Message("one forward and backward pass, ms").told_in(lang), fontsize=11)
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=10.5)
     return figure

@@ -22,7 +22,7 @@ from wenmai.data.vocabulary import BEGIN, END, UNK
 from wenmai.errors import Mistake
 from wenmai.evaluation.probes.finding import Finding, Grid
 from wenmai.evaluation.probes.sparsity_picture import picture
-from wenmai.locale import Message
+from wenmai.locale import Message, phrase
 from wenmai.models.ngram import held_out
 from wenmai.models.ngram.additive import fitted_delta
 from wenmai.models.ngram.arpa import HIGHEST
@@ -58,7 +58,7 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
              "seconds": round(time.perf_counter() - began, 2)}  # fmt: skip
     notes = measured(known, text.size < whole.size)
     grids = {lang: tables(known, lang) for lang in ("en", "zh")}
-    title = {"en": f"{source}: why n-grams need smoothing", "zh": f"{source}：n 元为什么需要平滑"}
+    title = Message("{source}: why n-grams need smoothing", source=source)
     return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), told(known), notes)
 
 
@@ -165,31 +165,33 @@ def told(known: dict) -> list[str]:
     """What to look at."""
     last, highest = known["amounts"][-1], known["orders"][-1]
     score, kind, order = min((value, kind, n) for kind, row in last["perplexity"].items() for n, value in enumerate(row, 1))
-    look = [f"Never seen in all of the training text: {last['unseen'][0]:.1%} of the 1-grams held out, and "
-            f"{last['unseen'][-1]:.1%} of the {highest}-grams."]  # fmt: skip
+    look = [Message("Never seen in all of the training text: {words:.1%} of the 1-grams held out, and {longest:.1%} of the "
+                    "{order}-grams.", words=last["unseen"][0], longest=last["unseen"][-1], order=highest)]  # fmt: skip
     lost = next((n for n, value in enumerate(last["perplexity"]["none"], 1) if value == inf), None)
     if lost:
-        look.append(f"Without smoothing one of them is enough: from order {lost} on the held-out text has probability 0 and its "
-                    "perplexity is infinite.")  # fmt: skip
+        look.append(Message("Without smoothing one of them is enough: from order {order} on the held-out text has probability 0 "
+                            "and its perplexity is infinite.", order=lost))  # fmt: skip
     ones = last["perplexity"]["add-one"]
     best = min(range(len(ones)), key=ones.__getitem__)
-    look.append(f"The lowest perplexity is {shown(score)}, by {kind} at order {order}; add-one is at its best at order "
-                f"{best + 1} with {shown(ones[best])} and has {shown(ones[-1])} at order {highest}.")  # fmt: skip
+    look.append(Message("The lowest perplexity is {perplexity1}, by {smoothing} at order {order1}; add-one is at its best at "
+                        "order {order2} with {perplexity2} and has {perplexity3} at order {order3}.", perplexity1=shown(score),
+                        smoothing=kind, order1=order, order2=best + 1, perplexity2=shown(ones[best]), perplexity3=shown(ones[-1]),
+                        order3=highest))  # fmt: skip
     return look
 
 
 def tables(known: dict, lang: str) -> list[Grid]:
     """The perplexities of all of the text first, then what was unseen, then the perplexities of less text."""
-    zh, orders = lang == "zh", [str(n) for n in known["orders"]]
-    head = ["文本量", "词元数"] if zh else ["amount of text", "tokens"]
-    found = [Grid("从未见过的 n 元占比" if zh else "Share of n-grams never seen",
-                  [*head, *(f"{n} 元" if zh else f"{n}-grams" for n in orders)],
+    orders = [str(n) for n in known["orders"]]
+    head = [Message("amount of text").told_in(lang), phrase("count", "tokens").told_in(lang)]
+    found = [Grid(Message("Share of n-grams never seen").told_in(lang),
+                  [*head, *(Message("{order}-grams", order=n).told_in(lang) for n in orders)],
                   [[amount_name(row["share"], lang), f"{row['tokens']:,}", *(f"{share:.1%}" for share in row["unseen"])]
                    for row in known["amounts"]])]  # fmt: skip
     for row in reversed(known["amounts"]):
         name = amount_name(row["share"], lang)
-        heading = f"留出文本的困惑度，{name}" if zh else f"Perplexity of the held-out text, {name}"
-        columns = ["平滑" if zh else "smoothing", *(f"{n} 阶" if zh else f"order {n}" for n in orders)]
+        heading = Message("Perplexity of the held-out text, {amount}", amount=name).told_in(lang)
+        columns = [Message("smoothing").told_in(lang), *(Message("order {order}", order=n).told_in(lang) for n in orders)]
         rows = [[kind, *map(shown, values)] for kind, values in row["perplexity"].items()]
         found.append(Grid(heading, columns, rows))
     return [found[1], found[0], *found[2:]]
@@ -197,8 +199,8 @@ def tables(known: dict, lang: str) -> list[Grid]:
 
 def amount_name(share: str, lang: str) -> str:
     if share == "all":
-        return "全部文本" if lang == "zh" else "all of the text"
-    return f"{share} 的文本" if lang == "zh" else f"{share} of the text"
+        return Message("all of the text").told_in(lang)
+    return Message("{share} of the text", share=share).told_in(lang)
 
 
 def shown(perplexity: float) -> str:

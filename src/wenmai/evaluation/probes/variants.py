@@ -115,20 +115,21 @@ def with_spread(row: dict) -> str:
 def apart(better: dict, other: dict) -> str:
     """Whether the means differ by more than chance has them differ: by more than twice the standard error of the difference."""
     if better["spread"] is None:
-        return "one seed says nothing of chance"
+        return Message("one seed says nothing of chance")
     error = ((better["spread"] ** 2 + other["spread"] ** 2) / len(better["scores"])) ** 0.5
-    return "more than chance" if abs(better["mean"] - other["mean"]) > 2 * error else "no more than chance"
+    large = abs(better["mean"] - other["mean"]) > 2 * error
+    return Message("more than chance") if large else Message("no more than chance")
 
 
 def rows_note(known: dict) -> str:
-    return (f"{known['data']}: {known['rows']['train']:,} rows to learn from, {known['rows']['test']:,} of the test part to "
-            f"judge by, the same for all; {known['epochs']} epochs each, the state that was best on {known['rows']['valid']:,} "
-            "others is kept")  # fmt: skip
+    return Message("{data}: {train:,} rows to learn from, {test:,} of the test part to judge by, the same for all; {epochs} "
+                   "epochs each, the state that was best on {valid:,} others is kept", data=known["data"], epochs=known["epochs"],
+                   **known["rows"])  # fmt: skip
 
 
 def spread_note(known: dict) -> str:
-    return (f"± is the standard deviation over {known['seeds']} seeds, from {known['seed']} on; seconds are the median of whole "
-            f"trainings, which took turns, on {known['device']}")  # fmt: skip
+    return Message("± is the standard deviation over {seeds} seeds, from {seed} on; seconds are the median of whole trainings, "
+                   "which took turns, on {device}", seeds=known["seeds"], seed=known["seed"], device=known["device"])  # fmt: skip
 
 
 def sizes(data: Dataset) -> dict[str, int]:

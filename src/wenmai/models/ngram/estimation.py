@@ -10,6 +10,7 @@ import numpy as np
 from wenmai.data.saved import Unfit
 from wenmai.data.vocabulary import BEGIN
 from wenmai.errors import Mistake
+from wenmai.locale import Message
 from wenmai.models.ngram import pruning
 from wenmai.models.ngram.additive import LEAST, MOST, fitted_delta
 from wenmai.models.ngram.arpa import HIGHEST
@@ -58,9 +59,9 @@ class Recipe:
         if delta is None:
             return []
         if not LEAST * 1.01 < delta < MOST / 1.01:
-            return [f"add-delta: δ = {delta:.4g}, the end of what is tried, since held-out lines of this text are all like the "
-                    "others, or like none; choose it with --set delta=0.1 or so"]  # fmt: skip
-        return [f"add-delta: δ = {delta:.4g}, fitted on held-out lines of the text"]
+            return [Message("add-delta: δ = {delta:.4g}, the end of what is tried, since held-out lines of this text are all "
+                            "like the others, or like none; choose it with --set delta=0.1 or so", delta=delta)]  # fmt: skip
+        return [Message("add-delta: δ = {delta:.4g}, fitted on held-out lines of the text", delta=delta)]
 
     def laid_out(self, arrays: dict[str, np.ndarray], vocabulary: int) -> Table | Trie:
         """A model from its arrays; Unfit where it knows other words."""
