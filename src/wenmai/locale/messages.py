@@ -68,20 +68,6 @@ def plural(one: str, many: str, /, count: int, **values) -> Message:
     return made(Message, {"template": one, "values": {"count": count, **values}, "variant": ("", many, count)})
 
 
-COMMA = Message(", ")
-
-
-class Listed(Message):
-    """Items with a mark between them: a comma in English, in Chinese the one that is meant for lists, unless said."""
-
-    def __new__(cls, items: Iterable, mark: Message = COMMA) -> Listed:
-        values = {f"item{number}": item for number, item in enumerate(items)}
-        return made(cls, {"mark": mark, "values": values})
-
-    def in_words(self, lang: str) -> str:
-        return self.mark.told_in(lang).join(f"{{{name}}}" for name in self.values)
-
-
 class Filling(string.Formatter):
     """As str.format fills a template, but for messages, which are told in the language, and for control characters."""
 
@@ -94,6 +80,20 @@ class Filling(string.Formatter):
 
 def filled(template: str, values: dict, lang: str) -> str:
     return Filling(lang).vformat(template, (), values)
+
+
+COMMA = Message(", ")
+
+
+class Listed(Message):
+    """Items with a mark between them: a comma in English, in Chinese the one that is meant for lists, unless said."""
+
+    def __new__(cls, items: Iterable, mark: Message = COMMA) -> Listed:
+        values = {f"item{number}": item for number, item in enumerate(items)}
+        return made(cls, {"mark": mark, "values": values})
+
+    def in_words(self, lang: str) -> str:
+        return self.mark.told_in(lang).join(f"{{{name}}}" for name in self.values)
 
 
 def told_in(text: str, lang: str) -> str:
