@@ -50,7 +50,7 @@ class Part:
         try:
             yield
         except Mistake as mistake:
-            if self.source in str(mistake):
+            if self.source in mistake.english:
                 raise
             raise Mistake("{file}: {note}", file=self.source, note=mistake.message) from None
 
