@@ -19,7 +19,7 @@ import numpy as np
 from wenmai.data.columns import WORDS, Format, pick, uncollected
 from wenmai.data.files import TextFile
 from wenmai.errors import Mistake
-from wenmai.locale import Message
+from wenmai.locale import Message, phrase
 
 ENDINGS = (".conll", ".conllu", ".conll03", ".iob", ".iob2", ".bio", ".bmes", ".bioes", ".ner", ".pos")
 UNIVERSAL = ["id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"]
@@ -75,7 +75,7 @@ def _said(file: TextFile, layout: Layout, picked: dict[str, int]) -> list[str]:
     what = Message("CoNLL-U: one word a line") if layout.universal else Message("CoNLL: one token a line")
     notes = [Message("{format}, {width} columns.", format=what, width=layout.width)]
     if {"tokens", "tags"} <= set(picked):
-        at = {word: UNIVERSAL[position] if layout.universal else Message("column {number}", number=position)
+        at = {word: phrase("position", "{name}", name=UNIVERSAL[position]) if layout.universal else Message("column {number}", number=position)
               for word, position in picked.items()}  # fmt: skip
         notes = [Message("{format}, {width} columns; tokens are {position1}, tags {position2}.", format=what, width=layout.width,
                          position1=at["tokens"], position2=at["tags"])]  # fmt: skip

@@ -119,7 +119,7 @@ def no_option(rest: str, error) -> Message:
 
 
 def extra(rest: str, error) -> Message:
-    return Message("Got unexpected extra arguments {names}", names=rest)
+    return Message("Got unexpected extra arguments ({names})", names=rest.removeprefix("(").removesuffix(")"))
 
 
 def option(rest: str, error) -> Message:
