@@ -75,8 +75,8 @@ def _said(file: TextFile, layout: Layout, picked: dict[str, int]) -> list[str]:
     what = Message("CoNLL-U: one word a line") if layout.universal else Message("CoNLL: one token a line")
     notes = [Message("{format}, {width} columns.", format=what, width=layout.width)]
     if {"tokens", "tags"} <= set(picked):
-        at = {word: phrase("position", "{name}", name=UNIVERSAL[position]) if layout.universal else Message("column {number}", number=position)
-              for word, position in picked.items()}  # fmt: skip
+        at = {word: phrase("position", "{name}", name=UNIVERSAL[position]) if layout.universal
+              else Message("column {number}", number=position) for word, position in picked.items()}  # fmt: skip
         notes = [Message("{format}, {width} columns; tokens are {position1}, tags {position2}.", format=what, width=layout.width,
                          position1=at["tokens"], position2=at["tags"])]  # fmt: skip
     if layout.width < 2:
