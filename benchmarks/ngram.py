@@ -150,8 +150,8 @@ def command_line(file: Path, order: int, place: Path) -> dict[str, float]:
 
 
 def corpus(file: Path):
-    from wenmai.data.corpus import Corpus
-    from wenmai.data.files import text_file
+    from wenmai.data.files.corpus import Corpus
+    from wenmai.data.files.opening import text_file
 
     return Corpus.file(text_file(file, str(file)))
 

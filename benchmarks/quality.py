@@ -113,7 +113,7 @@ def running_sum(seeds: int) -> None:
     """{3, 5} → {3, 8}: the error as a share of the range, at the length that was trained and at twice that."""
     from wenmai import Regressor
     from wenmai.data.builtin import BUILTIN
-    from wenmai.data.sequences import Sequences
+    from wenmai.data.examples.sequences import Sequences
 
     def rows(*length):
         columns = BUILTIN["running-sum"].load(**({"running_sum": str(length[0])} if length else {})).columns

@@ -243,7 +243,7 @@ def make_csv(file: Path, data: Path) -> str:
 
 
 def read_wenmai(file: Path) -> int:
-    from wenmai.data import readers
+    from wenmai.data.files import readers
 
     return sum(len(chunk) for chunk in readers.read(file).chunks())
 

@@ -75,7 +75,7 @@ def encoded(corpus) -> tuple[list, list[int], int]:
     """Wenmai's own numbers for the words, so that all read the same tokens and need tables of the same size."""
     import torch
 
-    from wenmai.data import tokenizers
+    from wenmai.data.text import tokenizers
 
     tokenizer = tokenizers.learn(corpus.train[0])
     rows = tokenizer.encode(corpus.train[0])

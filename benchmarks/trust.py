@@ -17,9 +17,9 @@ from pathlib import Path
 import torch
 
 from wenmai.catalog import TASKS
+from wenmai.cli import training as runs
 from wenmai.data.dataset import open_dataset
 from wenmai.estimators import ESTIMATORS
-from wenmai.evaluation import runs
 from wenmai.training.checkpoints import Checkpoints
 
 RUNGS = {"mlp": {}, "cnn": {}, "lstm": {}, "transformer": {"width": 256, "heads": 4}}

@@ -22,19 +22,19 @@ from matplotlib.patches import FancyArrowPatch, Rectangle
 
 from wenmai import Classifier, Composer, LanguageModel, Regressor, Tagger, Translator
 from wenmai.catalog import TASKS
-from wenmai.data.batches import make_batch
 from wenmai.data.dataset import open_dataset
-from wenmai.data.examples import Examples
-from wenmai.data.features import extend, find, token_at
-from wenmai.data.sequences import Sequences
-from wenmai.data.vocabulary import END, UNK
+from wenmai.data.examples.batches import make_batch
+from wenmai.data.examples.rows import Examples
+from wenmai.data.examples.sequences import Sequences
+from wenmai.data.text.features import extend, find, token_at
+from wenmai.data.text.vocabulary import END, UNK
 from wenmai.evaluation.compare import worse_by
 from wenmai.evaluation.measures import drawn, interval
 from wenmai.evaluation.probes import PROBES
+from wenmai.language.continuous_cache import ContinuousCache
 from wenmai.layers.crf import NEVER
 from wenmai.layers.positions import sinusoid
 from wenmai.layers.trace import Trace
-from wenmai.models.continuous_cache import ContinuousCache
 from wenmai.training.optimizers import rate_at
 
 FOLDER = Path(__file__).parent / "pictures"

@@ -21,7 +21,7 @@ class Ran(NamedTuple):
 @pytest.fixture
 def wenmai_cli(monkeypatch, capsys):
     """`wenmai …` in this process: wenmai_cli("train", "softmax", path) → status, out, err."""
-    from wenmai.cli import main
+    from wenmai.cli.commands import main
 
     def run(*arguments) -> Ran:
         monkeypatch.setattr(sys, "argv", ["wenmai", *map(str, arguments)])

@@ -54,8 +54,8 @@ def read(place: Path, seed: Seed) -> str:
     """As `wenmai data` and `train` do: open it, look at a few rows, and, where a task is seen, take it as data for that. Gives
     a hash of what was read."""
     from wenmai.catalog import TASKS
+    from wenmai.cli import overview
     from wenmai.data.dataset import open_dataset, open_table, says_no_task
-    from wenmai.evaluation import overview
 
     source, columns = str(place / seed.source), seed.more.get("columns")
     target = str(place / seed.more["target"]) if "target" in seed.more else None
@@ -77,7 +77,7 @@ def read(place: Path, seed: Seed) -> str:
 def read_vectors(place: Path, seed: Seed) -> str:
     import numpy as np
 
-    from wenmai.data import vectors
+    from wenmai.data.text import vectors
 
     words, table = vectors.read(str(place / seed.source))
     assert table.ndim == 2 and len(words) == len(table) and table.shape[1], "vectors that are none"
@@ -86,7 +86,7 @@ def read_vectors(place: Path, seed: Seed) -> str:
 
 
 def read_tokenizer(place: Path, seed: Seed) -> Callable:
-    from wenmai.data import inputs
+    from wenmai.data.inputs import kinds as inputs
     from wenmai.training.run_folder import understood
 
     with understood(place / "inputs.json") as path:
@@ -120,7 +120,7 @@ def open_checkpoint(place: Path, seed: Seed) -> str:
 
 
 def import_arpa(place: Path, seed: Seed) -> Callable:
-    from wenmai.serving.exchange import imported
+    from wenmai.exchange.arpa_files import imported
 
     model = imported(str(place / "model.arpa"), "small")
 

@@ -202,8 +202,8 @@ TOKENIZERS = ("characters", "words", "jieba", "bpe", "wordpiece", "unigram")
 
 
 def tokenizer(kind: str) -> list[Seed]:
-    from wenmai.data import tokenizers
-    from wenmai.data.inputs import Texts
+    from wenmai.data.inputs.kinds import Texts
+    from wenmai.data.text import tokenizers
 
     seeds = []
     for lowercase in (False, True):
@@ -244,7 +244,7 @@ def estimators() -> dict[str, tuple]:
 
 
 def trained(name: str):
-    from wenmai.data.sequences import Sequences
+    from wenmai.data.examples.sequences import Sequences
 
     estimator, inputs, targets = estimators()[name]
     if name == "gru":  # one number a step

@@ -26,7 +26,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 import numpy as np
 
 from wenmai.catalog import RUNGS
-from wenmai.cli import main
+from wenmai.cli.commands import main
 from wenmai.estimators import ESTIMATORS
 from wenmai.training import checkpoints, folders, loop
 

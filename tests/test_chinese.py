@@ -193,7 +193,7 @@ def notes(self):
 
 def test_chinese_stands_in_the_catalogue_alone():
     """What is said of rungs, data sets and probes stands in their tables, and languages have names of their own."""
-    own = {"catalog.py", "__init__.py", "page.py", "cli.py", "languages.py"}
+    own = {"catalog.py", "__init__.py", "report_page.py", "commands.py", "languages.py"}
     for path in sorted(SOURCE.rglob("*.py")):
         if path.name not in own and "builtin" not in path.parts:
             code = ast.parse(path.read_text("utf-8"))
@@ -207,7 +207,7 @@ def test_chinese_stands_in_the_catalogue_alone():
 def test_every_help_has_its_chinese():
     import typer.main
 
-    from wenmai.cli import app
+    from wenmai.cli.commands import app
 
     def helps(command):
         below = [text for other in getattr(command, "commands", {}).values() for text in helps(other)]

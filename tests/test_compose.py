@@ -11,9 +11,9 @@ import torch
 import wenmai
 from wenmai import Composer, Mistake
 from wenmai.catalog import RUNGS, rungs_for
-from wenmai.data.batches import make_batch
 from wenmai.data.builtin import BUILTIN
-from wenmai.data.vocabulary import BEGIN, END, UNK
+from wenmai.data.examples.batches import make_batch
+from wenmai.data.text.vocabulary import BEGIN, END, UNK
 from wenmai.tasks.decoding import take
 
 LABELS = ["fruit", "metal"] * 12
@@ -239,8 +239,8 @@ def test_a_vocabulary_of_one_letter_counts():
 
 @pytest.mark.parametrize("change", [{"longest": 0}, {"longest": 10**6}, {"most": "x"}, {"tokenizer": {}}], ids=str)
 def test_a_damaged_side_is_refused(change, tmp_path):
-    from wenmai.data import inputs
-    from wenmai.data.saved import Unfit
+    from wenmai.data.inputs import kinds as inputs
+    from wenmai.data.storage.saved import Unfit
 
     saved = trained().inputs_.to_json()
     assert inputs.from_json(json.loads(json.dumps(saved))).to_json() == saved

@@ -3,6 +3,8 @@ from the tables and signatures: a new rung or option is tested as soon as it sta
 
 import json
 import random
+import subprocess
+import sys
 import typing
 from functools import cache
 
@@ -12,12 +14,12 @@ import torch
 from safetensors.numpy import load_file, save_file
 
 import wenmai
-from wenmai.catalog import RUNGS, TASKS
-from wenmai.data.batches import by_length, lengths_of, make_batch
-from wenmai.data.examples import Examples
-from wenmai.data.sequences import Sequences
+from wenmai.catalog import RUNGS, TASKS, rungs_for
+from wenmai.data.examples.batches import by_length, lengths_of, make_batch
+from wenmai.data.examples.rows import Examples
+from wenmai.data.examples.sequences import Sequences
 from wenmai.errors import Mistake
-from wenmai.estimators import ESTIMATORS
+from wenmai.estimators import ESTIMATORS, LanguageModel
 from wenmai.layers.trace import Trace
 from wenmai.options import accepted
 from wenmai.training import loop
@@ -578,3 +580,27 @@ def test_a_consumer_that_draws_between_two_steps_changes_nothing():
             torch.rand(drawn)
         weights.append(model.model_.state_dict())
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+
+
+TEXT = 300_000  # tokens: sizes follow from a text's length only where it is long
+
+
+@pytest.fixture(scope="module")
+def long_text():
+    words = np.random.default_rng(0).zipf(1.5, TEXT - TEXT // 10) % 500
+    return [" ".join(f"w{word}" for word in line) for line in np.array_split(words, TEXT // 10)]
+
+
+def test_what_was_built_for_a_long_text_is_loaded_in_a_new_process(long_text, tmp_path):
+    """With the defaults of every rung: one update, saved, and loaded where nobody knows the text."""
+    models = {}
+    for rung in rungs_for("generate"):
+        options = {} if rung.name == "ngram" else {"steps": 1}
+        models[rung.name] = LanguageModel(rung.name, validation=0.0, **options).fit(long_text)
+        models[rung.name].save(tmp_path / rung.name)
+    code = ("import sys, wenmai\nfor run in sys.argv[1:]:\n"
+            "    print(repr(float(wenmai.load(run).log_prob('w1 w2 w3 never'))))")  # fmt: skip
+    runs = [str(tmp_path / name) for name in models]
+    ran = subprocess.run([sys.executable, "-c", code, *runs], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert [float(line) for line in ran.stdout.split()] == [model.log_prob("w1 w2 w3 never") for model in models.values()]

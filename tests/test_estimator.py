@@ -18,6 +18,8 @@ from wenmai.catalog import RUNGS, rungs_for
 from wenmai.errors import Mistake
 from wenmai.estimators import Classifier, Regressor, Tagger, load
 from wenmai.evaluation.compare import worst
+from wenmai.training.checkpoints import Checkpoints
+from wenmai.training.progress import Progress, Snapshot
 
 ROOT = Path(__file__).parents[1]
 TEXTS = [f"{word} thing number {n}" for n in range(10) for word in ("a good", "the bad", "some odd")]
@@ -367,10 +369,49 @@ def test_an_old_run_is_replaced_and_other_folders_are_not(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
-    with pytest.raises(Mistake, match="holds something that is not a run; choose another --out"):
+    with pytest.raises(Mistake, match="which is no part of a run, and is left as it is; choose another --out"):
         first.save(tmp_path / "mine")
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["mine", "run"]
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
+
+
+@pytest.mark.parametrize("beside", ["training/thesis.txt", "run.json", "manifest.json", "training/000000001/thesis.txt",
+                                    "training/start/thesis.txt", "training/.start.part.x.txt"])  # fmt: skip
+def test_a_folder_that_looks_like_a_run_is_left_as_it_is(tmp_path, beside, wenmai_cli):
+    mine = tmp_path / "mine"
+    (mine / beside).parent.mkdir(parents=True)
+    for name in ("thesis.txt", beside):
+        (mine / name).write_text('{"files": {"thesis.txt": 1}, "format": 2}')
+    with pytest.raises(Mistake, match="which is no part of a run, and is left as it is"):
+        trained("softmax").save(mine)
+    ran = wenmai_cli("train", "softmax", "iris", "--out", str(mine))
+    assert ran.status == 2 and "no part of a run" in ran.err
+    assert (mine / "thesis.txt").exists() and (mine / beside).exists()
+
+
+def test_what_stands_beside_a_run_is_not_replaced_with_it(tmp_path):
+    run = trained("softmax").save(tmp_path / "run")
+    (run / "notes.txt").write_text("my own")
+    with pytest.raises(Mistake, match=r"holds notes\.txt, which is no part of a run"):
+        trained("perceptron").save(run)
+    assert wenmai.load(run).rung == "softmax"
+
+
+def test_a_training_that_was_stopped_is_not_replaced(tmp_path, wenmai_cli, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{'good' if n % 2 else 'bad'} film number {n},{'pos' if n % 2 else 'neg'}\n" for n in range(60)]
+    (tmp_path / "films.csv").write_text("text,label\n" + "".join(rows))
+    kept = Checkpoints(tmp_path / "runs" / "films-gru")
+    kept.begin({"source": "films.csv"})
+    estimator = trained("gru", **SMALL)
+    kept.keep(estimator, Progress(1, 2, 0.1, 0.1, 0.1, 1.0, snapshot=lambda: Snapshot({"a": np.zeros(3)}, {})), True)
+    before = sorted(path.relative_to(tmp_path) for path in kept.folder.rglob("*"))
+    for command in ("compare films.csv --rungs gru --minutes 0.02", "train gru films.csv"):
+        ran = wenmai_cli(*command.split())
+        assert ran.status == 2 and "holds a training that was not finished" in ran.err, ran.err
+    with pytest.raises(Mistake, match="holds a training that was not finished"):
+        estimator.save(tmp_path / "runs" / "films-gru")
+    assert sorted(path.relative_to(tmp_path) for path in kept.folder.rglob("*")) == before
 
 
 @pytest.mark.parametrize("rung", ["softmax", "mlp"])
@@ -406,7 +447,7 @@ def test_help_loads_nothing_heavy(arguments):
     script = f"""
 import sys
 sys.argv = ["wenmai", *{arguments}]
-from wenmai.cli import main
+from wenmai.cli.commands import main
 try:
     main()
 except SystemExit:

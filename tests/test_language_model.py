@@ -14,10 +14,10 @@ import torch
 import wenmai
 from wenmai import LanguageModel, Mistake
 from wenmai.catalog import rungs_for
-from wenmai.data.corpus import Corpus
-from wenmai.data.vocabulary import END, UNK
+from wenmai.data.files.corpus import Corpus
+from wenmai.data.text.vocabulary import END, UNK
+from wenmai.exchange.arpa_files import exported, imported
 from wenmai.models.writer import batch_of
-from wenmai.serving.exchange import exported, imported
 from wenmai.serving.filtering import filtered
 from wenmai.tasks.decoding import Choice, take
 from wenmai.training import loop

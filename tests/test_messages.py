@@ -7,12 +7,12 @@ import pickle
 import pytest
 
 from wenmai import Classifier
-from wenmai.data.columns import short
+from wenmai.data.files.columns import short
 from wenmai.errors import Mistake, Notice, Stopped
 from wenmai.evaluation import report as reporting
-from wenmai.evaluation.leaderboard import leaderboard
 from wenmai.locale import Listed, Message, phrase, plural, told_in, translate
 from wenmai.locale.theirs import Theirs
+from wenmai.page.leaderboard import leaderboard
 from wenmai.training.folders import Damaged
 
 HOSTILE = [

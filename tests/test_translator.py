@@ -11,7 +11,7 @@ from sacrebleu.metrics import BLEU, CHRF
 import wenmai
 from wenmai import Mistake, Translator
 from wenmai.catalog import rungs_for
-from wenmai.data.vocabulary import END, UNK
+from wenmai.data.text.vocabulary import END, UNK
 from wenmai.errors import Notice
 from wenmai.tasks.beam import beam as searched
 

@@ -11,9 +11,9 @@ import torch
 import wenmai
 from wenmai import Classifier, LanguageModel, Mistake
 from wenmai.catalog import rungs_for
-from wenmai.data.lines import Lines, written_bytes
-from wenmai.data.tokenizers import Bytes
-from wenmai.data.vocabulary import END
+from wenmai.data.text.lines import Lines, written_bytes
+from wenmai.data.text.tokenizers import Bytes
+from wenmai.data.text.vocabulary import END
 from wenmai.errors import Notice
 from wenmai.models.writer import Writer
 from wenmai.tasks.decoding import Choice

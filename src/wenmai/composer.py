@@ -12,10 +12,10 @@ from math import exp
 import numpy as np
 import torch
 
-from wenmai.data import inputs as kinds_of_input
-from wenmai.data.examples import Examples
+from wenmai.data.examples.rows import Examples
+from wenmai.data.inputs import kinds as kinds_of_input
+from wenmai.data.text.vocabulary import END, UNK
 from wenmai.data.values import listed
-from wenmai.data.vocabulary import END, UNK
 from wenmai.errors import Mistake
 from wenmai.layers.cache import take
 from wenmai.locale import Message

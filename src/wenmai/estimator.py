@@ -14,12 +14,12 @@ import numpy as np
 import torch
 
 from wenmai.catalog import TASKS, rung_named
-from wenmai.data import inputs as kinds_of_input
-from wenmai.data import tokenizers
-from wenmai.data.batches import by_length, lengths_of, make_batch
-from wenmai.data.examples import Examples
-from wenmai.data.sequences import Sequences, joined, runs
+from wenmai.data.examples.batches import by_length, lengths_of, make_batch
+from wenmai.data.examples.rows import Examples
+from wenmai.data.examples.sequences import Sequences, joined, runs
+from wenmai.data.inputs import kinds as kinds_of_input
 from wenmai.data.splits import split, split_by_position
+from wenmai.data.text import tokenizers
 from wenmai.data.values import as_frames, check_lengths, listed, pick
 from wenmai.errors import Mistake
 from wenmai.locale import Message

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from wenmai.catalog import TASKS
 from wenmai.composer import Composer
-from wenmai.data import arrays
-from wenmai.data import inputs as kinds_of_input
-from wenmai.data import saved as take
-from wenmai.data.lines import Lines
+from wenmai.data.inputs import kinds as kinds_of_input
+from wenmai.data.storage import arrays
+from wenmai.data.storage import saved as take
+from wenmai.data.text.lines import Lines
 from wenmai.estimator import Estimator, device_named
 from wenmai.language_model import LanguageModel
 from wenmai.options import sort_out
@@ -46,7 +46,8 @@ def load(run: str | Path, device: str = "auto") -> Estimator:
         kind = ESTIMATORS[take.one_of(task, "name", tuple(ESTIMATORS))]
         estimator = kind(take.text(saved.about, "rung"), **take.value(saved.about, "options"))
         estimator.task_ = TASKS[estimator.task_name].from_json(task)
-        given = sort_out(estimator.options, estimator._owners())["rung"]
+        built = saved.about.get("built", {})  # what followed from the text's length, and was not given
+        given = sort_out(estimator.options | built, estimator._owners())["rung"]
     with run_folder.understood(saved.path / "inputs.json"):
         estimator.inputs_ = kinds_of_input.from_json(saved.inputs)
     estimator.device_, estimator.notes_, estimator.progress_ = device_named(device), [], saved.progress

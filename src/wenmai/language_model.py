@@ -16,15 +16,15 @@ import numpy as np
 import torch
 
 from wenmai.catalog import rung_named
-from wenmai.data.corpus import Corpus, checked
-from wenmai.data.examples import Examples
-from wenmai.data.streams import Stream
-from wenmai.data.vocabulary import END, UNK
+from wenmai.data.examples.rows import Examples
+from wenmai.data.examples.streams import Stream
+from wenmai.data.files.corpus import Corpus, checked
+from wenmai.data.text.vocabulary import END, UNK
 from wenmai.errors import Mistake, Notice
 from wenmai.estimator import Estimator
+from wenmai.language.judging import Ways, further, told_of_windows
+from wenmai.language.scoring import stride_of
 from wenmai.locale import Message
-from wenmai.models.judging import Ways, further, told_of_windows
-from wenmai.models.scoring import stride_of
 from wenmai.options import sort_out
 from wenmai.tasks.decoding import Choice, continued, together
 from wenmai.tasks.generate import Total

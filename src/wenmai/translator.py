@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from wenmai.data.batches import by_length, make_batch
-from wenmai.data.copying import Copied, copied, written
-from wenmai.data.examples import Examples
-from wenmai.data.sequences import Sequences
-from wenmai.data.sides import Pairs
+from wenmai.data.examples.batches import by_length, make_batch
+from wenmai.data.examples.rows import Examples
+from wenmai.data.examples.sequences import Sequences
+from wenmai.data.inputs.copying import Copied, copied, written
+from wenmai.data.inputs.sides import Pairs
+from wenmai.data.text.vocabulary import END, UNK
 from wenmai.data.values import listed
-from wenmai.data.vocabulary import END, UNK
 from wenmai.errors import Mistake, Notice
 from wenmai.layers.copying import CopyHead
 from wenmai.layers.trace import Trace

@@ -10,12 +10,12 @@ from collections.abc import Callable, Collection, Iterator
 import numpy as np
 import torch
 
-from wenmai.data.batches import Batch, by_length, lengths_of, make_batch
-from wenmai.data.copying import Copied
-from wenmai.data.examples import Examples
-from wenmai.data.sequences import Sequences
+from wenmai.data.examples.batches import Batch, by_length, lengths_of, make_batch
+from wenmai.data.examples.rows import Examples
+from wenmai.data.examples.sequences import Sequences
+from wenmai.data.inputs.copying import Copied
+from wenmai.data.text.vocabulary import END, UNK
 from wenmai.data.values import check_lengths, listed
-from wenmai.data.vocabulary import END, UNK
 from wenmai.errors import Notice
 from wenmai.estimator import Estimator
 from wenmai.locale import Message

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 from safetensors.numpy import load_file, save_file
 
-from wenmai.data import arrays as files
-from wenmai.data.saved import Unfit
+from wenmai.data.storage import arrays as files
+from wenmai.data.storage.saved import Unfit
 
 kinds = st.sampled_from([np.dtype(kind) for kind in files.TYPES.values()])
 shapes = arrays_of.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=9)

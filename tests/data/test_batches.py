@@ -7,9 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wenmai.data.batches import by_length, epochs, lengths_of, make_batch, shuffled
-from wenmai.data.examples import Examples
-from wenmai.data.sequences import Sequences, join_pairs
+from wenmai.data.examples.batches import by_length, epochs, lengths_of, make_batch, shuffled
+from wenmai.data.examples.rows import Examples
+from wenmai.data.examples.sequences import Sequences, join_pairs
 
 FEW = settings(max_examples=60, deadline=None)
 lengths = st.lists(st.integers(1, 40), min_size=1, max_size=300).map(np.array)

@@ -13,7 +13,7 @@ from wenmai.data.builtin.chinese import sentences, spans
 from wenmai.data.builtin.dates import CHOSEN, meanings, own_months, patterns, told
 from wenmai.data.builtin.docstrings import parted, texts
 from wenmai.data.builtin.manual import sentences as sentences_of
-from wenmai.data.tokenizers import WORD
+from wenmai.data.text.tokenizers import WORD
 from wenmai.errors import Mistake
 
 COLUMNS = {"classify": {"label"}, "regress": {"target", "targets"}, "tag": {"tags"}, "generate": {"text"},

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from wenmai.data.readers import read
+from wenmai.data.files.readers import read
 from wenmai.errors import Mistake
 
 zstandard = pytest.importorskip("zstandard")

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from wenmai.data import images
-from wenmai.data.readers import read
+from wenmai.data.files import images
+from wenmai.data.files.readers import read
 from wenmai.errors import Mistake
 
 arrow = pytest.importorskip("pyarrow")

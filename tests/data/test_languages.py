@@ -2,7 +2,7 @@
 
 import pytest
 
-from wenmai.data.languages import WORDS, language_of, languages_in
+from wenmai.data.text.languages import WORDS, language_of, languages_in
 
 SENTENCES = {
     "en": [

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wenmai.data.copying import copied, written
-from wenmai.data.sides import Pairs
-from wenmai.data.vocabulary import END, UNK
+from wenmai.data.inputs.copying import copied, written
+from wenmai.data.inputs.sides import Pairs
+from wenmai.data.text.vocabulary import END, UNK
 from wenmai.errors import Mistake
 
 SOURCES = ["please call Ann now", "please ask Bob or Ann", "call me and call her"]

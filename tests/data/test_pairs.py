@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from wenmai.cli import overview
+from wenmai.cli.training import absolute
 from wenmai.data.dataset import name_of, open_dataset, open_table, part_of
-from wenmai.data.pairs import two_files
+from wenmai.data.files.pairs import two_files
 from wenmai.errors import Mistake, Notice
-from wenmai.evaluation import overview
-from wenmai.evaluation.runs import absolute
 from wenmai.tasks.columns import texts_in
 
 DATA = Path(os.environ.get("WENMAI_DATA") or Path(__file__).parents[3] / "shared" / "data")

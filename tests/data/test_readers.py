@@ -18,9 +18,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from wenmai.data import delimited, files, objects
-from wenmai.data.columns import tidy, uncollected
-from wenmai.data.readers import parse_columns, read
+from wenmai.data.files import delimited, objects
+from wenmai.data.files import opening as files
+from wenmai.data.files.columns import tidy, uncollected
+from wenmai.data.files.readers import parse_columns, read
 from wenmai.errors import Mistake
 
 zstandard = pytest.importorskip("zstandard")

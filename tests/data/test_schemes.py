@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from seqeval.metrics.sequence_labeling import get_entities
 
-from wenmai.data import schemes
-from wenmai.data.schemes import WRITTEN, Spans, allowed, convert, detect, read, write
-from wenmai.data.sequences import offsets_of
+from wenmai.data.examples.sequences import offsets_of
+from wenmai.data.text import schemes
+from wenmai.data.text.schemes import WRITTEN, Spans, allowed, convert, detect, read, write
 from wenmai.errors import Mistake
 
 FEW = settings(max_examples=100, deadline=None)

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wenmai.data.examples import Examples
-from wenmai.data.sequences import Sequences, join_pairs
+from wenmai.data.examples.rows import Examples
+from wenmai.data.examples.sequences import Sequences, join_pairs
 
 FEW = settings(max_examples=60, deadline=None)
 ragged = st.lists(st.lists(st.integers(1, 99), max_size=6), max_size=7)

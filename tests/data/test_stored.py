@@ -4,12 +4,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wenmai.catalog import TASKS
-from wenmai.data import features, inputs, stored
 from wenmai.data.dataset import open_dataset, open_table, part_of
-from wenmai.data.features import Ngrams
-from wenmai.data.sequences import Sequences, runs
-from wenmai.data.stored import StoredSequences, StoredTexts
-from wenmai.data.tokenizers import PLAIN_WORD, WORD, thinned
+from wenmai.data.examples import stored
+from wenmai.data.examples.sequences import Sequences, runs
+from wenmai.data.examples.stored import StoredSequences, StoredTexts
+from wenmai.data.inputs import kinds as inputs
+from wenmai.data.text import features
+from wenmai.data.text.features import Ngrams
+from wenmai.data.text.tokenizers import PLAIN_WORD, WORD, thinned
 from wenmai.data.values import listed, pick
 from wenmai.errors import Mistake
 from wenmai.estimators import Classifier, Regressor

@@ -4,7 +4,7 @@ seed and number."""
 import numpy as np
 import pytest
 
-from wenmai.data.streams import Stream
+from wenmai.data.examples.streams import Stream
 from wenmai.errors import Mistake
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from wenmai.data import tokenizers
-from wenmai.data.saved import Unfit
-from wenmai.data.tokenizers import KINDS, PAD, SPECIAL, UNK, learn
+from wenmai.data.storage.saved import Unfit
+from wenmai.data.text import tokenizers
+from wenmai.data.text.tokenizers import KINDS, PAD, SPECIAL, UNK, learn
 from wenmai.errors import Mistake
 
 ENGLISH = ["The film isn't good, it is very good!", "a truly bad film", "nobody's favourite; nothing works", "It works, it does."]

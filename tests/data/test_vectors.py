@@ -5,7 +5,8 @@ import importlib.util
 import numpy as np
 import pytest
 
-from wenmai.data import inputs, vectors
+from wenmai.data.inputs import kinds as inputs
+from wenmai.data.text import vectors
 from wenmai.errors import Mistake
 
 WORDS = ["good", "bad", "电影"]

@@ -9,7 +9,7 @@ import pytest
 import torch
 from test_probes import ended
 
-from wenmai.data.batches import make_batch
+from wenmai.data.examples.batches import make_batch
 from wenmai.errors import Mistake
 from wenmai.evaluation.probes import PROBES, memory
 from wenmai.evaluation.probes.climbing import Recipe, built, climb

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from wenmai.cli import overview
 from wenmai.data.builtin import BUILTIN
 from wenmai.data.dataset import Dataset, Part
-from wenmai.data.readers import Chunk, Table
-from wenmai.data.sequences import Sequences
-from wenmai.evaluation import overview
+from wenmai.data.examples.sequences import Sequences
+from wenmai.data.files.readers import Chunk, Table
 
 
 class Task:

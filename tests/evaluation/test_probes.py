@@ -9,7 +9,7 @@ from math import inf, isclose
 import numpy as np
 import pytest
 
-from wenmai.data.vocabulary import BEGIN, END
+from wenmai.data.text.vocabulary import BEGIN, END
 from wenmai.errors import Mistake
 from wenmai.evaluation.probes import PROBES, probe_named, sparsity
 from wenmai.evaluation.probes.sparsity import SHARES, SMOOTHINGS

@@ -13,9 +13,9 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from wenmai.evaluation import pictures
-from wenmai.evaluation.leaderboard import leaderboard
 from wenmai.evaluation.report import write
+from wenmai.page import pictures
+from wenmai.page.leaderboard import leaderboard
 
 HOSTILE = [
     "<script>alert(1)</script>",

@@ -5,7 +5,7 @@ import math
 import torch
 from torch.nn import functional
 
-from wenmai.data.batches import NOTHING, Batch
+from wenmai.data.examples.batches import NOTHING, Batch
 from wenmai.layers.copying import Copies, CopyHead, Pointed
 from wenmai.layers.heads import Next
 

@@ -8,9 +8,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wenmai.data import schemes
-from wenmai.data.batches import Batch
-from wenmai.data.sequences import Sequences, offsets_of
+from wenmai.data.examples.batches import Batch
+from wenmai.data.examples.sequences import Sequences, offsets_of
+from wenmai.data.text import schemes
 from wenmai.layers.crf import CRF, NEVER, Partition, best_paths, log_partition, path_score
 
 FEW = settings(max_examples=40, deadline=None)

@@ -7,11 +7,11 @@ import pytest
 import torch
 from torch import nn
 
+from wenmai.kernels.block_step import one_token
 from wenmai.layers.attention import see_real
 from wenmai.layers.blocks import Block
 from wenmai.layers.cache import Cache
 from wenmai.layers.cross_attention import CrossAttention
-from wenmai.layers.fused import one_token
 
 WIDTH, HEADS, STEPS, READ = 24, 4, 5, 7
 SHAPES = [{}, {"prenorm": False}, {"rotary": True}, {"bend": "relu", "prenorm": False, "rotary": True}]

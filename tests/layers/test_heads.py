@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from wenmai.data.batches import Batch
+from wenmai.data.examples.batches import Batch
 from wenmai.layers.heads import OneOf, pool
 from wenmai.tasks.classify import Classify
 

@@ -4,11 +4,11 @@ import pytest
 import torch
 from torch.nn import functional
 
-from wenmai.data.batches import Batch
-from wenmai.data.vocabulary import BEGIN
-from wenmai.layers import next_loss
+from wenmai.data.examples.batches import Batch
+from wenmai.data.text.vocabulary import BEGIN
+from wenmai.kernels import next_loss
+from wenmai.kernels.next_loss import NextLoss
 from wenmai.layers.heads import Next
-from wenmai.layers.next_loss import NextLoss
 
 
 @pytest.mark.parametrize("rows", [1, 7, 100])

@@ -5,8 +5,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from wenmai.layers import products
-from wenmai.layers.products import Packed, Repeated, plain, product
+from wenmai.kernels import products
+from wenmai.kernels.products import Packed, Repeated, plain, product
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 5), (3, 1, 5), (4, 1, 5), (2, 3, 5), (7, 1, 5), (9, 1, 5), (1, 5)])

@@ -6,10 +6,10 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from wenmai.kernels.unrolled import Unrolled
 from wenmai.layers.cells import CELLS
 from wenmai.layers.recurrent import Direction, Recurrent, reversal
 from wenmai.layers.trace import Trace
-from wenmai.layers.unrolled import Unrolled
 
 E, H = 5, 4
 LENGTHS = [7, 3, 1, 0, 5]

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from wenmai.data.batches import LETTERS, make_batch
-from wenmai.data.examples import Examples
-from wenmai.data.tokenizers import UNK
-from wenmai.data.tokens import Tokens
+from wenmai.data.examples.batches import LETTERS, make_batch
+from wenmai.data.examples.rows import Examples
+from wenmai.data.inputs.tokens import Tokens
+from wenmai.data.text.tokenizers import UNK
 from wenmai.layers.spelling import Spelling
 
 each_kind = pytest.mark.parametrize("kind", ["cnn", "lstm"])

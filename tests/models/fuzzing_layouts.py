@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from wenmai.data import arrays as files
-from wenmai.data.saved import Unfit
+from wenmai.data.storage import arrays as files
+from wenmai.data.storage.saved import Unfit
 from wenmai.models.ngram.counts import count
 from wenmai.models.ngram.smoothing import smooth
 from wenmai.models.ngram.table import Table

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from wenmai.data.vocabulary import BEGIN, END, UNK
+from wenmai.data.text.vocabulary import BEGIN, END, UNK
 
 FILES = Path(__file__).parent / "files"
 PTB = Path(os.environ.get("WENMAI_DATA", Path(__file__).parents[3] / "shared" / "data")) / "ptb"

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from ngrams import BEGIN, END, PTB, UNK, in_words, numbered
 
-from wenmai.data import threads
-from wenmai.data import vocabulary as vocabularies
-from wenmai.data.vocabulary import Growing, Vocabulary
+from wenmai.data.storage import threads
+from wenmai.data.text import vocabulary as vocabularies
+from wenmai.data.text.vocabulary import Growing, Vocabulary
 from wenmai.errors import Mistake
 from wenmai.models.ngram import counts, merging, spilled
 from wenmai.models.ngram.counts import count

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from wenmai import LanguageModel, Mistake
-from wenmai.data.vocabulary import END
-from wenmai.models import dynamic
-from wenmai.models.continuous_cache import ContinuousCache
-from wenmai.models.scoring import Reader, Said, batch_of, windows
+from wenmai.data.text.vocabulary import END
+from wenmai.language import dynamic
+from wenmai.language.continuous_cache import ContinuousCache
+from wenmai.language.scoring import Reader, Said, batch_of, windows
 
 TEXT = ["the cat sat on the mat", "the dog sat on the log", "a cat saw the dog", "the dog saw a cat on the mat", "",
         "the mat is on the log", "a dog is a dog", "the cat is on the dog"] * 3  # fmt: skip

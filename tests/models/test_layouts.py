@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load_file
 
-from wenmai.data import arrays as files
-from wenmai.data.saved import Unfit
+from wenmai.data.storage import arrays as files
+from wenmai.data.storage.saved import Unfit
 from wenmai.models.ngram import arpa
 from wenmai.models.ngram.counts import count
 from wenmai.models.ngram.layout import in_order

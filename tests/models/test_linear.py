@@ -10,9 +10,9 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from wenmai.data.examples import Examples
-from wenmai.data.features import Ngrams, Rows
-from wenmai.data.sequences import Sequences
+from wenmai.data.examples.rows import Examples
+from wenmai.data.examples.sequences import Sequences
+from wenmai.data.text.features import Ngrams, Rows
 from wenmai.estimators import Classifier
 
 FEW = settings(max_examples=40, deadline=None)

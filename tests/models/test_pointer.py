@@ -11,8 +11,8 @@ from test_translators import SMALL, alone, batch, built, steps_say
 
 import wenmai
 from wenmai import Translator
-from wenmai.data.batches import Batch
-from wenmai.data.vocabulary import END, UNK
+from wenmai.data.examples.batches import Batch
+from wenmai.data.text.vocabulary import END, UNK
 from wenmai.errors import Mistake
 from wenmai.layers.trace import Trace
 from wenmai.models.attention_decoder import attention_translator

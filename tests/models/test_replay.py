@@ -6,7 +6,7 @@ import pytest
 import torch
 from test_language_model import trained
 
-from wenmai.models.replay import KEPT, Lease, Replay, replayed
+from wenmai.language.replay import KEPT, Lease, Replay, replayed
 
 
 @pytest.mark.parametrize(("rung", "options"), [("gpt", {"positions": kind}) for kind in ("learned", "sinusoidal", "rotary")]
@@ -18,7 +18,7 @@ def test_what_is_recorded_reads_as_a_step_does(rung, options, rows, monkeypatch)
     _, state = writer.begin(model.inputs_.prompt("the cat"))
     again = torch.zeros(rows, dtype=torch.int64)
     state = state.index_select(0, again) if isinstance(state, torch.Tensor) else state.take(again)
-    monkeypatch.setattr("wenmai.models.replay.STRIDE", 4)
+    monkeypatch.setattr("wenmai.language.replay.STRIDE", 4)
     replay = Replay(writer, rows, state)
     inner = replay.begun(state)
     draw = torch.Generator().manual_seed(0)
@@ -49,7 +49,7 @@ def test_a_recording_is_one_texts_until_nobody_can_read_on(rung, monkeypatch):
     writer = model.model_
     _, state = writer.begin(model.inputs_.prompt("the"))
     monkeypatch.setattr(type(writer), "device", torch.device("cuda"))
-    monkeypatch.setattr("wenmai.models.replay.Recordings", Taking)
+    monkeypatch.setattr("wenmai.language.replay.Recordings", Taking)
     step, _ = replayed(writer, state)
     assert isinstance(step, Lease)
     assert replayed(writer, state) == (writer.step, state)  # while the first is still being written

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wenmai.data.sequences import Sequences
-from wenmai.data.templates import Templates
-from wenmai.data.tokens import Tokens
+from wenmai.data.examples.sequences import Sequences
+from wenmai.data.inputs.tokens import Tokens
+from wenmai.data.text.templates import Templates
 from wenmai.estimators import Tagger
 from wenmai.layers.crf import NEVER, best_paths
 from wenmai.models.perceptron import perceptron

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from wenmai.data.batches import NOTHING, Batch
-from wenmai.data.vocabulary import BEGIN, END
+from wenmai.data.examples.batches import NOTHING, Batch
+from wenmai.data.text.vocabulary import BEGIN, END
 from wenmai.errors import Mistake
 from wenmai.layers.cache import take
 from wenmai.layers.heads import Next

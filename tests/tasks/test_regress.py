@@ -9,8 +9,8 @@ from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
 
 import wenmai
 from wenmai.data.builtin import BUILTIN
-from wenmai.data.readers import read
-from wenmai.data.sequences import Sequences, offsets_of
+from wenmai.data.examples.sequences import Sequences, offsets_of
+from wenmai.data.files.readers import read
 from wenmai.errors import Mistake
 from wenmai.estimators import Regressor
 from wenmai.tasks.regress import Regress

@@ -10,10 +10,10 @@ from seqeval import metrics
 from sklearn.metrics import accuracy_score, confusion_matrix, f1_score
 
 import wenmai
-from wenmai.data import schemes
-from wenmai.data.readers import Chunk
-from wenmai.data.sequences import Sequences, offsets_of
-from wenmai.data.tokens import Tokens
+from wenmai.data.examples.sequences import Sequences, offsets_of
+from wenmai.data.files.readers import Chunk
+from wenmai.data.inputs.tokens import Tokens
+from wenmai.data.text import schemes
 from wenmai.errors import Mistake
 from wenmai.estimators import Tagger
 from wenmai.tasks.tag import Tag

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics import BLEU, CHRF
 
-from wenmai.data.readers import Chunk
-from wenmai.data.saved import Unfit
+from wenmai.data.files.readers import Chunk
+from wenmai.data.storage.saved import Unfit
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Next
 from wenmai.tasks import overlap

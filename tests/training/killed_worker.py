@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 
-from wenmai.cli import main
+from wenmai.cli.commands import main
 from wenmai.training import checkpoints, loop
 
 loop.TOLD, checkpoints.OFTEN, checkpoints.SHARE = -1.0, -1.0, 0

@@ -214,7 +214,7 @@ def test_another_number_of_processes_is_refused(tmp_path, wenmai_cli, place, mon
     folders.write(start, lambda part: [(part / "arguments.json").write_text(json.dumps(about | {"processes": 2})),
                                        (part / "inputs.json").write_text((start / "inputs.json").read_text())])  # fmt: skip
     monkeypatch.setattr(sys, "argv", ["wenmai"])
-    from wenmai.evaluation import runs
+    from wenmai.cli import training as runs
 
     with pytest.raises(Mistake, match="by 2 processes, and there are 1 now; go on with torchrun --nproc-per-node 2 -m wenmai"):
         runs.go_on(tmp_path / "run", None, print)

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 from test_contract import NETWORKS, encoded, made
 
-from wenmai.data.sequences import Sequences
+from wenmai.data.examples.sequences import Sequences
 from wenmai.estimators import ESTIMATORS
 from wenmai.training.distributed import team
 

@@ -11,14 +11,15 @@ from pathlib import Path
 
 import numpy as np
 
-from wenmai.data import pairs, readers, stored
 from wenmai.data.builtin import BUILTIN
-from wenmai.data.columns import listed, position_of, short
-from wenmai.data.corpus import Corpus
-from wenmai.data.readers import Chunk, Table
-from wenmai.data.sequences import Sequences
+from wenmai.data.examples import stored
+from wenmai.data.examples.sequences import Sequences
+from wenmai.data.examples.stored import StoredTexts
+from wenmai.data.files import pairs, readers
+from wenmai.data.files.columns import listed, position_of, short
+from wenmai.data.files.corpus import Corpus
+from wenmai.data.files.readers import Chunk, Table
 from wenmai.data.splits import groups_of, shared, split, split_by_position
-from wenmai.data.stored import StoredTexts
 from wenmai.errors import Mistake, unknown
 from wenmai.locale import Listed, Message, phrase
 from wenmai.options import accepted, fitting

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from wenmai.data.sequences import Sequences
-from wenmai.data.stored import StoredTexts
+from wenmai.data.examples.sequences import Sequences
+from wenmai.data.examples.stored import StoredTexts
 from wenmai.errors import Mistake
 from wenmai.locale import Message, phrase
 

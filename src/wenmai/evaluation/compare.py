@@ -20,21 +20,22 @@ import numpy as np
 import wenmai
 from wenmai.catalog import RUNGS, rungs_for
 from wenmai.data.dataset import Dataset, Part
-from wenmai.data.examples import Examples, taken
-from wenmai.data.inputs import kind_of
-from wenmai.data.sequences import joined
+from wenmai.data.examples.rows import Examples, taken
+from wenmai.data.examples.sequences import joined
+from wenmai.data.inputs.kinds import kind_of
 from wenmai.errors import Mistake, unknown
 from wenmai.estimator import Estimator, accepted, device_named
 from wenmai.estimators import ESTIMATORS, load
-from wenmai.evaluation.leaderboard import size as size_of
 from wenmai.evaluation.measures import drawn, edges, latency
-from wenmai.evaluation.pictures import metric_words
 from wenmai.evaluation.translating import lead, measured_translation
 from wenmai.evaluation.writing import measured_writing
 from wenmai.language_model import LanguageModel
 from wenmai.locale import Listed, Message, plural, told_in
+from wenmai.page.leaderboard import size as size_of
+from wenmai.page.pictures import metric_words
 from wenmai.tasks.columns import shown
 from wenmai.training.progress import Progress
+from wenmai.training.run_folder import check_place
 
 SIZES = {0.1: 0.15, 0.3: 0.3}  # share of the rows → length of the training on them, compared with all rows
 MAIN = 0.95 / (1 + sum(SIZES.values()))  # share of the budget; the rest is for measuring
@@ -53,6 +54,8 @@ def compare(
     for option in options or {}:  # a rung that lacks it goes without
         if option not in known:
             raise unknown("option", option, known)
+    for name in names:  # before any is trained: what was trained and not finished is not replaced
+        check_place(run_of(data, name, out))
     rows, outputs, end = [], {}, time.perf_counter() + minutes * 60
     for number, name in enumerate(names):
         try:
@@ -75,6 +78,10 @@ def compare(
             row = failure(name, data, error)
         rows.append(row)
     return summary(data, rows, outputs, minutes, seed, seeds, device)
+
+
+def run_of(data: Dataset, rung: str, out: Path | None) -> Path:
+    return (out or Path("runs")) / f"{data.name.replace(':', '-')}-{rung}"
 
 
 def one_rung(data: Dataset, name: str, share: float, seed: int, seeds: int, device: str, given: dict, out: Path | None):
@@ -113,7 +120,7 @@ def one_rung(data: Dataset, name: str, share: float, seed: int, seeds: int, devi
         sizes.append({"fraction": fraction, "rows": len(some), "score": score})
     yield name, Message("measuring"), None
     sizes.append({"fraction": 1.0, "rows": len(data.train), "score": scores[0]})
-    folder = (out or Path("runs")) / f"{data.name.replace(':', '-')}-{name}"
+    folder = run_of(data, name, out)
     row, outputs = measured(first, data, name)
     best = max if data.task.higher_is_better else min
     valid = best((p.score for p in first.progress_ if p.score is not None), default=None)

@@ -5,7 +5,8 @@ import re
 from html import escape
 from pathlib import Path
 
-from wenmai.evaluation.leaderboard import (
+from wenmai.locale import told_in
+from wenmai.page.leaderboard import (
     LANGS,
     TASKS,
     columns,
@@ -17,16 +18,15 @@ from wenmai.evaluation.leaderboard import (
     word,
     worst_keys,
 )
-from wenmai.evaluation.lengths import lengths
-from wenmai.evaluation.page import page
-from wenmai.evaluation.pictures import (
+from wenmai.page.lengths import lengths
+from wenmai.page.pictures import (
     as_file,
     clean,
     finite,
     pictures,
     png,
 )
-from wenmai.locale import told_in
+from wenmai.page.report_page import page
 
 
 def write(report: dict, folder) -> list[Path]:

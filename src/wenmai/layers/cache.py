@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from wenmai.layers.fused import Fused
+from wenmai.kernels.block_step import Fused
 
 
 class Cache:

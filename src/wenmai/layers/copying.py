@@ -16,9 +16,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from wenmai.data.batches import NOTHING, Batch
+from wenmai.data.examples.batches import NOTHING, Batch
+from wenmai.kernels.products import product
 from wenmai.layers.heads import NextHead
-from wenmai.layers.products import product
 
 NEVER = -1e4  # as log p: nothing beside any other, and its gradient is a number
 

@@ -19,8 +19,8 @@ import torch
 from numba import njit
 from torch import Tensor, nn
 
-from wenmai.data.batches import Batch
-from wenmai.data.sequences import Sequences
+from wenmai.data.examples.batches import Batch
+from wenmai.data.examples.sequences import Sequences
 from wenmai.layers.dropout import Dropout
 
 NEVER = -1e4

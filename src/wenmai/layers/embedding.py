@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from wenmai.data.batches import Batch
-from wenmai.data.tokenizers import UNK
+from wenmai.data.examples.batches import Batch
+from wenmai.data.text.tokenizers import UNK
 from wenmai.layers.dropout import Dropout
 from wenmai.layers.first_weights import normal
 from wenmai.layers.spelling import Spelling

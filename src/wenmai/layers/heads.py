@@ -14,12 +14,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from wenmai.data.batches import Batch
-from wenmai.data.vocabulary import BEGIN
+from wenmai.data.examples.batches import Batch
+from wenmai.data.text.vocabulary import BEGIN
+from wenmai.kernels.next_loss import NextLoss
+from wenmai.kernels.products import plain, product
 from wenmai.layers.crf import CRF
 from wenmai.layers.dropout import Dropout, Locked
-from wenmai.layers.next_loss import NextLoss
-from wenmai.layers.products import plain, product
 
 
 def pool(y: Tensor, mask: Tensor, how: str) -> Tensor:

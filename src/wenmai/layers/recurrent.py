@@ -12,10 +12,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from wenmai.kernels.unrolled import Unrolled
 from wenmai.layers.cells import CELLS
 from wenmai.layers.dropout import Dropout
 from wenmai.layers.trace import Trace
-from wenmai.layers.unrolled import Unrolled
 
 warnings.filterwarnings("ignore", "RNN module weights are not part of single contiguous chunk")  # of weights that were changed
 EVEN = 8  # a GPU multiplies matrices up to three times as fast where their sizes are multiples of this

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from wenmai.data.vocabulary import UNK
+from wenmai.data.text.vocabulary import UNK
 from wenmai.errors import Mistake
 from wenmai.layers.attention import see_real
 from wenmai.layers.context import Context, Score

@@ -19,12 +19,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from wenmai.data.batches import Batch
-from wenmai.data.vocabulary import BEGIN
+from wenmai.data.examples.batches import Batch
+from wenmai.data.text.vocabulary import BEGIN
+from wenmai.kernels.products import Repeated
 from wenmai.layers.cache import take, within
 from wenmai.layers.copying import Copies
 from wenmai.layers.dropout import Dropout
-from wenmai.layers.products import Repeated
 from wenmai.layers.trace import Trace
 
 

@@ -13,11 +13,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from wenmai.kernels.block_step import one_token
 from wenmai.layers.blocks import Block
 from wenmai.layers.cache import Cache
 from wenmai.layers.dropout import Dropout
 from wenmai.layers.first_weights import normal
-from wenmai.layers.fused import one_token
 from wenmai.layers.positions import Learned, Sinusoidal
 from wenmai.models.recurrent_writer import by_heart
 from wenmai.models.transformer import check_heads
@@ -38,7 +38,9 @@ def gpt(inputs, head, *, width: int | None = None, heads: int | None = None, lay
     body = Past(width, heads, layers, feed_forward or 4 * width, positions == "rotary", dropout)
     table = first.table if tie else None
     suits = {"learning_rate": 1e-3 * min(2.0, 384 / width), "weight_decay": 0.1}
-    return Writer(inputs, first, body, replace(head, tokens=inputs.vocabulary)(width, 0.0, table, bias=False), context, suits)
+    built = {"width": width, "heads": heads, "layers": layers, "dropout": dropout}
+    last = replace(head, tokens=inputs.vocabulary)(width, 0.0, table, bias=False)
+    return Writer(inputs, first, body, last, context, suits, built)
 
 
 class Places(nn.Module):

@@ -22,11 +22,11 @@ from typing import Literal
 import numpy as np
 from numba import njit
 
-from wenmai.data.examples import Examples
-from wenmai.data.features import HELD, MOST, Ngrams, Pieces, Rows
-from wenmai.data.saved import Unfit
-from wenmai.data.sequences import Sequences
-from wenmai.data.templates import Templates
+from wenmai.data.examples.rows import Examples
+from wenmai.data.examples.sequences import Sequences
+from wenmai.data.storage.saved import Unfit
+from wenmai.data.text.features import HELD, MOST, Ngrams, Pieces, Rows
+from wenmai.data.text.templates import Templates
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Number
 from wenmai.training import memory

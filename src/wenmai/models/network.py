@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from wenmai.data.batches import Batch
+from wenmai.data.examples.batches import Batch
 from wenmai.layers.trace import Trace
 
 

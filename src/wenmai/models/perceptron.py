@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numba import njit
 
-from wenmai.data.examples import Examples
+from wenmai.data.examples.rows import Examples
 from wenmai.models.linear import Scores, Weighting
 from wenmai.models.structured_perceptron import StructuredPerceptron
 from wenmai.training.passes import Passes, epochs_in

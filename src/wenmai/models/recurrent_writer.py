@@ -47,7 +47,9 @@ def recurrent_writer(cell: str):
         body = Layers(first.width, sizes, cell, dropout if between is None else between, weight_dropout)
         table = first.table if tie else None
         suits = {"learning_rate": RATES.get(cell, 3e-3), "weight_decay": 0.01, "clip": 0.25}
-        return Writer(inputs, first, body, head(body.width, dropout, table, quiet, slow), context, suits)
+        built = {"hidden": hidden, "dropout": dropout, "word_dropout": word_dropout, "weight_dropout": weight_dropout,
+                 "quiet": quiet, "slow": slow}  # fmt: skip
+        return Writer(inputs, first, body, head(body.width, dropout, table, quiet, slow), context, suits, built)
 
     return build
 

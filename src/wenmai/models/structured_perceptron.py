@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numba import njit
 
-from wenmai.data.examples import Examples
-from wenmai.data.sequences import Sequences
+from wenmai.data.examples.rows import Examples
+from wenmai.data.examples.sequences import Sequences
 from wenmai.layers.crf import NEVER, viterbi
 from wenmai.models.linear import Scores, fitting
 from wenmai.training.passes import Passes, epochs_in

@@ -16,13 +16,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from wenmai.kernels.block_step import one_token
 from wenmai.layers.attention import see_real
 from wenmai.layers.blocks import Block
 from wenmai.layers.cache import Cache, take
 from wenmai.layers.cross_attention import CrossAttention
 from wenmai.layers.embedding import embed as input_layer
 from wenmai.layers.first_weights import normal
-from wenmai.layers.fused import one_token
 from wenmai.models.encoder_decoder import EncoderDecoder, Looked
 from wenmai.models.gpt import Places
 from wenmai.models.seq2seq import FEW

@@ -42,7 +42,7 @@ def cnn_writer(inputs, head, *, embed: int = 256, filters: int = 256, layers: in
 
 def written(inputs, first: Words, body: nn.Module, head, tie: bool, dropout: float, context: int, suits: dict) -> Writer:
     last = replace(head, tokens=inputs.vocabulary)(body.width, dropout, first.table if tie else None)
-    return Writer(inputs, first, body, last, context, suits)
+    return Writer(inputs, first, body, last, context, suits, {"dropout": dropout})
 
 
 def side_by_side(x: Tensor, past: Tensor | None, window: int) -> tuple[Tensor, Tensor]:

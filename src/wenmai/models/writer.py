@@ -13,13 +13,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from wenmai.data.batches import Batch
-from wenmai.data.lines import Lines
-from wenmai.data.vocabulary import END, UNK
+from wenmai.data.examples.batches import Batch
+from wenmai.data.text.lines import Lines
+from wenmai.data.text.vocabulary import END, UNK
+from wenmai.language.replay import replayed
+from wenmai.language.scoring import READ, Reader, Said, alone, batch_of
 from wenmai.layers.cache import Cache
 from wenmai.layers.trace import Trace
-from wenmai.models.replay import replayed
-from wenmai.models.scoring import READ, Reader, Said, alone, batch_of
 
 COLUMNS = 20
 
@@ -27,10 +27,13 @@ COLUMNS = 20
 class Writer(nn.Module):
     per_step = has_probabilities = True
 
-    def __init__(self, lines: Lines, input: nn.Module, body: nn.Module, head: nn.Module, steps: int, suits: dict[str, float]):
+    def __init__(self, lines: Lines, input: nn.Module, body: nn.Module, head: nn.Module, steps: int, suits: dict[str, float],
+                 built: dict | None = None):  # fmt: skip
         """`steps`: how many tokens training reads at once; a body without a state to carry reads no more at any time. `suits`:
-        training options that suit it, where none are given."""
+        training options that suit it, where none are given. `built`: options of its builder that the text's length decided: what
+        was built is what is saved."""
         super().__init__()
+        self.built = built or {}
         self.lines, self.steps, self.carried, self.suits = lines, steps, body.carried, suits
         self.input, self.body, self.head = input, body, head
 

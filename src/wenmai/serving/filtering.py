@@ -18,9 +18,9 @@ from typing import BinaryIO
 
 import numpy as np
 
-from wenmai.data.corpus import LONGEST_LINE, endless
-from wenmai.data.files import MAGIC, bare_name, find, not_the_same, packed, text_file, unpacked
-from wenmai.data.files import SAMPLE as SAMPLED
+from wenmai.data.files.corpus import LONGEST_LINE, endless
+from wenmai.data.files.opening import MAGIC, bare_name, find, not_the_same, packed, text_file, unpacked
+from wenmai.data.files.opening import SAMPLE as SAMPLED
 from wenmai.errors import Mistake
 from wenmai.language_model import LanguageModel
 from wenmai.locale import Listed

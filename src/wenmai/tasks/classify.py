@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from wenmai.data import saved as take
-from wenmai.data.columns import listed, short
-from wenmai.data.examples import numbered
-from wenmai.data.readers import Chunk
+from wenmai.data.examples.rows import numbered
+from wenmai.data.files.columns import listed, short
+from wenmai.data.files.readers import Chunk
+from wenmai.data.storage import saved as take
 from wenmai.errors import Mistake
 from wenmai.layers.heads import OneOf
 from wenmai.locale import Message

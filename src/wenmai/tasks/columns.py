@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from wenmai.data.columns import listed, short
-from wenmai.data.readers import Chunk
-from wenmai.data.sequences import Sequences
-from wenmai.data.tokenizers import joined
+from wenmai.data.examples.sequences import Sequences
+from wenmai.data.files.columns import listed, short
+from wenmai.data.files.readers import Chunk
+from wenmai.data.text.tokenizers import joined
 from wenmai.errors import Mistake
 from wenmai.locale import Listed, Message, phrase
 

@@ -12,9 +12,9 @@ from math import exp, log
 
 import numpy as np
 
-from wenmai.data.columns import listed, short
-from wenmai.data.readers import Chunk
-from wenmai.data.sequences import Sequences
+from wenmai.data.examples.sequences import Sequences
+from wenmai.data.files.columns import listed, short
+from wenmai.data.files.readers import Chunk
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Next
 from wenmai.locale import Message

@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import exp, inf, log
 
-from wenmai.data.columns import listed
-from wenmai.data.corpus import Corpus
-from wenmai.data.readers import Chunk, Table
+from wenmai.data.files.columns import listed
+from wenmai.data.files.corpus import Corpus
+from wenmai.data.files.readers import Chunk, Table
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Next
 from wenmai.locale import Message

@@ -21,7 +21,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from wenmai.data.languages import languages_in
+from wenmai.data.text.languages import languages_in
 from wenmai.errors import Mistake
 
 Script = Literal["english", "spaced", "chinese", "unspaced"]

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from wenmai.data import saved as take
-from wenmai.data.columns import listed
-from wenmai.data.readers import Chunk
-from wenmai.data.sequences import Sequences, offsets_of
+from wenmai.data.examples.sequences import Sequences, offsets_of
+from wenmai.data.files.columns import listed
+from wenmai.data.files.readers import Chunk
+from wenmai.data.storage import saved as take
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Number
 from wenmai.locale import Message

@@ -11,13 +11,13 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from wenmai.data import saved as take
-from wenmai.data import schemes
-from wenmai.data.columns import listed, short
-from wenmai.data.readers import Chunk
-from wenmai.data.schemes import Spans
-from wenmai.data.sequences import Sequences, offsets_of
-from wenmai.data.tokenizers import joined
+from wenmai.data.examples.sequences import Sequences, offsets_of
+from wenmai.data.files.columns import listed, short
+from wenmai.data.files.readers import Chunk
+from wenmai.data.storage import saved as take
+from wenmai.data.text import schemes
+from wenmai.data.text.schemes import Spans
+from wenmai.data.text.tokenizers import joined
 from wenmai.errors import Mistake
 from wenmai.layers.crf import best_paths
 from wenmai.layers.heads import EachOf

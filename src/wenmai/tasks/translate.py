@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wenmai.data import saved as take
-from wenmai.data.columns import listed, short
-from wenmai.data.languages import SCRIPTS, WEIGHT
-from wenmai.data.readers import Chunk
-from wenmai.data.sequences import Sequences
+from wenmai.data.examples.sequences import Sequences
+from wenmai.data.files.columns import listed, short
+from wenmai.data.files.readers import Chunk
+from wenmai.data.storage import saved as take
+from wenmai.data.text.languages import SCRIPTS, WEIGHT
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Next
 from wenmai.locale import Message

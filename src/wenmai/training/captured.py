@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from wenmai.data.batches import is_stream, make_batch
+from wenmai.data.examples.batches import is_stream, make_batch
 from wenmai.training import memory
 
 WARM = 3  # updates before the recording, that kernels are chosen and moments made in

@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from wenmai.data import inputs as kinds_of_input
-from wenmai.data import saved as take
+from wenmai.data.inputs import kinds as kinds_of_input
+from wenmai.data.storage import saved as take
 from wenmai.errors import Mistake
 from wenmai.locale import Message
 from wenmai.locale.theirs import Theirs

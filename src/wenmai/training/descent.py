@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from wenmai.data.batches import is_stream, lengths_of, make_batch
-from wenmai.data.examples import Examples
+from wenmai.data.examples.batches import is_stream, lengths_of, make_batch
+from wenmai.data.examples.rows import Examples
 from wenmai.errors import Mistake
 from wenmai.models.network import Network
 from wenmai.training import memory

@@ -10,13 +10,14 @@ import glob
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from wenmai.data import arrays
+from wenmai.data.storage import arrays
 from wenmai.errors import Mistake
 from wenmai.locale import Message
 from wenmai.locale.theirs import Theirs
@@ -31,6 +32,7 @@ class Damaged(Mistake):
 
 def write(folder: Path, fill: Callable[[Path], None]) -> None:
     """`fill` writes the files into the folder it is given; then it stands at `folder`, in place of what was there."""
+    folder = folder.resolve()
     folder.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.part."))
     try:
@@ -140,9 +142,25 @@ def check(folder: Path, *needed: str) -> None:
             raise Damaged("{reason}: the file is damaged; train it again.", reason=reason)
 
 
+def named_in(folder: Path) -> set[str]:
+    """The files that a manifest of ours names, itself among them; none where there is no such manifest."""
+    try:
+        files = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"]
+        return {MANIFEST, *(name for name, about in files.items() if isinstance(about["bytes"], int))}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return set()
+
+
+def is_half_written(path: Path) -> bool:
+    """Whether it is what `write` leaves where it is killed."""
+    return path.is_dir() and bool(re.fullmatch(r"\.(start|\d{9})\.(part|old)\.\w+", path.name))
+
+
 @contextmanager
 def only_one(folder: Path) -> Iterator[None]:
-    """One process at a time: the system lets the lock go when its holder ends, however it ends."""
+    """One process at a time, by whatever name it calls the folder: the system lets the lock go when its holder ends, however it
+    ends."""
+    folder = folder.resolve()
     folder.parent.mkdir(parents=True, exist_ok=True)
     path = folder.parent / f".{folder.name}.lock"
     with open(path, "a") as handle:

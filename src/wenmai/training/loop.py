@@ -16,9 +16,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from wenmai.data.batches import epochs as batches_of
-from wenmai.data.batches import is_stream, lengths_of
-from wenmai.data.examples import Examples
+from wenmai.data.examples.batches import epochs as batches_of
+from wenmai.data.examples.batches import is_stream, lengths_of
+from wenmai.data.examples.rows import Examples
 from wenmai.layers.recurrent import Recurrent
 from wenmai.locale import Message
 from wenmai.models.network import Network

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from wenmai.data import saved as take
+from wenmai.data.storage import saved as take
 from wenmai.errors import Mistake
 from wenmai.locale import Message, phrase
 

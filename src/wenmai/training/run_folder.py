@@ -13,8 +13,9 @@ It is there whole, or not at all (folders.py).
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,9 +25,9 @@ from safetensors import SafetensorError
 from torch import nn
 
 from wenmai import __version__
-from wenmai.data import arrays
-from wenmai.data import saved as take
-from wenmai.data.columns import short
+from wenmai.data.files.columns import short
+from wenmai.data.storage import arrays
+from wenmai.data.storage import saved as take
 from wenmai.errors import Mistake
 from wenmai.locale import Message, phrase
 from wenmai.locale.theirs import Theirs
@@ -34,6 +35,7 @@ from wenmai.training import folders
 from wenmai.training.progress import Progress
 
 FORMAT = 2
+CHECKPOINT = re.compile(r"\d{9}")
 FILES = ("run.json", "inputs.json", "progress.jsonl", "weights.safetensors")
 
 
@@ -45,10 +47,11 @@ class SavedRun:
     progress: list[Progress]
 
 
-def save(estimator, folder: Path, more: dict) -> Path:
-    check_place(folder)
+def save(estimator, folder: Path, more: dict, training: bool = False) -> Path:
+    """`training`: the run is what came of the training that stands in the folder, whose place it takes, and who calls holds its
+    lock already."""
     about = {"format": FORMAT, "wenmai": __version__, "rung": estimator.rung, "options": estimator.options,
-             "task": estimator.task_.to_json(), **more}  # fmt: skip
+             "built": getattr(estimator.model_, "built", {}), "task": estimator.task_.to_json(), **more}  # fmt: skip
 
     def fill(part: Path) -> None:
         write_json(part / "run.json", about)
@@ -64,7 +67,9 @@ def save(estimator, folder: Path, more: dict) -> Path:
         else:
             write_arrays(part / "weights.safetensors", model.state())
 
-    folders.write(folder, fill)
+    with nullcontext() if training else folders.only_one(folder):
+        check_place(folder, training)
+        folders.write(folder, fill)
     return folder
 
 
@@ -88,13 +93,45 @@ def write_arrays(path: Path, named: dict[str, np.ndarray]) -> None:
     save_file({name: np.ascontiguousarray(array) for name, array in named.items()}, path)
 
 
-def check_place(folder: Path) -> None:
-    """A run can be written there: asked before training too, lest its work be lost."""
+def check_place(folder: Path, training: bool = False) -> None:
+    """A run can be written there: asked before training too, lest its work be lost. Only what is known to be ours is ever
+    replaced: a run, and nothing beside it; and a training that was not finished only by who goes on with it (`training`)."""
     if folder.exists() and not folder.is_dir():
         raise Mistake("{folder} is a file, where a run folder is to be written; choose another --out.", folder=folder)
-    if folder.exists() and any(folder.iterdir()) and not any((folder / name).exists() for name in ("run.json", "training")):
-        raise Mistake("{folder} holds something that is not a run; choose another --out.", folder=folder)
+    if folder.exists() and (strange := not_ours(folder)):
+        raise Mistake("{folder} holds {name}, which is no part of a run, and is left as it is; choose another --out.",
+                      folder=folder, name=short(strange))  # fmt: skip
+    if not training and unfinished(folder):
+        raise Mistake("{folder} holds a training that was not finished: go on with wenmai train --resume {folder}, or remove "
+                      "that folder, or choose another --out.", folder=folder)  # fmt: skip
     folder.parent.mkdir(parents=True, exist_ok=True)
+
+
+def unfinished(folder: Path) -> bool:
+    """Whether there is a training to go on with; one that was killed before it stood there whole is none."""
+    return (folder / "training" / "start").is_dir()
+
+
+def not_ours(folder: Path) -> str | None:
+    """The name of something in the folder that no run of ours put there; None where there is no such thing. What a run
+    put there is named by its manifest, and so is the start of a training."""
+    known = folders.named_in(folder) if (folder / "run.json").is_file() else set()
+    for path in sorted(folder.iterdir()):
+        if path.name == "training" and path.is_dir() and not path.is_symlink():
+            if strange := not_of_training(path):
+                return f"training/{strange}"
+        elif path.name not in known or path.is_symlink() or not path.is_file():
+            return path.name
+    return None
+
+
+def not_of_training(folder: Path) -> str | None:
+    for path in sorted(folder.iterdir()):
+        named = folders.named_in(path) if path.name == "start" or CHECKPOINT.fullmatch(path.name) else set()
+        kept = bool(named) and {part.name for part in path.iterdir()} <= named
+        if not kept and not folders.is_half_written(path):
+            return path.name
+    return None
 
 
 def write_json(path: Path, value) -> None:

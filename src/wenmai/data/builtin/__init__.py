@@ -13,7 +13,7 @@ from wenmai.data.builtin.memory import adding, copy, running_sum
 from wenmai.data.builtin.names import languages
 from wenmai.data.builtin.numbers import line
 from wenmai.data.builtin.numerals import numbers
-from wenmai.data.readers import Chunk
+from wenmai.data.files.readers import Chunk
 
 __all__ = ["BUILTIN", "Builtin"]
 

@@ -3,7 +3,7 @@
 from itertools import chain, takewhile
 
 from wenmai.data.builtin.packages import lines
-from wenmai.data.readers import Chunk
+from wenmai.data.files.readers import Chunk
 
 TYPES = {"nr": "PER", "ns": "LOC", "nt": "ORG"}  # other marks, such as nz (trademarks, peoples), are O
 ENDS, CLOSING = frozenset("。！？；"), frozenset("”’）」』】")

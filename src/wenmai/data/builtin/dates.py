@@ -13,7 +13,7 @@ import re
 
 from wenmai.data.builtin.names import language_codes
 from wenmai.data.builtin.packages import module
-from wenmai.data.readers import Chunk
+from wenmai.data.files.readers import Chunk
 from wenmai.errors import Mistake
 
 CHOSEN = "en zh ja ko de nl sv nb fr es pt it ro pl cs ru uk el hu fi tr vi"

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from wenmai.data.readers import Chunk
+from wenmai.data.files.readers import Chunk
 from wenmai.errors import Mistake
 
 # No text of its own: tests, what is bundled for pip, tables of encodings, and the manual, which is a set by itself.

@@ -5,8 +5,8 @@ import random
 import re
 
 from wenmai.data.builtin.sentences import CHINESE, ENGLISH, FILLERS
-from wenmai.data.readers import Chunk
-from wenmai.data.tokenizers import WORD
+from wenmai.data.files.readers import Chunk
+from wenmai.data.text.tokenizers import WORD
 
 ROWS, SEED = 8_000, 1998
 # Half of the names are drawn from these, the others from all.

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from wenmai.data.readers import Chunk
+from wenmai.data.files.readers import Chunk
 
 BULLET = re.compile(r"^\s*(?:[*•-]|\d+\.|\[\d+\])\s+")  # of a list, or of footnotes
 CODE = re.compile(r"::=|>>>|^\s*[|+]|^\s*\.\.\. |[=*~^-]{4}", re.MULTILINE)  # grammars, examples, tables, lines under headings

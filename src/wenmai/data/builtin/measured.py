@@ -3,7 +3,7 @@
 import numpy as np
 
 from wenmai.data.builtin.packages import module
-from wenmai.data.readers import Chunk
+from wenmai.data.files.readers import Chunk
 from wenmai.errors import unknown
 
 ENGLISH = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wenmai.data.readers import Chunk
+from wenmai.data.files.readers import Chunk
 from wenmai.errors import Mistake
 
 SYMBOLS, DELIMITER, BLANK = "abcdefgh", "|", "_"

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from wenmai.data.readers import Chunk
+from wenmai.data.files.readers import Chunk
 from wenmai.errors import unknown
 
 # Families of close relatives (Romance, Scandinavian, West and South Slavic) among languages that stand alone.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from wenmai.data.readers import Chunk
+from wenmai.data.files.readers import Chunk
 
 
 def line() -> Chunk:

@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable
 
 from wenmai.data.builtin.packages import module
-from wenmai.data.readers import Chunk
+from wenmai.data.files.readers import Chunk
 from wenmai.errors import Mistake, unknown
 
 BELOW, EACH, LENGTHS, SEED = 1_000, 1_200, range(4, 9), 1998

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from wenmai.catalog import RUNGS
-from wenmai.data.inputs import Frames
+from wenmai.data.inputs.kinds import Frames
 from wenmai.evaluation.probes.exercises import Exercise
 from wenmai.models.network import Network
 from wenmai.options import accepted

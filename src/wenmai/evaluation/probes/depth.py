@@ -6,12 +6,12 @@ import time
 from collections.abc import Iterator
 from typing import Literal
 
-from wenmai.evaluation.pictures import metric_key, metric_name
 from wenmai.evaluation.probes.finding import Finding, Grid
 from wenmai.evaluation.probes.variants_picture import Panel
 from wenmai.evaluation.probes.variants_picture import picture as drawn
 from wenmai.locale import Message, plural
 from wenmai.options import sort_out
+from wenmai.page.pictures import metric_key, metric_name
 
 Cell = Literal["gru", "lstm", "rnn", "rnn-residual", "rnn-coupled", "rnn-gated"]
 

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from wenmai.data.batches import make_batch
 from wenmai.data.builtin import memory
-from wenmai.data.examples import Examples
-from wenmai.data.inputs import Frames
-from wenmai.data.sequences import Sequences, joined, offsets_of
+from wenmai.data.examples.batches import make_batch
+from wenmai.data.examples.rows import Examples
+from wenmai.data.examples.sequences import Sequences, joined, offsets_of
+from wenmai.data.inputs.kinds import Frames
 from wenmai.models.network import Network
 from wenmai.tasks.regress import Regress
 from wenmai.tasks.tag import Tag

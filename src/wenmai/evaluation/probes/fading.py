@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from wenmai.data.batches import make_batch
-from wenmai.data.inputs import Frames
+from wenmai.data.examples.batches import make_batch
+from wenmai.data.inputs.kinds import Frames
 from wenmai.evaluation.probes.exercises import Exercise
 from wenmai.models.network import Network
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import rich.table
 from rich.text import Text
 
-from wenmai.evaluation.leaderboard import LANGS
-from wenmai.evaluation.pictures import as_file, clean, in_both_languages
 from wenmai.evaluation.report import plain
-from wenmai.evaluation.terminal import console
 from wenmai.locale import Message
+from wenmai.page.leaderboard import LANGS
+from wenmai.page.pictures import as_file, clean, in_both_languages
+from wenmai.page.terminal import console
 
 
 @dataclass

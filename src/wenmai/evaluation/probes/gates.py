@@ -9,12 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from wenmai.evaluation.pictures import metric_key, metric_name
 from wenmai.evaluation.probes.finding import Finding, Grid
 from wenmai.evaluation.probes.variants_picture import Panel
 from wenmai.evaluation.probes.variants_picture import picture as drawn
 from wenmai.locale import Message
 from wenmai.options import sort_out
+from wenmai.page.pictures import metric_key, metric_name
 
 CELLS = ("rnn", "gru", "lstm")
 

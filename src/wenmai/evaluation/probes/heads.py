@@ -12,12 +12,12 @@ from itertools import combinations
 from statistics import mean
 
 from wenmai.errors import Mistake
-from wenmai.evaluation.pictures import metric_key, metric_name, metric_words
 from wenmai.evaluation.probes.finding import Finding, Grid
 from wenmai.evaluation.probes.variants_picture import Panel
 from wenmai.evaluation.probes.variants_picture import picture as drawn
 from wenmai.locale import Message
 from wenmai.options import sort_out
+from wenmai.page.pictures import metric_key, metric_name, metric_words
 
 TRACED = 64  # rows of the test part whose attention is looked at
 
@@ -70,7 +70,7 @@ def looked(estimator, part) -> dict[str, float | None]:
     import numpy as np
     import torch
 
-    from wenmai.data.batches import make_batch
+    from wenmai.data.examples.batches import make_batch
     from wenmai.layers.trace import Trace
 
     some = part.take(np.arange(min(TRACED, len(part))))

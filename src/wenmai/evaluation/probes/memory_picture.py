@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import log10
 
-from wenmai.evaluation.pictures import INK, PAPER
 from wenmai.locale import Listed, Message
+from wenmai.page.pictures import INK, PAPER
 
 # Okabe and Ito's colours; dashes tell apart what shares one.
 LOOKS = {

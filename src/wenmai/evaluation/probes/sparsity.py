@@ -14,11 +14,11 @@ from typing import get_args
 
 import numpy as np
 
-from wenmai.data.columns import listed
-from wenmai.data.corpus import Corpus
 from wenmai.data.dataset import open_table
-from wenmai.data.lines import Lines
-from wenmai.data.vocabulary import BEGIN, END, UNK
+from wenmai.data.files.columns import listed
+from wenmai.data.files.corpus import Corpus
+from wenmai.data.text.lines import Lines
+from wenmai.data.text.vocabulary import BEGIN, END, UNK
 from wenmai.errors import Mistake
 from wenmai.evaluation.probes.finding import Finding, Grid
 from wenmai.evaluation.probes.sparsity_picture import picture

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import inf
 
-from wenmai.evaluation.pictures import INK, PAPER, compact
 from wenmai.locale import Message, told_in
+from wenmai.page.pictures import INK, PAPER, compact
 
 # Okabe and Ito's colours, which the colour-blind can tell apart; dashes and markers say the same once more.
 LOOKS = {

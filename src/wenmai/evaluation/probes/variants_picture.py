@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import mean, median
 
-from wenmai.evaluation.pictures import INK, PAPER, compact
+from wenmai.page.pictures import INK, PAPER, compact
 
 COLOURS = ["#4c6fd1", "#c75b9b", "#009e73", "#c98500", "#3f9fdc", "#d55e00"]
 LEFT, GAP, ROW = 2.1, 0.3, 0.42

@@ -20,9 +20,9 @@ from typing import TextIO
 
 import numpy as np
 
-from wenmai.data.columns import short
-from wenmai.data.files import text_file
-from wenmai.data.vocabulary import BEGIN, SPECIAL, UNK, Vocabulary
+from wenmai.data.files.columns import short
+from wenmai.data.files.opening import text_file
+from wenmai.data.text.vocabulary import BEGIN, SPECIAL, UNK, Vocabulary
 from wenmai.errors import Mistake
 from wenmai.models.ngram.counts import Level
 from wenmai.models.ngram.joining import joined

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from wenmai.data.examples import Examples
-from wenmai.data.sequences import Sequences
-from wenmai.data.tokenizers import SEP, SPECIAL
-from wenmai.data.tokenizers import UNK as UNKNOWN
-from wenmai.data.vocabulary import BEGIN, END, UNK
+from wenmai.data.examples.rows import Examples
+from wenmai.data.examples.sequences import Sequences
+from wenmai.data.text.tokenizers import SEP, SPECIAL
+from wenmai.data.text.tokenizers import UNK as UNKNOWN
+from wenmai.data.text.vocabulary import BEGIN, END, UNK
 from wenmai.locale import Message
 from wenmai.models.ngram.counts import count
 from wenmai.models.ngram.estimation import Recipe

@@ -19,8 +19,8 @@ from itertools import pairwise
 import numpy as np
 from numba import njit
 
-from wenmai.data.prefetching import AHEAD, ask
-from wenmai.data.threads import side_by_side, threads
+from wenmai.data.storage.prefetching import AHEAD, ask
+from wenmai.data.storage.threads import side_by_side, threads
 
 NONE = -1
 SMALL = 1 << 16  # tokens: fewer are not worth a thread

@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from wenmai.data.saved import Unfit
-from wenmai.data.vocabulary import BEGIN
+from wenmai.data.storage.saved import Unfit
+from wenmai.data.text.vocabulary import BEGIN
 from wenmai.errors import Mistake
 from wenmai.locale import Message
 from wenmai.models.ngram import pruning

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numba import njit
 
-from wenmai.data.columns import short
+from wenmai.data.files.columns import short
 from wenmai.errors import Mistake
 from wenmai.models.ngram.counts import NONE, Level
 from wenmai.models.ngram.weights import Smoothed, Weights

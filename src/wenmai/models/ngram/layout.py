@@ -29,10 +29,10 @@ from itertools import pairwise
 import numpy as np
 from numba import njit
 
-from wenmai.data.saved import Unfit
-from wenmai.data.threads import side_by_side
-from wenmai.data.threads import threads as every
-from wenmai.data.vocabulary import SPECIAL
+from wenmai.data.storage.saved import Unfit
+from wenmai.data.storage.threads import side_by_side
+from wenmai.data.storage.threads import threads as every
+from wenmai.data.text.vocabulary import SPECIAL
 from wenmai.models.ngram.arpa import HIGHEST, LOWEST
 from wenmai.models.ngram.counts import NONE, Level
 from wenmai.models.ngram.smoothing import Smoothed, Weights

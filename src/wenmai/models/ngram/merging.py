@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from numba import njit
 
-from wenmai.data.threads import side_by_side, threads
+from wenmai.data.storage.threads import side_by_side, threads
 from wenmai.errors import Mistake
 from wenmai.locale.theirs import Theirs
 from wenmai.models.ngram.counts import NONE, Level

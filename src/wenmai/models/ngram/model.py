@@ -15,17 +15,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from wenmai.data.examples import Examples
-from wenmai.data.lines import Lines, Running
-from wenmai.data.threads import side_by_side, threads
-from wenmai.data.vocabulary import BEGIN, END, UNK
+from wenmai.data.examples.rows import Examples
+from wenmai.data.storage.threads import side_by_side, threads
+from wenmai.data.text.lines import Lines, Running
+from wenmai.data.text.vocabulary import BEGIN, END, UNK
 from wenmai.errors import Mistake
+from wenmai.language.scoring import Said
 from wenmai.layers.heads import OneOf
 from wenmai.models.ngram.classifier import OneAClass
 from wenmai.models.ngram.estimation import ENOUGH, Layout, Recipe
 from wenmai.models.ngram.spilled import count_blocks
 from wenmai.models.ngram.weights import Smoothing
-from wenmai.models.scoring import Said
 from wenmai.training.progress import Progress, Snapshot
 
 LN10 = float(np.log(10))

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wenmai.data.vocabulary import BEGIN, END
+from wenmai.data.text.vocabulary import BEGIN, END
 from wenmai.errors import Mistake
 from wenmai.models.ngram.counts import Level
 from wenmai.models.ngram.smoothing import ADDITIVE, smooth

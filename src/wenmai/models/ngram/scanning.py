@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from wenmai.data.vocabulary import END, UNK, look
+from wenmai.data.text.vocabulary import END, UNK, look
 
 LOWEST = -99.0  # stands for the logarithm of 0
 ROUNDING = 1e-3  # a logarithm of a probability that is this much above 0 is 0

@@ -26,8 +26,8 @@ from itertools import pairwise
 import numpy as np
 from numba import njit
 
-from wenmai.data.prefetching import AHEAD, ask
-from wenmai.data.threads import side_by_side, threads
+from wenmai.data.storage.prefetching import AHEAD, ask
+from wenmai.data.storage.threads import side_by_side, threads
 from wenmai.errors import Mistake
 from wenmai.models.ngram.additive import additive
 from wenmai.models.ngram.counts import Level

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wenmai.data.files import find
-from wenmai.data.vocabulary import BEGIN, Growing, Vocabulary
+from wenmai.data.files.opening import find
+from wenmai.data.text.vocabulary import BEGIN, Growing, Vocabulary
 from wenmai.errors import Mistake
 from wenmai.models.ngram.counts import Level, counted
 from wenmai.models.ngram.merging import NOTHING, Column, Tree, merged

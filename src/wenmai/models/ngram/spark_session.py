@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from wenmai.data.threads import threads
+from wenmai.data.storage.threads import threads
 from wenmai.errors import Mistake
 
 if TYPE_CHECKING:

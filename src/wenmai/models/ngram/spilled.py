@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from wenmai.data.threads import threads
-from wenmai.data.vocabulary import BEGIN
+from wenmai.data.storage.threads import threads
+from wenmai.data.text.vocabulary import BEGIN
 from wenmai.models.ngram.counts import Level, count, counted
 from wenmai.models.ngram.merging import CHUNK, MOST, NOTHING, Column, Tree, merged
 

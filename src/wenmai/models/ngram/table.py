@@ -19,10 +19,10 @@ from itertools import pairwise
 import numpy as np
 from numba import njit
 
-from wenmai.data.prefetching import AHEAD, ask
-from wenmai.data.saved import Unfit
-from wenmai.data.threads import side_by_side
-from wenmai.data.vocabulary import BEGIN, UNK
+from wenmai.data.storage.prefetching import AHEAD, ask
+from wenmai.data.storage.saved import Unfit
+from wenmai.data.storage.threads import side_by_side
+from wenmai.data.text.vocabulary import BEGIN, UNK
 from wenmai.models.ngram import layout
 from wenmai.models.ngram.counts import Level
 from wenmai.models.ngram.layout import at_most_zero, proper, weight

@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 from numba import njit
 
-from wenmai.data.saved import Unfit
-from wenmai.data.vocabulary import BEGIN, UNK
+from wenmai.data.storage.saved import Unfit
+from wenmai.data.text.vocabulary import BEGIN, UNK
 from wenmai.models.ngram import layout
 from wenmai.models.ngram.counts import NONE, Level
 from wenmai.models.ngram.layout import at_most_zero

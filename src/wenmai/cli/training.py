@@ -1,0 +1,157 @@
+"""One `wenmai train`, from its arguments to its run folder; kept on the way, so that it can be stopped and gone on with.
+
+Under torchrun every process comes through here; the first of them speaks, and writes the folder.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+from wenmai.catalog import TASKS, rung_named
+from wenmai.data.dataset import Dataset, open_dataset
+from wenmai.data.files.pairs import two_files
+from wenmai.errors import Mistake, Stopped
+from wenmai.estimators import ESTIMATORS
+from wenmai.locale import Message
+from wenmai.training import folders, run_folder
+from wenmai.training.checkpoints import Checkpoints, interrupts
+from wenmai.training.descent import repeatable
+from wenmai.training.distributed import Team, companions, team
+from wenmai.training.progress import Diverged, Snapshot
+
+HELD_OUT = "0.1"  # of the rows, to judge training by, unless the user says otherwise
+
+
+def begin(arguments: dict, out: Path | None, draw: Callable, say: Callable) -> dict:
+    with companions():
+        opened, together = opened_for(arguments), team()
+        folder = out or Path("runs") / f"{opened.name.replace(':', '-')}-{arguments['rung']}"
+        # torchrun starts the same command again when a process was lost
+        if together.first((folder / "training" / "start").is_dir()) and int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)):
+            return go_on(folder, draw, say)
+        with written_by_first(folder, together):
+            kept = Checkpoints(folder, together)
+            if together.rank == 0:
+                run_folder.check_place(folder)
+                kept.begin(absolute(arguments) | {"fingerprint": opened.fingerprint(), "processes": together.size})
+            return carry_out(arguments, opened, folder, kept, None, together, draw, say)
+
+
+def go_on(folder: Path, draw: Callable, say: Callable) -> dict:
+    with companions():
+        together = team()
+        if folder.is_file():
+            raise Mistake("{file} is a file; --resume takes the run folder of a training that was stopped.", file=folder)
+        with written_by_first(folder, together):
+            if not folder.is_dir():
+                raise Mistake("{folder} is not there; --resume takes the run folder of a training that was stopped.",
+                              folder=folder)  # fmt: skip
+            kept = Checkpoints(folder, together)
+            arguments, snapshot, notes = together.first(kept.resume() if together.rank == 0 else None)
+            kept.arguments = arguments
+            for note in notes if together.rank == 0 else ():
+                say(note)
+            if arguments["processes"] != together.size:
+                before = arguments["processes"]
+                raise Mistake("{folder} was trained by {before} processes, and there are {now} now; go on with {command}.",
+                              folder=folder, before=before, now=together.size, command=resuming(folder, before))  # fmt: skip
+            opened = opened_for(arguments)
+            if opened.fingerprint() != arguments["fingerprint"]:
+                raise Mistake("{data} is not the data that {folder} was trained on: its rows have changed; put the old data "
+                              "back, or start anew with wenmai train.", data=arguments["source"], folder=folder)  # fmt: skip
+            if together.rank == 0:
+                say("going on after {done} updates or passes",
+                    done=snapshot.facts.get("step") or snapshot.facts.get("epochs") or 0)  # fmt: skip
+            return carry_out(arguments, opened, folder, kept, snapshot, together, draw, say)
+
+
+@contextmanager
+def written_by_first(folder: Path, together: Team):
+    """Alone or the first, this process owns the folder; the others wait until it does."""
+    if together.rank:
+        together.first(None)
+        yield
+        return
+    with folders.only_one(folder):
+        together.first(None)
+        yield
+
+
+def resuming(folder: Path, processes: int) -> str:
+    """The command that goes on."""
+    many = f"torchrun --nproc-per-node {processes} -m " if processes > 1 else ""
+    return f"{many}wenmai train --resume {folder}"
+
+
+def opened_for(arguments: dict) -> Dataset:
+    def opened_with(valid: str | None) -> Dataset:
+        return open_dataset(arguments["source"], TASKS, arguments["task"], arguments["columns"], valid, arguments["test"],
+                            arguments["seed"], arguments["unseen"], arguments["settings"], arguments.get("target"))  # fmt: skip
+
+    opened = opened_with(arguments["valid"] or HELD_OUT)
+    with opened.train.named():
+        rung = rung_named(arguments["rung"], opened.task.name)
+    if opened.task.name == "generate" and not arguments["valid"] and not rung.tunes:
+        opened = opened_with(None)  # it learns from all of the text
+    opened.check()
+    return opened
+
+
+def absolute(arguments: dict) -> dict:
+    """Paths as they are from anywhere."""
+
+    def everywhere(given: str) -> str:
+        files = two_files(given) or (given,)
+        return ",".join(str(Path(file).resolve()) for file in files) if all(Path(file).exists() for file in files) else given
+
+    names = ("source", "target", "valid", "test")
+    return arguments | {name: everywhere(arguments[name]) for name in names if arguments.get(name)}
+
+
+def carry_out(arguments: dict, opened: Dataset, folder: Path, kept: Checkpoints, snapshot: Snapshot | None, together: Team,
+              draw, say) -> dict:  # fmt: skip
+    rung, options = arguments["rung"], ({} if opened.valid else {"validation": 0.0}) | arguments["settings"]
+    options |= {"seed": arguments["seed"], "device": arguments["device"]}
+    options |= {"minutes": arguments["minutes"]} if arguments["minutes"] else {}
+    estimator, speaks = ESTIMATORS[opened.task.name](rung, **options), together.rank == 0
+    began, told = time.perf_counter(), []
+    # what cannot be kept on the way is stopped at once
+    with interrupts() if rung_named(rung, opened.task.name).tunes else nullcontext([]) as asked:
+        held = opened.valid.pair if opened.valid else None
+        try:
+            for progress in estimator.training(*opened.train.pair, held, opened.train.where, snapshot):
+                stop = together.any(asked)
+                if speaks:
+                    draw(rung, progress.note or Message("training"), progress)
+                if speaks and progress.warning:
+                    say(progress.warning)
+                    told.append(progress.warning)
+                kept.keep(estimator, progress, stop)
+                if stop and progress.snapshot:
+                    command = resuming(folder, together.size)
+                    raise Stopped("stopped after {steps:,} updates and kept; go on with: {command}", steps=progress.step,
+                                  command=command)  # fmt: skip
+        except Diverged:  # there is nothing to go on with
+            if speaks:
+                kept.remove()
+            raise
+    seconds = time.perf_counter() - began
+    if not speaks:
+        return {}
+    parts = {"valid": opened.valid, "test": opened.test}
+    with repeatable(bool(arguments["settings"].get("deterministic"))):
+        scores = {name: estimator.evaluate(*part.pair, part.where) for name, part in parts.items() if part}
+    about = {"data": arguments["source"], "fingerprint": opened.fingerprint(), "scores": scores, "seconds": seconds}
+    run_folder.save(estimator, folder, about, training=True)
+    running = opened.task.name == "generate"
+    if running and not scores:
+        say("learned from all of the text; for a perplexity, hold some of it out with --valid 0.1, or give --valid FILE")
+    for note in dict.fromkeys(opened.notes + estimator.notes_ + getattr(estimator, "evaluated_", [])):
+        if note not in told:
+            say(note)
+    unit = {"unit": estimator.inputs_.unit} if opened.task.metric == "perplexity" else {}
+    return {"run": str(folder), "task": opened.task.name, "rung": rung, "scores": scores, **unit, "seconds": round(seconds, 2)}

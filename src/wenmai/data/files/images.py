@@ -1,0 +1,109 @@
+"""Manifests: a table whose column `image` holds paths of PNG or JPG files, which are decoded as they are read."""
+
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from wenmai.data.files.columns import short
+from wenmai.errors import Mistake
+from wenmai.locale import Message
+from wenmai.locale.theirs import Theirs
+
+GREY = ("1", "L", "LA", "La", "I", "I;16", "I;16L", "I;16B", "I;16N")
+MOST = 1 << 26  # bytes of images in one chunk
+# Pixels that a byte can stand for: of JPEG a block of 8 × 8 takes a bit at least; PNG is packed 1032 times at the most, a pixel
+# may be a bit. Where bytes are missing, decoders make up pixels, without a word.
+DENSEST = {"JPEG": 512, "PNG": 8 * 1032}
+Stream = Callable[[int], Iterator[tuple[list, object]]]
+
+
+def decoded(stream: Stream, at: int, folder: Path, source: str) -> tuple[list[str], Stream]:
+    """Notes, and the stream with images where its column `at` has paths, relative to the folder; without paths, as it is.
+
+    All images are as the first one: grey or coloured, and of its size.
+    """
+    first = next(stream(1), None)
+    path = first[0][at][0] if first else None
+    if not isinstance(path, str):
+        return [], stream
+    start = _opened(folder, path, Message("{file}, line {line}", file=source, line=first[1][0]))
+    grey, height, width = start.mode in GREY, start.height, start.width
+    shape = (height, width) if grey else (height, width, 3)
+
+    def images(size: int):
+        for values, lines in stream(min(size, max(1, MOST // int(np.prod(shape))))):
+            block = np.empty((len(lines), *shape), np.uint8)  # (N, H, W) or (N, H, W, 3)
+            for row, (path, line) in enumerate(zip(values[at], lines)):
+                where = Message("{file}, line {line}", file=source, line=line)
+                block[row] = _pixels(_opened(folder, path, where), grey, height, width)
+            yield [*values[:at], block, *values[at + 1 :]], lines
+
+    said = Message("Images are {colour}, {height}×{width}, as the first one is; others are scaled to that size.",
+                   colour=Message("grey") if grey else Message("coloured"), height=height, width=width)  # fmt: skip
+    return [said], images
+
+
+def read_images(paths: list[str], shape: tuple[int, ...]) -> np.ndarray:
+    """(N, H, W) or (N, H, W, 3), as the shape of one says; an image of another size is refused."""
+    found = np.empty((len(paths), *shape), np.uint8)
+    for row, path in enumerate(paths):
+        if not Path(path).expanduser().is_file():
+            raise Mistake("this run reads images: {path!r} is no file; give the path of a PNG or JPG, or many with --file.",
+                          path=path)  # fmt: skip
+        image = _opened(Path(), path, Message("input {row}", row=row + 1))
+        if (image.height, image.width) != shape[:2]:
+            size, wanted = f"{image.height}×{image.width}", f"{shape[0]}×{shape[1]}"
+            raise Mistake("{file}: found an image of {size} points, expected {wanted_size} as in training; scale it.", file=path,
+                          size=size, wanted_size=wanted)  # fmt: skip
+        found[row] = _pixels(image, len(shape) == 2, *shape[:2])
+    return found
+
+
+def _opened(folder: Path, path: object, where: str):
+    """An image, read to its end and turned as its EXIF orientation says."""
+    from PIL import Image, ImageOps
+
+    if not path or not isinstance(path, str):
+        raise Mistake("{where}: found no image, expected the path of a PNG or JPG file; add it or remove the line.", where=where)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            file = folder / Path(path).expanduser()
+            with Image.open(file, formats=("PNG", "JPEG")) as image:
+                if image.width * image.height > DENSEST[image.format] * file.stat().st_size:
+                    raise ValueError("fewer bytes than its pixels take")
+                image.load()
+                whole = ImageOps.exif_transpose(image)
+                if whole.mode == "P" and "transparency" in whole.info:
+                    whole = whole.convert("RGBA")
+            if image.format == "PNG":  # its checksums are looked at only where somebody asks
+                with Image.open(file, formats=("PNG",)) as image:
+                    image.verify()
+            return whole
+    except (Image.DecompressionBombWarning, Image.DecompressionBombError):
+        found, do = Message("more pixels than are safe to decode"), Message("make it smaller")
+    except FileNotFoundError:
+        found = Message("no such file")
+        do = Message("check the path, which is taken from {folder}", folder=folder)
+    except Image.UnidentifiedImageError:
+        found, do = Message("something else"), Message("save it as PNG or JPG")
+    except Exception as error:  # Pillow raises what its decoders happen to: OSError, SyntaxError, struct.error, …
+        why = Theirs(getattr(error, "strerror", None) or short(str(error), 60))
+        found, do = Message("something that cannot be decoded ({why})", why=why), Message("copy or save it again")
+    raise Mistake("{where}: the image {path}: found {picture}, expected a whole PNG or JPG file; {picture_do}, or remove the "
+                  "line.", where=where, path=short(path, 200), picture=found, picture_do=do)  # fmt: skip
+
+
+def _pixels(image, grey: bool, height: int, width: int) -> np.ndarray:
+    from PIL import Image
+
+    if image.mode.startswith("I"):  # 16 bits a pixel, which Pillow would cut off at 255 instead of scaling
+        deep = np.asarray(image)
+        image = Image.fromarray((deep // 257 if deep.max(initial=0) > 255 or image.mode != "I" else deep).astype(np.uint8))
+    image = image.convert("L" if grey else "RGB")
+    if image.size != (width, height):
+        image = image.resize((width, height), Image.Resampling.BILINEAR)
+    return np.asarray(image)

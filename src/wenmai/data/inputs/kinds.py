@@ -1,0 +1,305 @@
+"""What a user's inputs are, and how they become arrays: text, pairs of texts, tokens, labels, rows of numbers, images, frames.
+
+`learn(values)` looks at the training inputs and returns one of the kinds below. Each can `encode` values into what
+Examples holds, tells the rung's builder what it will read (its attributes), and goes to JSON and back. Where texts are
+written, `learn_both` returns the two sides.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from wenmai.data.examples import stored
+from wenmai.data.examples.sequences import Sequences, join_pairs
+from wenmai.data.examples.stored import StoredSequences, StoredTexts
+from wenmai.data.files.corpus import Corpus
+from wenmai.data.inputs.labels import Labels
+from wenmai.data.inputs.sides import Pairs, Sides
+from wenmai.data.inputs.target_texts import Writing
+from wenmai.data.inputs.tokens import Tokens
+from wenmai.data.storage import saved as take
+from wenmai.data.text import tokenizers, vectors
+from wenmai.data.text.lines import Lines
+from wenmai.errors import Mistake
+from wenmai.locale import Message
+
+UNITS = ("words", "chinese", "characters")
+Spelling = Literal["auto", "none", "cnn", "lstm"]
+
+
+def learn(values, texts: str = "tokens", *, embedding: str = "random", max_length: int = 512, characters: Spelling = "auto",
+          **tokenizing):  # fmt: skip
+    """The kind of these inputs; `texts` says which kind texts are. `embedding` is random, one-hot, or a file (or package)
+    of pretrained word vectors; a network reads `max_length` tokens of a text at once; `characters` reads the letters of
+    every token too, by filters or an lstm (auto: by filters, where tokens are words)."""
+    kind = kind_of(values, texts)
+    if kind == "lines":
+        return Lines.learn(values, **tokenizing)
+    if kind in ("frames", "numbers", "image", "labels"):
+        return KINDS[kind].learn(values)
+    if kind == "given":
+        return Tokens.learn(values, embedding, max_length, characters, **tokenizing)
+    if characters not in ("auto", "none"):
+        raise Mistake("characters={characters} goes with tokens that are tagged; a text is read by --set tokenizer=characters.",
+                      characters=characters)  # fmt: skip
+    return Texts.learn(values, embedding, max_length, **tokenizing)
+
+
+def learn_both(values, written: list[str], texts: str, *, max_length: int = 512, **tokenizing) -> Sides:
+    """What is read, and what is written: the tokenizer is that of the texts that are written, of which `max_length` tokens are
+    learned at the most."""
+    return Sides(learn(values, texts), Writing.learn(written, max_length, **tokenizing))
+
+
+def kind_of(values, texts: str = "tokens") -> str:
+    """Which of KINDS these values are; `texts` says which of them texts are: tokens, to be cut; given, cut already; labels."""
+    if isinstance(values, Corpus):
+        return "lines"
+    if isinstance(values, Sequences):
+        return "frames"
+    if isinstance(values, np.ndarray) and values.ndim >= 2:
+        return "numbers" if values.ndim == 2 else "image"
+    return texts
+
+
+def from_json(saved: dict):
+    """What `to_json` of one of the kinds gave, or of two sides; Unfit if it did not."""
+    if take.value(saved, "kind") == "sides":
+        return Sides(from_json(take.value(saved, "source")), Writing.from_json(take.value(saved, "target")))
+    if take.value(saved, "kind") == "pairs":
+        return Pairs.from_json(saved)
+    return KINDS[take.one_of(saved, "kind", tuple(KINDS))].from_json(saved)
+
+
+def learned_before(saved: dict):
+    """As `from_json`, with what only training needs: the pretrained vectors. None where there is more to it than JSON holds, the
+    words of a running text, which are learned again: the same text gives the same."""
+    inputs = from_json(saved)
+    if isinstance(inputs, Lines) and inputs.tokenizer is None:
+        return None
+    if getattr(inputs, "vectors_width", None) is not None:
+        inputs.vectors = vectors.for_tokens(inputs.tokenizer.tokens, *vectors.read(inputs.embedding))
+    return inputs
+
+
+class Texts:
+    kind = "tokens"
+    rare = spelling = None  # what Tokens have beside
+
+    def __init__(self, tokenizer, pairs: bool, unit: str, longest: int, embedding: str, table: np.ndarray | None = None,
+                 width: int | None = None):  # fmt: skip
+        self.tokenizer, self.pairs, self.unit = tokenizer, pairs, unit
+        self.longest, self.embedding = longest, embedding
+        self.vectors = table  # (V, E) pretrained, with a row of NaN for a token that the file lacks; training only
+        self.vectors_width = width if table is None else int(table.shape[1])  # E, also where the weights hold them
+        self.vocabulary = len(tokenizer.tokens)
+
+    @classmethod
+    def learn(cls, values, embedding, longest, **tokenizing) -> Texts:
+        pairs = isinstance(values[0], (tuple, list))
+        texts = checked_texts([side for pair in values for side in pair] if pairs else values)
+        words, table = vectors.read(embedding) if embedding not in ("random", "one-hot") else ([], None)
+        if table is not None:
+            tokenizing.setdefault("tokenizer", "words")  # vectors are of words
+        tokenizer = tokenizers.learn(texts, words, **tokenizing)
+        return cls(tokenizer, pairs, unit_of(tokenizer), longest, embedding, vectors.for_tokens(tokenizer.tokens, words, table))
+
+    def encode(self, values) -> Sequences:
+        if not self.pairs:
+            texts = checked_texts(values)
+            if isinstance(texts, StoredTexts) and stored.size_of(texts) > stored.LARGE:
+                return StoredSequences.of(map(self.tokenizer.encode, texts.chunks()), self.vocabulary)
+            return self.tokenizer.encode(list(texts))
+        if any(not isinstance(pair, (tuple, list)) or len(pair) != 2 for pair in values):
+            raise Mistake("this model reads pairs: expected two texts for every input (columns text_a and text_b).")
+        first, second = (self.tokenizer.encode(checked_texts([pair[side] for pair in values])) for side in (0, 1))
+        return join_pairs(first, second, tokenizers.SEP)
+
+    def notes(self, values) -> list[str]:
+        """What is worth saying of how these texts are read."""
+        cut = tokenizers.CUT[self.tokenizer.kind]
+        notes = [Message("texts are {cut}: {tokens:,} tokens known", cut=cut, tokens=self.vocabulary)]
+        if self.vectors is not None:
+            notes.append(Message("{tokens:,} tokens have vectors from {file}", tokens=int((~np.isnan(self.vectors[:, 0])).sum()),
+                                 file=self.embedding))  # fmt: skip
+        return notes
+
+    def to_json(self) -> dict:
+        return {"kind": self.kind, "pairs": self.pairs, "unit": self.unit, "longest": self.longest,
+                "embedding": self.embedding, "vectors_width": self.vectors_width,
+                "tokenizer": self.tokenizer.to_json()}  # fmt: skip
+
+    @classmethod
+    def from_json(cls, saved) -> Texts:
+        tokenizer, unit = tokenizers.from_json(take.value(saved, "tokenizer")), take.one_of(saved, "unit", UNITS)
+        return cls(tokenizer, take.flag(saved, "pairs"), unit, take.whole(saved, "longest", 1), take.text(saved, "embedding"),
+                   width=take.maybe_whole(saved, "vectors_width", 1))  # fmt: skip
+
+
+def unit_of(tokenizer) -> str:
+    """How much a token says: `chinese` characters say about as much as half a word, other characters and bytes far less."""
+    if tokenizer.kind == "bytes":
+        return "characters"
+    if tokenizer.kind != "characters":
+        return "words"
+    common = tokenizer.tokens[len(tokenizers.SPECIAL) :][:200]
+    return "chinese" if len(tokenizers.CHINESE.findall("".join(common))) > len(common) / 2 else "characters"
+
+
+def checked_texts(values) -> list[str] | StoredTexts:
+    if isinstance(values, StoredTexts):
+        return values
+    for row, value in enumerate(values):
+        if not isinstance(value, str):
+            raise Mistake("input {row}: expected a text, found {type} {value!r}.", row=row + 1, type=type(value).__name__,
+                          value=str(value)[:40])  # fmt: skip
+    return values if isinstance(values, list) else list(values)
+
+
+class Numbers:
+    """Rows of F numbers, each column brought to mean 0 and deviation 1."""
+
+    kind, unit, longest = "numbers", "words", 1
+
+    def __init__(self, mean: np.ndarray, deviation: np.ndarray):
+        self.mean, self.deviation, self.width = mean, deviation, len(mean)
+
+    @classmethod
+    def learn(cls, values) -> Numbers:
+        values = np.asarray(values, np.float64)
+        with np.errstate(invalid="ignore"):  # what is not finite is refused by encode, which knows where it stands
+            deviation = values.std(0)
+        return cls(values.mean(0), np.where(deviation > 0, deviation, 1.0))
+
+    def encode(self, values) -> np.ndarray:
+        try:
+            values = np.asarray(values, np.float64)
+        except (TypeError, ValueError):
+            raise Mistake("expected rows of {width} numbers, found {value!r}.", width=self.width,
+                          value=str(values[0])[:40]) from None  # fmt: skip
+        if values.ndim != 2 or values.shape[1] != self.width:
+            raise Mistake("expected rows of {width} numbers, found an array of shape {shape}.", width=self.width,
+                          shape=values.shape)  # fmt: skip
+        if not np.isfinite(values).all():
+            row, column = np.argwhere(~np.isfinite(values))[0]
+            raise Mistake("row {row}, column {column}: found {value}, expected a finite number.", row=row + 1, column=column + 1,
+                          value=values[row, column])  # fmt: skip
+        return ((values - self.mean) / self.deviation).astype(np.float32)
+
+    def flatten(self, encoded: np.ndarray) -> np.ndarray:
+        return encoded
+
+    def notes(self, values) -> list[str]:
+        return [Message("{width} numbers a row, each brought to mean 0 and deviation 1", width=self.width)]
+
+    def to_json(self) -> dict:
+        return {"kind": self.kind, "mean": self.mean.tolist(), "deviation": self.deviation.tolist()}
+
+    @classmethod
+    def from_json(cls, saved) -> Numbers:
+        return cls(*take.scaling(saved))
+
+
+class Images:
+    """Pictures (height, width) or (height, width, channels), kept as they are; the input layer brings them to 0 … 1."""
+
+    kind, unit, longest = "image", "words", 1
+
+    def __init__(self, shape: tuple[int, ...], brightest: float):
+        self.shape, self.brightest = tuple(shape), brightest
+        self.height, self.width = shape[0], int(np.prod(shape[1:]))  # an image read row by row: T = height, F = width
+
+    @classmethod
+    def learn(cls, values) -> Images:
+        return cls(values.shape[1:], float(values.max()) or 1.0)
+
+    def encode(self, values) -> np.ndarray:
+        values = np.asarray(values)
+        if values.shape[1:] != self.shape:
+            raise Mistake("expected images of shape {shape}, found {found}.", shape=self.shape, found=values.shape[1:])
+        return values
+
+    def flatten(self, encoded: np.ndarray) -> np.ndarray:
+        return encoded.reshape(len(encoded), self.height * self.width).astype(np.float32) / np.float32(self.brightest)
+
+    def notes(self, values) -> list[str]:
+        return [Message("images of {shape}", shape=" × ".join(map(str, self.shape)))]
+
+    def to_json(self) -> dict:
+        return {"kind": self.kind, "shape": list(self.shape), "brightest": self.brightest}
+
+    @classmethod
+    def from_json(cls, saved) -> Images:
+        shape, brightest = take.wholes(saved, "shape", 1), take.value(saved, "brightest")
+        if len(shape) < 2 or not take.is_number(brightest) or not brightest > 0:
+            raise take.Unfit('"shape" and "brightest" are not those of images')
+        return cls(tuple(shape), float(brightest))
+
+
+class Frames:
+    """Rows of T frames, each of F numbers: a numeric sequence, sound, a series. Every feature is brought to mean 0 and
+    deviation 1."""
+
+    kind, unit = "frames", "words"
+
+    def __init__(self, mean: np.ndarray, deviation: np.ndarray, length: int | None, longest: int):
+        self.mean, self.deviation, self.width, self.longest = mean, deviation, len(mean), longest
+        self.length = length  # of every row, where all are equally long
+
+    @classmethod
+    def learn(cls, values: Sequences, longest: int = 4096) -> Frames:
+        flat = two_dimensional(values.flat)
+        if not len(flat):
+            raise Mistake("the numeric sequences are all empty; expected at least one number.")
+        with np.errstate(invalid="ignore"):  # what is not finite is refused by encode, which knows where it stands
+            deviation = flat.std(0)
+        lengths = np.unique(values.lengths)
+        length = int(lengths[0]) if len(lengths) == 1 else None
+        return cls(flat.mean(0), np.where(deviation > 0, deviation, 1.0), length, longest)
+
+    def encode(self, values: Sequences) -> Sequences:
+        flat = two_dimensional(values.flat)
+        if flat.shape[1] != self.width:
+            raise Mistake("expected frames of {width} numbers, found frames of {found}.", width=self.width, found=flat.shape[1])
+        if not np.isfinite(flat).all():
+            at, column = np.argwhere(~np.isfinite(flat))[0]
+            row = int(np.searchsorted(values.offsets, at, "right")) - 1
+            step = at - values.offsets[row] + 1
+            raise Mistake("row {row}, step {step}: found {value}, expected a finite number.", row=row + 1, step=step,
+                          value=flat[at, column])  # fmt: skip
+        return Sequences(((flat - self.mean) / self.deviation).astype(np.float32), values.offsets)
+
+    def flatten(self, encoded: Sequences) -> np.ndarray:
+        """(N, length·F), the last frames of each row; where rows differ in length, the mean frame (N, F)."""
+        if self.length is None:
+            sums = np.add.reduceat(np.vstack([encoded.flat, np.zeros((1, self.width), np.float32)]), encoded.offsets[:-1])
+            return np.where(encoded.lengths[:, None] > 0, sums / np.maximum(encoded.lengths, 1)[:, None], 0).astype(np.float32)
+        table = np.zeros((len(encoded), self.length, self.width), np.float32)
+        for row in range(len(encoded)):
+            frames = encoded[row][-self.length :]
+            table[row, self.length - len(frames) :] = frames
+        return table.reshape(len(encoded), -1)
+
+    def notes(self, values) -> list[str]:
+        long = self.length or Message("{least} to {most}", least=values.lengths.min(), most=values.lengths.max())
+        return [Message("sequences of {long} steps, {width} numbers each, brought to mean 0 and deviation 1", long=long,
+                        width=self.width)]  # fmt: skip
+
+    def to_json(self) -> dict:
+        return {"kind": self.kind, "mean": self.mean.tolist(), "deviation": self.deviation.tolist(), "length": self.length,
+                "longest": self.longest}  # fmt: skip
+
+    @classmethod
+    def from_json(cls, saved) -> Frames:
+        return cls(*take.scaling(saved), take.maybe_whole(saved, "length"), take.whole(saved, "longest", 1))
+
+
+KINDS = {"tokens": Texts, "given": Tokens, "labels": Labels, "numbers": Numbers, "image": Images, "frames": Frames,
+         "lines": Lines}  # fmt: skip
+
+
+def two_dimensional(flat: np.ndarray) -> np.ndarray:
+    flat = np.asarray(flat, np.float64)
+    return flat[:, None] if flat.ndim == 1 else flat

@@ -1,0 +1,87 @@
+"""Writing: the texts that a model learns to write, each a row of tokens that is closed by its end.
+
+The numbers are those of running text (lines.py): <unk> 0, <s> 1, which stands before every text, </s> 2, which closes it, then
+the tokens. A text may hold line ends; they are characters like others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
+
+import numpy as np
+
+from wenmai.data.examples.sequences import Sequences, offsets_of
+from wenmai.data.inputs.copying import Knowing
+from wenmai.data.storage import saved as take
+from wenmai.data.text import tokenizers
+from wenmai.data.text.lines import BEFORE, FIRST, Lines, with_ends
+from wenmai.data.text.vocabulary import END
+from wenmai.errors import Mistake
+
+
+class Writing:
+    def __init__(self, tokenizer, longest: int, most: int):
+        """`longest`: tokens of the longest text that was learned from, its end among them: no longer one is written. `most`: how
+        many of a text are read at all."""
+        self.lines, self.longest, self.most = Lines(tokenizer), longest, most
+        self.tokenizer, self.vocabulary, self.unit = tokenizer, len(self.lines), self.lines.unit
+
+    @classmethod
+    def learn(cls, texts: list[str], most: int, *, vocabulary: int = 30_000, lowercase: bool | None = None,
+              **tokenizing) -> Writing:  # fmt: skip
+        """Letters stay as they are, capital or small, unless it is said otherwise: what is written is for people to read."""
+        if vocabulary <= BEFORE:
+            least, own = BEFORE + 1, BEFORE
+            raise Mistake("vocabulary={size}: expected at least {least}; {own} are signs of our own, such as <unk>.",
+                          size=vocabulary, least=least, own=own)  # fmt: skip
+        tokenizer = tokenizers.learn(texts, vocabulary=vocabulary, lowercase=bool(lowercase), **tokenizing)
+        found = cls(tokenizer, 1, most)
+        if found.vocabulary <= FIRST:
+            raise Mistake("the {texts} texts hold no token that is known; expected letters or words to write with.",
+                          texts=len(texts))  # fmt: skip
+        found.longest = int(found.encode(texts).lengths.max())
+        return found
+
+    def encode(self, texts: list[str]) -> Sequences:
+        """Every row ends with END, unless it is longer than `most` and cut there."""
+        rows = self.tokenizer.encode(texts)
+        flat, starts = with_ends(self.lines.own(rows.flat), rows.offsets)
+        lengths = np.minimum(np.diff(starts), self.most)
+        offsets = offsets_of(lengths)
+        return Sequences(flat[np.repeat(starts[:-1] - offsets[:-1], lengths) + np.arange(offsets[-1])], offsets)
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """Of every token."""
+        return {token: number for number, token in enumerate(self.tokenizer.tokens[BEFORE:], FIRST)}
+
+    def knowing(self, words: Collection[str]) -> Writing:
+        """The same, that can also write these words: their numbers follow on the vocabulary's."""
+        return Writing(Knowing(self.tokenizer, words), self.longest, self.most) if words else self
+
+    def text(self, numbers: list[int]) -> str:
+        return "".join(self.pieces(numbers))
+
+    def pieces(self, numbers: Iterable[int]) -> Iterator[str]:
+        """The text of these numbers up to its end, each piece as soon as it can be written. A text that is cut into bytes has a
+        space before it, which is taken away again."""
+        spaced = self.tokenizer.kind == "bpe"
+        for piece in self.lines.pieces([], numbers, 1, False):
+            yield piece.removeprefix(" ") if spaced else piece
+            spaced = False
+
+    def cut(self, rows: Sequences) -> int:
+        """How many of these encoded texts are longer than what is read of them."""
+        return int((rows.flat[rows.offsets[1:] - 1] != END).sum()) if len(rows) else 0
+
+    def to_json(self) -> dict:
+        return {"tokenizer": self.tokenizer.to_json(), "longest": self.longest, "most": self.most}
+
+    @classmethod
+    def from_json(cls, saved) -> Writing:
+        tokenizer = tokenizers.from_json(take.value(saved, "tokenizer"))
+        found = cls(tokenizer, take.whole(saved, "longest", 1), take.whole(saved, "most", 1))
+        if found.vocabulary <= FIRST or found.longest > found.most:
+            raise take.Unfit('"tokenizer" knows nothing, or "longest" is above "most"')
+        return found

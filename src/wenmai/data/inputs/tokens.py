@@ -1,0 +1,147 @@
+"""Tokens that somebody cut already, as rows that are tagged come; their letters beside them; and how a raw text is cut alike."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import chain
+
+import numpy as np
+
+from wenmai.data.examples.sequences import Sequences, offsets_of
+from wenmai.data.storage import saved as take
+from wenmai.data.text import tokenizers, vectors
+from wenmai.errors import Mistake
+from wenmai.locale import Message, phrase
+
+
+class Tokens:
+    """Rows of tokens that somebody cut already, and their letters beside them; a raw text is cut as they seem to be."""
+
+    kind, pairs = "tokens", False
+
+    def __init__(self, tokenizer: tokenizers.Words, alphabet: tokenizers.Characters, spelling: str, longest: int, embedding: str,
+                 table: np.ndarray | None = None, rare: np.ndarray | None = None, width: int | None = None):  # fmt: skip
+        self.tokenizer, self.alphabet, self.spelling = tokenizer, alphabet, spelling
+        self.longest, self.embedding, self.vectors, self.rare = longest, embedding, table, rare
+        self.vectors_width = width if table is None else int(table.shape[1])  # also where the weights hold them
+        self.vocabulary = len(tokenizer.tokens)
+        words = tokenizer.tokens[len(tokenizers.SPECIAL) :][:2000]
+        self.single = sum(map(len, words)) < 1.1 * len(words)  # characters, as Chinese is tagged
+        self.unit = "words" if not self.single else "chinese"
+
+    @classmethod
+    def learn(cls, values, embedding, longest, spelling, tokenizer="auto", vocabulary=30_000, min_count=1,
+              lowercase=None) -> Tokens:  # fmt: skip
+        if tokenizer != "auto":
+            raise Mistake("tokenizer={tokenizer}: these rows are cut into tokens already; leave it out.", tokenizer=tokenizer)
+        counts = Counter(chain.from_iterable(checked_tokens(values)))
+        words, table = vectors.read(embedding) if embedding not in ("random", "one-hot") else ([], None)
+        if spelling == "auto":
+            spelling = "cnn" if sum(map(len, counts)) > 1.1 * len(counts) else "none"
+        # Who reads the letters sees capitals there; without them a word keeps its own.
+        lowercase = (table is not None or spelling != "none") if lowercase is None else lowercase
+        alphabet = tokenizers.Characters.learn(list(counts), 30_000, 1, False)
+        if lowercase:
+            counts, whole = Counter(), counts
+            for token, count in whole.items():
+                counts[token.lower()] += count
+        known = tokenizers.SPECIAL + tokenizers.most_common(counts, vocabulary, min_count)
+        seen = set(known)
+        known += [word for word in words if word not in seen]
+        table = vectors.for_tokens(known, words, table)
+        rare = np.array([counts.get(token, 0) == 1 for token in known])
+        rare &= True if table is None else np.isnan(table[:, 0])
+        return cls(tokenizers.Words(known, "given", lowercase), alphabet, spelling, longest, embedding, table, rare)
+
+    def encode(self, values) -> Sequences:
+        rows = checked_tokens([self.cut(row)[0] if isinstance(row, str) else row for row in values], Message(", or a text"))
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        number: dict[str, int] = {}  # of every distinct token, from 1 on
+        form = np.fromiter((number.setdefault(token, len(number) + 1) for row in rows for token in row), np.int32,
+                           int(lengths.sum()))  # fmt: skip
+        known, fold = self.tokenizer.numbers, str.lower if self.tokenizer.lowercase else str
+        found = np.array([tokenizers.PAD, *(known.get(fold(token), tokenizers.UNK) for token in number)], np.int32)
+        spelled = self.alphabet.encode(["", *number])
+        return Sequences(found[form], offsets_of(lengths), {"form": form}, spelled)
+
+    def cut(self, text: str) -> tuple[list[str], list[int]]:
+        """The tokens of a raw text and where each begins: characters, or words with the marks around them cut off. What
+        training knew as one token stays one."""
+        if self.single:
+            starts = [at for at, letter in enumerate(text) if not letter.isspace()]
+            return [text[at] for at in starts], starts
+        tokens, starts = [], []
+        for piece in re.finditer(r"\S+", text):
+            for token, at in pieces(piece[0], self.known):
+                tokens.append(token)
+                starts.append(piece.start() + at)
+        return tokens, starts
+
+    def known(self, token: str) -> bool:
+        return (token.lower() if self.tokenizer.lowercase else token) in self.tokenizer.numbers
+
+    def notes(self, values) -> list[str]:
+        notes = [Message("tokens are {unit} as given: {tokens:,} known",
+                         unit=phrase("unit", "characters") if self.single else phrase("unit", "words"),
+                         tokens=self.vocabulary)]  # fmt: skip
+        if self.vectors is not None:
+            notes.append(Message("{tokens:,} tokens have vectors from {file}", tokens=int((~np.isnan(self.vectors[:, 0])).sum()),
+                                 file=self.embedding))  # fmt: skip
+        return notes
+
+    def to_json(self) -> dict:
+        return {"kind": "given", "spelling": self.spelling, "longest": self.longest, "embedding": self.embedding,
+                "vectors_width": self.vectors_width, "tokenizer": self.tokenizer.to_json(), "alphabet": self.alphabet.to_json(),
+                "rare": None if self.rare is None else np.flatnonzero(self.rare).tolist()}  # fmt: skip
+
+    @classmethod
+    def from_json(cls, saved) -> Tokens:
+        tokenizer, rare = tokenizers.Words.from_json(take.value(saved, "tokenizer")), None
+        alphabet = tokenizers.Characters.from_json(take.value(saved, "alphabet"))
+        if take.value(saved, "rare") is not None:
+            rare = np.zeros(len(tokenizer.tokens), bool)
+            rare[np.array(take.wholes(saved, "rare", 0, len(rare) - 1), np.int64)] = True
+        spelling, longest = take.one_of(saved, "spelling", ("none", "cnn", "lstm")), take.whole(saved, "longest", 1)
+        return cls(tokenizer, alphabet, spelling, longest, take.text(saved, "embedding"), rare=rare,
+                   width=take.maybe_whole(saved, "vectors_width", 1))  # fmt: skip
+
+
+def pieces(chunk: str, known) -> list[tuple[str, int]]:
+    """One stretch without spaces, cut: marks at its ends, and 's, n't and their like, are tokens of their own, unless
+    training knew them together with the word."""
+    if len(chunk) > 200:  # no word
+        return [(match[0], match.start()) for match in tokenizers.WORD.finditer(chunk)]
+    start, end, before, after = 0, len(chunk), [], []
+    while start < end:
+        word = chunk[start:end]
+        if known(word):
+            return [*before, (word, start), *after[::-1]]
+        if re.fullmatch(r"\w+|(\w\.)+", word):
+            break
+        clitic = re.fullmatch(r"(.+?)(n['’]t|['’](?:s|re|ve|ll|d|m))", word, re.IGNORECASE)
+        if not word[0].isalnum():
+            before.append((word[0], start))
+            start += 1
+        elif clitic or not word[-1].isalnum():
+            cut = start + clitic.start(2) if clitic else end - 1
+            after.append((chunk[cut:end], cut))
+            end = cut
+        else:
+            break
+    return [*before, *((token, start + at) for token, at in split_unspaced(chunk[start:end])), *after[::-1]]
+
+
+def split_unspaced(chunk: str) -> list[tuple[str, int]]:
+    """Chinese and its neighbours stand without spaces: each character is a token."""
+    if not tokenizers.CHINESE.search(chunk):
+        return [(chunk, 0)] if chunk else []
+    return [(match[0], match.start()) for match in tokenizers.WORD.finditer(chunk)]
+
+
+def checked_tokens(values, or_else: str = "") -> list[list[str]]:
+    for row, tokens in enumerate(values):
+        if not isinstance(tokens, (list, tuple)) or not all(isinstance(token, str) for token in tokens):
+            raise Mistake("input {row}: expected a list of tokens{or_else}, found {value!r}.", row=row + 1, or_else=or_else,
+                          value=str(tokens)[:40])  # fmt: skip
+    return values

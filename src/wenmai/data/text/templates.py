@@ -1,0 +1,184 @@
+"""Tokens in their row → sparse rows of features, one row a token: what the linear taggers read.
+
+The usual templates (Ratnaparkhi 1996, Collins 2002), with w the word, s its shape (Xxx-00), and neighbours up to `window` away:
+
+    w_{−n} … w_{+n};  w_{−1}w_0, w_0w_{+1}, w_{−1}w_{+1}, w_{−2}w_{−1}, w_{+1}w_{+2}, w_{−1}w_0w_{+1}
+    s_{−1}, s_0, s_{+1}, s_{−1}s_0, s_0s_{+1}
+    lower-case w_0;  the first and last 1 to 4 letters of w_0;  the last three of w_{−1} and w_{+1}
+
+A feature is a 64-bit key, as in `features`: no string is ever made.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from wenmai.data.examples.sequences import Sequences
+from wenmai.data.text.features import EMPTY, Rows, extend, find, in_place, insert
+
+WORD, LOWER, SHAPE, PREFIX, SUFFIX = 0, 1, 2, 3, 7  # columns of the attributes; prefixes and suffixes of 1 to 4 letters
+ATTRIBUTES = 11
+# What word, lower case, shape and ending begin with. Of small numbers one is undone by a letter of its size, and keys meet.
+SEEDS = (0x243F6A8885A308D3, 0x13198A2E03707344, 0xA4093822299F31D0, 0x082EFA98EC4E6C89)  # π
+
+
+class Templates:
+    """The features that stand at no fewer than `min_count` training tokens."""
+
+    def __init__(self, table: np.ndarray, slots: np.ndarray, width: int, alphabet, window: int):
+        self.table, self.slots, self.width, self.alphabet, self.window = table, slots, width, alphabet, window
+
+    @classmethod
+    def learn(cls, inputs: Sequences, alphabet, window: int, min_count: int = 1) -> Templates:
+        empty = cls(np.zeros(16, np.uint64), np.zeros(16, np.int32), 0, alphabet, window)
+        keys, counts = counted(*empty.attributes(inputs), inputs.offsets, window)
+        return cls.of(keys[counts >= min_count], alphabet, window)
+
+    @classmethod
+    def of(cls, keys: np.ndarray, alphabet, window: int) -> Templates:
+        size = 1 << max(4, int(len(keys) * 1.6).bit_length())
+        table, slots = np.zeros(size, np.uint64), np.zeros(size, np.int32)
+        insert(table, slots, keys)
+        return cls(table, slots, len(keys), alphabet, window)
+
+    def attributes(self, inputs: Sequences) -> tuple[np.ndarray, np.ndarray]:
+        """(U, ATTRIBUTES) keys of every distinct token, and which of them each token is."""
+        letters = self.alphabet.tokens
+        number = {letter: at for at, letter in enumerate(letters)}
+        kind = [letter_kind(letter) for letter in letters]
+        lower = [number.get(letter.lower(), at) for at, letter in enumerate(letters)]
+        spelled = inputs.letters
+        return described(spelled.flat, spelled.offsets, np.array(kind, np.int64), np.array(lower)), inputs.beside["form"]
+
+    def rows(self, inputs: Sequences) -> Rows:
+        attributes, form = self.attributes(inputs)
+        starts, columns = looked_up(attributes, form, inputs.offsets, self.window, self.table, self.slots)
+        return Rows(starts, columns, np.ones(len(columns), np.float32), self.width)
+
+    def state(self) -> dict[str, np.ndarray]:
+        used = self.table != EMPTY
+        return {"template_keys": self.table[used].view(np.int64), "template_columns": self.slots[used]}
+
+    STATE = {"template_keys": np.int64, "template_columns": np.int32}  # noqa: RUF012 (nobody changes it)
+
+    @classmethod
+    def from_state(cls, state: dict, alphabet, window: int) -> Templates:
+        return cls.of(in_place(state["template_keys"], state["template_columns"]), alphabet, window)
+
+
+def letter_kind(letter: str) -> int:
+    """Capital, small, digit, other letter (Chinese has no case), or a mark, which is a kind of its own."""
+    if len(letter) > 1 or letter.isupper():
+        return 0
+    return 1 if letter.islower() else 2 if letter.isdigit() else 3 if letter.isalpha() else 4 + ord(letter)
+
+
+@njit(cache=True)
+def described(flat, offsets, kind, lower):
+    found = np.zeros((len(offsets) - 1, ATTRIBUTES), np.uint64)
+    for form in range(len(offsets) - 1):
+        start, end = offsets[form], offsets[form + 1]
+        word, low, shape = np.uint64(SEEDS[0]), np.uint64(SEEDS[1]), np.uint64(SEEDS[2])
+        before, run = -1, 0
+        for at in range(start, end):
+            word = extend(word, np.uint64(flat[at]))
+            low = extend(low, np.uint64(lower[flat[at]]))
+            run = run + 1 if kind[flat[at]] == before else 0
+            before = kind[flat[at]]
+            if run < 2:  # Xxx for a word of any length
+                shape = extend(shape, np.uint64(before))
+            if at - start < 4:
+                found[form, PREFIX + at - start] = word
+        found[form, WORD], found[form, LOWER], found[form, SHAPE] = word, low, shape
+        ending = np.uint64(SEEDS[3])
+        for n in range(min(4, end - start)):
+            ending = extend(ending, np.uint64(flat[end - 1 - n]))
+            found[form, SUFFIX + n] = ending
+    return found
+
+
+@njit(cache=True, inline="always")
+def features_at(attributes, form, start, end, at, window, keys):
+    """Fills `keys` with the features of the token at this place; returns how many."""
+    count = 0
+    own = form[at]
+    for near in range(-window, window + 1):
+        word = attributes[form[at + near], WORD] if start <= at + near < end else np.uint64(5 + (at + near >= end))
+        keys[count] = extend(np.uint64(100 + near), word)
+        count += 1
+    word = np.empty(5, np.uint64)  # the words from two before to two after
+    shape = np.empty(3, np.uint64)
+    for near in range(-2, 3):
+        inside = start <= at + near < end
+        edge = np.uint64(5 + (at + near >= end))
+        word[near + 2] = attributes[form[at + near], WORD] if inside else edge
+        if -1 <= near <= 1:
+            shape[near + 1] = attributes[form[at + near], SHAPE] if inside else edge
+    keys[count] = extend(extend(np.uint64(200), word[1]), word[2])
+    keys[count + 1] = extend(extend(np.uint64(201), word[2]), word[3])
+    keys[count + 2] = extend(extend(np.uint64(202), word[1]), word[3])
+    keys[count + 3] = extend(extend(np.uint64(203), word[0]), word[1])
+    keys[count + 4] = extend(extend(np.uint64(204), word[3]), word[4])
+    keys[count + 5] = extend(extend(extend(np.uint64(205), word[1]), word[2]), word[3])
+    keys[count + 6] = extend(np.uint64(210), shape[0])
+    keys[count + 7] = extend(np.uint64(211), shape[1])
+    keys[count + 8] = extend(np.uint64(212), shape[2])
+    keys[count + 9] = extend(extend(np.uint64(213), shape[0]), shape[1])
+    keys[count + 10] = extend(extend(np.uint64(214), shape[1]), shape[2])
+    keys[count + 11] = extend(np.uint64(215), attributes[own, LOWER])
+    count += 12
+    for n in range(8):  # prefixes, then suffixes
+        if attributes[own, PREFIX + n] != EMPTY:
+            keys[count] = extend(np.uint64(220 + n), attributes[own, PREFIX + n])
+            count += 1
+    for near in (-1, 1):
+        if start <= at + near < end and attributes[form[at + near], SUFFIX + 2] != EMPTY:
+            keys[count] = extend(np.uint64(230 + near), attributes[form[at + near], SUFFIX + 2])
+            count += 1
+    return count
+
+
+@njit(cache=True)
+def counted(attributes, form, offsets, window):
+    """Every feature's key in order of first appearance, and at how many tokens it stands."""
+    size = 1 << 16
+    table, slots = np.zeros(size, np.uint64), np.zeros(size, np.int32)
+    keys, counts = np.zeros(size, np.uint64), np.zeros(size, np.int64)
+    found, here = 0, np.empty(2 * window + 32, np.uint64)
+    for row in range(len(offsets) - 1):
+        for at in range(offsets[row], offsets[row + 1]):
+            for k in range(features_at(attributes, form, offsets[row], offsets[row + 1], at, window, here)):
+                place = find(table, here[k])
+                if table[place] != EMPTY:
+                    counts[slots[place]] += 1
+                    continue
+                table[place], slots[place], keys[found], counts[found] = here[k], found, here[k], 1
+                found += 1
+                if found * 2 > size:
+                    size *= 2
+                    table, slots = np.zeros(size, np.uint64), np.zeros(size, np.int32)
+                    insert(table, slots, keys[:found])
+                    keys = np.concatenate((keys, np.zeros(size - len(keys), np.uint64)))
+                    counts = np.concatenate((counts, np.zeros(size - len(counts), np.int64)))
+    return keys[:found].copy(), counts[:found].copy()
+
+
+@njit(cache=True)
+def looked_up(attributes, form, offsets, window, table, slots):
+    most = 2 * window + 32
+    here = np.empty(most, np.uint64)
+    starts = np.zeros(len(form) + 1, np.int64)
+    columns = np.empty(1024, np.int32)
+    filled = 0
+    for row in range(len(offsets) - 1):
+        for at in range(offsets[row], offsets[row + 1]):
+            if filled + most > len(columns):
+                columns = np.concatenate((columns, np.empty(len(columns), np.int32)))
+            for k in range(features_at(attributes, form, offsets[row], offsets[row + 1], at, window, here)):
+                place = find(table, here[k])
+                if table[place] != EMPTY:
+                    columns[filled] = slots[place]
+                    filled += 1
+            starts[at + 1] = filled
+    return starts, columns[:filled].copy()

@@ -1,0 +1,370 @@
+"""Text → token numbers: bytes, characters, words, Chinese words (jieba), and the subwords BPE, WordPiece and Unigram.
+
+Every tokenizer has the same four verbs: `encode(texts) → Sequences`, `decode(ids) → str`, `to_json()` and, here,
+`learn(texts)` and `from_json(dict)`. Its tokens as texts, also those that it does not know: `spelled(texts)`; the way back:
+`joined(tokens)`. The first numbers are the same in all of them: <pad> 0, <unk> 1, <sep> 2, <bos> 3,
+<eos> 4, <mask> 5.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain, repeat
+
+import numpy as np
+
+from wenmai.data.examples.sequences import Sequences, offsets_of
+from wenmai.data.storage import saved as take
+from wenmai.errors import Mistake, unknown
+from wenmai.locale import Listed, Message
+
+SPECIAL = ["<pad>", "<unk>", "<sep>", "<bos>", "<eos>", "<mask>"]
+PAD, UNK, SEP, BOS, EOS, MASK = range(6)
+SUBWORDS = ("bpe", "wordpiece", "unigram")
+KINDS = ("bytes", "characters", "words", "jieba", *SUBWORDS)
+
+# Scripts written without spaces: each of their characters is a word of its own.
+UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f\u0e00-\u0e7f"
+WORD = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+(?:['’][^\W{UNSPACED}]+)*|[^\w\s]")
+CHINESE = re.compile(f"[{UNSPACED}]")
+MARKS = "\u3000-\u303f\uff00-\uffef\u2018-\u201d·—…"  # that stand among them
+CLOSE = re.compile(f"[{UNSPACED}{MARKS}]")
+# The same words of a text that holds ASCII only, found twice as fast.
+PLAIN_WORD = re.compile(r"\w+(?:'\w+)*|[^\w\s\x1c-\x1f]", re.ASCII)
+LONG = 200  # letters without a space between them, beyond which subwords are not learned from them as one word
+LONG_RUN = re.compile(rf"\S{{{LONG}}}")
+MOST = 1_000_000  # distinct words that are counted at once: beyond, the rarest so far are forgotten
+
+CUT = {"bytes": Message("read byte by byte"), "characters": Message("read character by character"),
+       "spaces": Message("cut at spaces"), "jieba": Message("cut into Chinese words by jieba"),
+       "words": Message("cut into words"), "bpe": Message("cut into bpe"), "wordpiece": Message("cut into wordpiece"),
+       "unigram": Message("cut into unigram")}  # fmt: skip
+
+
+def learn(
+    texts: Sequence[str],
+    also: list[str] = (),
+    *,
+    tokenizer: str = "auto",
+    vocabulary: int = 30_000,
+    min_count: int = 1,
+    lowercase: bool | None = None,
+):
+    """A tokenizer for these texts. `also` names further words to know (those of pretrained vectors); `lowercase` is
+    yes for words and no otherwise unless said."""
+    kind = suited(texts) if tokenizer == "auto" else tokenizer
+    if kind not in KINDS:
+        raise unknown("tokenizer", kind, ("auto", *KINDS))
+    lowercase = kind in ("words", "jieba") if lowercase is None else lowercase
+    if kind in SUBWORDS:
+        return Subwords.learn(texts, kind, vocabulary, lowercase)
+    if kind == "bytes":
+        return Bytes(lowercase)
+    if kind == "characters":
+        return Characters.learn(texts, vocabulary, min_count, lowercase)
+    return Words.learn(texts, kind, vocabulary, min_count, lowercase, also)
+
+
+def suited(texts: Sequence[str]) -> str:
+    """Characters for Chinese and its neighbours and for names (a few words each), words otherwise."""
+    sample = list(texts[:: max(1, len(texts) // 2000)])
+    joined = "".join(sample)
+    if joined and len(CHINESE.findall(joined)) > 0.3 * len(joined):
+        return "characters"
+    words = sum(len(text.split()) for text in sample) / max(1, len(sample))
+    return "characters" if words < 4 else "words"
+
+
+def joined(tokens: list[str]) -> tuple[str, list[int]]:
+    """Tokens as one text, and where each begins in it: with spaces, but none between characters of scripts that have none."""
+    pieces, starts, at = [], [], 0
+    single = sum(map(len, tokens)) < 1.1 * len(tokens)  # characters: the digits and letters among them stand close too
+    for before, token in zip(["", *tokens], tokens):
+        if before and not single and not (CLOSE.match(before[-1]) and CLOSE.match(token[:1])):
+            pieces.append(" ")
+            at += 1
+        starts.append(at)
+        pieces.append(token)
+        at += len(token)
+    return "".join(pieces), starts
+
+
+def from_json(saved: dict):
+    """What `to_json` gave; Unfit if it did not."""
+    kind = take.one_of(saved, "kind", KINDS)
+    return {"bytes": Bytes, "characters": Characters, "words": Words, "jieba": Words}.get(kind, Subwords).from_json(saved)
+
+
+def beginning_special(tokens: list[str]) -> list[str]:
+    """The tokens in the order of their numbers, if those come first that every tokenizer has."""
+    if tokens[: len(SPECIAL)] != SPECIAL:
+        raise take.Unfit("the tokens do not begin with {names}", names=Listed(SPECIAL))
+    return tokens
+
+
+def most_common(counts: dict[str, int], vocabulary: int, min_count: int) -> list[str]:
+    """The most frequent first, ties in alphabetical order, so that equal texts give equal numbers."""
+    kept = [token for token, count in counts.items() if count >= min_count]
+    kept.sort(key=lambda token: (-counts[token], token))
+    return kept[: max(0, vocabulary - len(SPECIAL))]
+
+
+def chunks(texts: Sequence[str], size: int = 4096) -> Iterator[list[str]]:
+    return (list(texts[start : start + size]) for start in range(0, len(texts), size))
+
+
+def points(text: str) -> np.ndarray:
+    """The code point of every character."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+
+
+class Bytes:
+    """One token a byte of UTF-8: 256 of them for every text there is, none of it unknown and nothing to learn."""
+
+    kind = "bytes"
+
+    def __init__(self, lowercase: bool):
+        self.lowercase, self.tokens = lowercase, SPECIAL + [f"<{byte:02X}>" for byte in range(256)]
+
+    def encode(self, texts: list[str]) -> Sequences:
+        rows = [(text.lower() if self.lowercase else text).encode("utf-8", "replace") for text in texts]
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        return Sequences(np.frombuffer(b"".join(rows), np.uint8).astype(np.int32) + len(SPECIAL), offsets_of(lengths))
+
+    def spelled(self, texts: list[str]) -> list[list[str]]:
+        return [[self.tokens[number] for number in row] for row in self.encode(texts)]
+
+    def decode(self, ids) -> str:
+        """What is not whole is written as an escape."""
+        return bytes(i - len(SPECIAL) for i in ids if i >= len(SPECIAL)).decode("utf-8", "backslashreplace")
+
+    def to_json(self) -> dict:
+        return {"kind": self.kind, "lowercase": self.lowercase}
+
+    @classmethod
+    def from_json(cls, saved) -> Bytes:
+        return cls(take.flag(saved, "lowercase"))
+
+
+class Characters:
+    """One token a code point; a whole list of texts is encoded in one NumPy look-up."""
+
+    def __init__(self, tokens: list[str], lowercase: bool):
+        self.kind, self.tokens, self.lowercase = "characters", tokens, lowercase
+        self.table = np.full(0x110000, UNK, np.int32)  # code point → number
+        self.table[[ord(token) for token in tokens[len(SPECIAL) :]]] = np.arange(len(SPECIAL), len(tokens))
+
+    @classmethod
+    def learn(cls, texts, vocabulary, min_count, lowercase) -> Characters:
+        counts = np.zeros(0x110000, np.int64)  # of every code point
+        for chunk in chunks(texts):
+            joined = "".join(chunk)
+            found = np.bincount(points(joined.lower() if lowercase else joined))
+            counts[: len(found)] += found
+        known = np.flatnonzero(counts)
+        counts = dict(zip(map(chr, known.tolist()), counts[known].tolist()))
+        return cls(SPECIAL + most_common(counts, vocabulary, min_count), lowercase)
+
+    def encode(self, texts: list[str]) -> Sequences:
+        if self.lowercase:
+            texts = [text.lower() for text in texts]
+        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+        return Sequences(self.table[points("".join(texts))], offsets_of(lengths))
+
+    def spelled(self, texts: list[str]) -> list[list[str]]:
+        return [list(text.lower() if self.lowercase else text) for text in texts]
+
+    def joined(self, tokens: list[str]) -> str:
+        return "".join(tokens)
+
+    def decode(self, ids) -> str:
+        return self.joined([self.tokens[i] for i in ids if i >= len(SPECIAL) or i == UNK])
+
+    def to_json(self) -> dict:
+        return {"kind": self.kind, "lowercase": self.lowercase, "tokens": self.tokens}
+
+    @classmethod
+    def from_json(cls, saved) -> Characters:
+        tokens = beginning_special(take.texts(saved, "tokens"))
+        if max(map(len, tokens[len(SPECIAL) :]), default=1) > 1 or "" in tokens:
+            raise take.Unfit("found a token of another length, expected single characters")
+        return cls(tokens, take.flag(saved, "lowercase"))
+
+
+class Words:
+    """Unicode words and marks; with kind `jieba`, Chinese words instead of single Chinese characters."""
+
+    def __init__(self, tokens: list[str], kind: str, lowercase: bool):
+        self.kind, self.tokens, self.lowercase = kind, tokens, lowercase
+        self.numbers = {token: number for number, token in enumerate(tokens)}
+
+    @classmethod
+    def learn(cls, texts, kind, vocabulary, min_count, lowercase, also) -> Words:
+        words = cls([], kind, lowercase)
+        counts = Counter()
+        for chunk in chunks(texts):
+            counts.update(chain.from_iterable(map(words.split, chunk)))
+            if len(counts) > max(MOST, 4 * vocabulary):
+                counts = thinned(counts, max(MOST, 4 * vocabulary) // 2)
+        tokens = SPECIAL + most_common(counts, vocabulary, min_count)
+        known = set(tokens)
+        return cls(tokens + [word for word in also if word not in known], kind, lowercase)
+
+    def split(self, text: str) -> list[str]:
+        if self.lowercase:
+            text = text.lower()
+        if self.kind == "jieba":
+            return [word for word in jieba().lcut(text) if not word.isspace()]
+        return (PLAIN_WORD if text.isascii() else WORD).findall(text)
+
+    def encode(self, texts: list[str]) -> Sequences:
+        rows = list(map(self.split, texts))
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        flat = np.fromiter(map(self.numbers.get, chain.from_iterable(rows), repeat(UNK)), np.int32, int(lengths.sum()))
+        return Sequences(flat, offsets_of(lengths))
+
+    def spelled(self, texts: list[str]) -> list[list[str]]:
+        return list(map(self.split, texts))
+
+    def joined(self, tokens: list[str]) -> str:
+        return " ".join(tokens)
+
+    def decode(self, ids) -> str:
+        return self.joined([self.tokens[i] for i in ids if i >= len(SPECIAL) or i == UNK])
+
+    def to_json(self) -> dict:
+        return {"kind": self.kind, "lowercase": self.lowercase, "tokens": self.tokens}
+
+    @classmethod
+    def from_json(cls, saved) -> Words:
+        tokens, kind = take.texts(saved, "tokens"), take.one_of(saved, "kind", ("words", "jieba", "given"))
+        return cls(beginning_special(tokens), kind, take.flag(saved, "lowercase"))
+
+
+def thinned(counts: Counter, most: int) -> Counter:
+    """Without the words that were counted least, all that are equally rare alike, so that `most` at the most are left."""
+    least = 0
+    while len(counts) > most:
+        least += 1
+        counts = Counter({word: count for word, count in counts.items() if count > least})
+    return counts
+
+
+def jieba():
+    try:
+        import jieba
+    except ImportError:
+        raise Mistake("tokenizer=jieba needs the package jieba: pip install 'wenmai[chinese]'.") from None
+    jieba.setLogLevel("WARNING")  # it reports its dictionary on standard error otherwise
+    return jieba
+
+
+def broken(texts: list[str]) -> list[str]:
+    """With a space in every run of more than LONG letters: what subwords are learned from, whose time grows with the square of a
+    word's length."""
+    return [LONG_RUN.sub(r"\g<0> ", text) if len(text) > LONG else text for text in texts]
+
+
+def whole(texts: list[str]) -> list[str]:
+    """Without half characters (lone surrogates), which `tokenizers` does not take."""
+    return [text if text.isascii() else text.encode("utf-8", "replace").decode() for text in texts]
+
+
+class Subwords:
+    """BPE (Sennrich et al. 2016), WordPiece (Schuster & Nakajima 2012) or Unigram (Kudo 2018), by `tokenizers`."""
+
+    def __init__(self, engine, kind: str, lowercase: bool):
+        self.engine, self.kind, self.lowercase = engine, kind, lowercase
+        engine.encode_special_tokens = True  # a text that says <pad> means the word
+        vocabulary = engine.get_vocab()
+        self.tokens = sorted(vocabulary, key=vocabulary.get)
+
+    @classmethod
+    def learn(cls, texts, kind, vocabulary, lowercase) -> Subwords:
+        from tokenizers import models, pre_tokenizers, trainers
+
+        same = {"special_tokens": SPECIAL, "vocab_size": vocabulary, "show_progress": False}
+        if kind == "bpe":  # over bytes, so that no text is ever unknown
+            engine = shell(kind, lowercase, models.BPE(unk_token="<unk>"), learned=False)
+            trainer = trainers.BpeTrainer(initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), **same)
+        elif kind == "wordpiece":
+            engine = shell(kind, lowercase, models.WordPiece(unk_token="<unk>"), learned=False)
+            # Tokens learned inside words are numbered in a random order, which decides ties: these are numbered before.
+            letters: set[str] = set()
+            for chunk in chunks(texts):
+                letters.update(*whole(chunk))
+            inner = [f"##{letter}" for letter in sorted(letters) if not letter.isspace()]
+            trainer = trainers.WordPieceTrainer(**same | {"special_tokens": SPECIAL + inner})
+        else:
+            engine = shell(kind, lowercase, models.Unigram(), learned=False)
+            trainer = trainers.UnigramTrainer(unk_token="<unk>", **same)
+        engine.train_from_iterator(map(broken, map(whole, chunks(texts))), trainer, length=len(texts))
+        if kind == "wordpiece":  # the inner letters are no special tokens
+            engine = shell(kind, lowercase, models.WordPiece(engine.get_vocab(), unk_token="<unk>"))
+        return cls(engine, kind, lowercase)
+
+    def encode(self, texts: list[str]) -> Sequences:
+        return Sequences.of([row.ids for row in self.engine.encode_batch(whole(texts), add_special_tokens=False)])
+
+    def spelled(self, texts: list[str]) -> list[list[str]]:
+        """WordPiece calls every word that it does not know <unk>; here it is the word."""
+        texts, found = whole(texts), []
+        for text, row in zip(texts, self.engine.encode_batch(texts, add_special_tokens=False)):
+            said = text.lower() if self.lowercase and len(text.lower()) == len(text) else text
+            found.append([said[slice(*place)] if token == "<unk>" else token for token, place in zip(row.tokens, row.offsets)])
+        return found
+
+    def joined(self, tokens: list[str]) -> str:
+        return self.engine.decoder.decode(tokens)
+
+    def decode(self, ids) -> str:
+        return self.engine.decode([int(i) for i in ids])
+
+    def to_json(self) -> dict:
+        return {"kind": self.kind, "lowercase": self.lowercase, "engine": json.loads(self.engine.to_str())}
+
+    @classmethod
+    def from_json(cls, saved) -> Subwords:
+        """Only the vocabulary and its merges or scores are taken from the file; all else is as `learn` makes it."""
+        from tokenizers import models
+
+        kind, model = take.one_of(saved, "kind", SUBWORDS), take.value(take.value(saved, "engine"), "model")
+        lowercase, found = take.flag(saved, "lowercase"), take.value(model, "vocab")
+        if kind == "unigram":
+            pairs = [tuple(pair) for pair in take.items(model, "vocab") if isinstance(pair, list) and len(pair) == 2]
+            if len(pairs) < len(found) or not all(isinstance(token, str) and take.is_number(score) for token, score in pairs):
+                raise take.Unfit('"vocab" holds something else than tokens with their scores')
+            if len(dict(pairs)) < len(beginning_special([token for token, _ in pairs])):
+                raise take.Unfit('a token stands in "vocab" twice')
+            return cls(shell(kind, lowercase, models.Unigram(pairs, UNK)), kind, lowercase)
+        if not isinstance(found, dict) or not all(take.is_whole(number) for number in found.values()):
+            raise take.Unfit('"vocab" holds something else than tokens with their numbers')
+        tokens = beginning_special(sorted(found, key=found.get))
+        if [found[token] for token in tokens] != list(range(len(tokens))):
+            raise take.Unfit('the numbers in "vocab" do not follow one another')
+        if kind == "wordpiece":
+            return cls(shell(kind, lowercase, models.WordPiece(found, unk_token="<unk>")), kind, lowercase)
+        merges = [tuple(pair) for pair in take.items(model, "merges") if isinstance(pair, list)]
+        known = all(len(pair) == 2 and all(isinstance(part, str) for part in pair) for pair in merges)
+        if not known or len(merges) < len(model["merges"]) or not all({a, b, a + b} <= found.keys() for a, b in merges):
+            raise take.Unfit('"merges" holds something else than pairs of tokens that make a third')
+        return cls(shell(kind, lowercase, models.BPE(found, merges, unk_token="<unk>")), kind, lowercase)
+
+
+def shell(kind: str, lowercase: bool, model, learned: bool = True):
+    """The engine around a model: how a text is cut before and joined after. What has not learned yet knows no tokens, special
+    ones neither."""
+    from tokenizers import Tokenizer, decoders, normalizers, pre_tokenizers
+
+    around = {"bpe": (pre_tokenizers.ByteLevel, decoders.ByteLevel), "unigram": (pre_tokenizers.Metaspace, decoders.Metaspace),
+              "wordpiece": (pre_tokenizers.BertPreTokenizer, decoders.WordPiece)}  # fmt: skip
+    engine = Tokenizer(model)
+    engine.pre_tokenizer, engine.decoder = (part() for part in around[kind])
+    if lowercase:
+        engine.normalizer = normalizers.Lowercase()
+    if learned:
+        engine.add_special_tokens(SPECIAL)
+    return engine
