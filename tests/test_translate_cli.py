@@ -9,7 +9,6 @@ from rich.console import Console
 
 import wenmai
 from wenmai import Translator
-from wenmai.chinese import in_chinese
 from wenmai.cli import answers
 from wenmai.data.dataset import Dataset, Part
 from wenmai.page import lengths
@@ -259,7 +258,7 @@ def test_the_lead_is_what_a_summary_must_beat(sources, target, best, sentence, i
     """As many words as score most: twice a target's characters hold all of one that begins with the third."""
     part = Part(sources, [target(source) for source in sources], "x", range(1, 6))
     found = lead(Dataset("x", Translate(summarise=True), part, part, part), best)
-    assert found == sentence and in_chinese(found) == in_zh
+    assert found == sentence and found.chinese == in_zh
 
 
 def test_compare_says_it_beside_its_advice(wenmai_cli, tmp_path):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from wenmai.errors import Mistake, unknown
+from wenmai.locale import Listed
 from wenmai.models import attention, cnn, gpt, linear, mlp, perceptron, rnn, seq2seq, transformer
 from wenmai.models.attention_decoder import attention_translator
 from wenmai.models.ngram import model as ngram
@@ -116,7 +117,7 @@ def rung_named(name: str, task: str) -> Rung:
         raise unknown("rung", name, RUNGS)
     if task not in RUNGS[name].tasks:
         able = [rung.name for rung in RUNGS.values() if task in rung.tasks]
-        raise Mistake(f"the rung {name} does not do {task}; these do: {', '.join(able)}.")
+        raise Mistake("the rung {rung} does not do {task}; these do: {choices}.", rung=name, task=task, choices=Listed(able))
     return RUNGS[name]
 
 

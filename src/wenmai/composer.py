@@ -18,6 +18,7 @@ from wenmai.data.text.vocabulary import END, UNK
 from wenmai.data.values import listed
 from wenmai.errors import Mistake
 from wenmai.layers.cache import take
+from wenmai.locale import Message
 from wenmai.tasks.decoding import Choice, continued, together
 from wenmai.tasks.generate import unknown_tokens
 from wenmai.writing_estimator import WritingEstimator
@@ -40,7 +41,7 @@ class Composer(WritingEstimator):
     def judge_of(self, examples: Examples) -> Callable[[], float]:
         return lambda: exp(min(700.0, -float(self._sums(examples).sum()) / int(examples.written.lengths.sum())))
 
-    def _examples(self, inputs, targets=None, where=lambda row: f"row {row + 1}") -> Examples:
+    def _examples(self, inputs, targets=None, where=lambda row: Message("row {row}", row=row + 1)) -> Examples:
         inputs, targets = self.task_.arranged(listed(inputs), None if targets is None else listed(targets))
         if targets is not None:
             self.task_.encode(targets, where)
@@ -53,7 +54,7 @@ class Composer(WritingEstimator):
 
     # Scoring
 
-    def evaluate(self, inputs, targets, where=lambda row: f"row {row + 1}") -> dict[str, float]:
+    def evaluate(self, inputs, targets, where=lambda row: Message("row {row}", row=row + 1)) -> dict[str, float]:
         """Perplexity (of a token, ends of texts among them), bits per byte, and how often the text of the most probable tokens is
         the right one."""
         self._fitted()
@@ -104,7 +105,7 @@ class Composer(WritingEstimator):
         """So many texts for one input, drawn by chance: the nth as `stream` with seed + n gives it."""
         self._fitted()
         if count < 1:
-            raise Mistake(f"count={count}: expected 1 or more, how many texts are written.")
+            raise Mistake("count={count}: expected 1 or more, how many texts are written.", count=count)
         choice, encoded, found = Choice(temperature, top_k, top_p), self._one(input), []
         begun = self._begun(encoded, self.inputs_.target.longest)
         for start in range(0, count, TOGETHER):

@@ -22,7 +22,9 @@ from wenmai.data.splits import split, split_by_position
 from wenmai.data.text import tokenizers
 from wenmai.data.values import as_frames, check_lengths, listed, pick
 from wenmai.errors import Mistake
+from wenmai.locale import Message
 from wenmai.options import accepted, sort_out
+from wenmai.tasks.columns import TARGETS
 from wenmai.training import distributed, loop, memory, run_folder
 from wenmai.training.progress import Diverged, Progress, Snapshot
 
@@ -99,7 +101,7 @@ class Estimator:
             pass
         return self
 
-    def training(self, inputs, targets, valid: tuple | None = None, where=lambda row: f"row {row + 1}",
+    def training(self, inputs, targets, valid: tuple | None = None, where=lambda row: Message("row {row}", row=row + 1),
                  resume: Snapshot | None = None, known=None) -> Iterator[Progress]:  # fmt: skip
         """Everything that `fit` does, yielding progress. `valid` is (inputs, targets); without it a share is held out. `where`
         names the place of a row in messages. `resume` is what `snapshot()` of a Progress gave: with the same data and options,
@@ -135,9 +137,9 @@ class Estimator:
         def place(row: int) -> str:
             """Of a row of `train`, which may be a window of one, or of a running text."""
             if kept is None:
-                return f"the window from token {row + 1:,} on"
+                return Message("the window from token {token:,} on", token=row + 1)
             whole = row if starts is None else int(np.searchsorted(starts, train.inputs.offsets[row], "right")) - 1
-            return where(kept[whole]) if whole < len(kept) else f"row {whole + 1}"
+            return where(kept[whole]) if whole < len(kept) else Message("row {row}", row=whole + 1)
 
         facts = resume.facts if resume else {}
         self.progress_ = [Progress(**kept) for kept in facts.get("progress", [])]
@@ -194,7 +196,7 @@ class Estimator:
 
     def _judge(self, valid: tuple, held: np.ndarray, seed: int) -> Callable[[], float]:
         named, _ = self._watched(held, held, seed)
-        examples = self._examples(*self._watched(*valid, seed), lambda row: f"row {named[row] + 1}")
+        examples = self._examples(*self._watched(*valid, seed), lambda row: Message("row {row}", row=named[row] + 1))
         return self.judge_of(examples)
 
     def _held_out(self, inputs, targets, share: float, seed: int) -> list[np.ndarray]:
@@ -226,7 +228,7 @@ class Estimator:
     def _steps(self, train: Examples, judge, budget: dict, minutes: float | None, resume, place, training: dict):
         if hasattr(self.model_, "learn"):
             if distributed.team().size > 1:
-                raise Mistake(f"{self.rung} learns in one process; start it without torchrun.")
+                raise Mistake("{rung} learns in one process; start it without torchrun.", rung=self.rung)
             return self.model_.learn(train, judge, budget["seed"], minutes, resume, place, **training)
         return loop.train(self.model_, train, judge, self.task_.higher_is_better, self.inputs_.longest, self.device_,
                           budget["seed"], minutes, resume, budget["deterministic"], place, **training)  # fmt: skip
@@ -263,7 +265,7 @@ class Estimator:
             try:
                 for progress in stage(number, short | {"learning_rate": rate}, whole):
                     score = progress.score
-                    yield replace(progress, note=f"trying a learning rate of {rate:.2g}")
+                    yield replace(progress, note=Message("trying a learning rate of {rate:.2g}", rate=rate))
             except Diverged:  # a rate that is too high has been tried too
                 continue
             self.rates_tried_.append({"learning_rate": rate, "score": score})
@@ -331,7 +333,7 @@ class Estimator:
         """(N, C), columns in the order of `classes_`; of tags, (T, C) for every row."""
         self._fitted()
         if not self.model_.has_probabilities:
-            raise Mistake(f"the {self.rung} answers without probabilities here; to classify or tag, softmax has them.")
+            raise Mistake("the {rung} answers without probabilities here; to classify or tag, softmax has them.", rung=self.rung)
         return self.task_.probabilities(self.outputs(self._examples(inputs)), self.model_)
 
     def answers(self, inputs) -> list[dict]:
@@ -344,7 +346,7 @@ class Estimator:
             read += self.task_.answers(pick(inputs, rows), self.inputs_, outputs, decided, self.model_)
         return read
 
-    def evaluate(self, inputs, targets, where=lambda row: f"row {row + 1}") -> dict[str, float]:
+    def evaluate(self, inputs, targets, where=lambda row: Message("row {row}", row=row + 1)) -> dict[str, float]:
         """Every metric of the task."""
         self._fitted()
         inputs, targets = listed(inputs), listed(targets)
@@ -356,20 +358,22 @@ class Estimator:
         """The task's one number, as scikit-learn wants it."""
         return self.evaluate(inputs, targets)[self.task_.metric]
 
-    def _examples(self, inputs, targets=None, where=lambda row: f"row {row + 1}") -> Examples:
+    def _examples(self, inputs, targets=None, where=lambda row: Message("row {row}", row=row + 1)) -> Examples:
         inputs, targets = self.task_.arranged(listed(inputs), None if targets is None else listed(targets))
         inputs = as_frames(inputs, self.inputs_.width) if self.inputs_.kind == "frames" else inputs
         examples = Examples(self.inputs_.encode(inputs), None if targets is None else self.task_.encode(targets, where))
         if isinstance(examples.targets, Sequences):
             for row in np.flatnonzero(examples.inputs.lengths != examples.targets.lengths)[:1]:
                 found, expected = examples.targets.lengths[row], examples.inputs.lengths[row]
-                raise Mistake(f"{where(row)}: found {found} {self.task_.target} for a text that is cut into {expected} tokens, "
-                              "expected one for each; give the tokens instead of the text.")  # fmt: skip
+                raise Mistake("{where}: found {found} {targets} for a text that is cut into {expected} tokens, expected one "
+                              "for each; give the tokens instead of the text.", where=where(row), found=found,
+                              targets=TARGETS[self.task_.target], expected=expected)  # fmt: skip
         return examples
 
     def _fitted(self) -> None:
         if not hasattr(self, "model_"):
-            raise Mistake(f"this {type(self).__name__} has not been trained; call fit first, or wenmai.load a run.")
+            raise Mistake("this {estimator} has not been trained; call fit first, or wenmai.load a run.",
+                          estimator=type(self).__name__)  # fmt: skip
 
     # Keeping.
 
@@ -385,8 +389,8 @@ def device_named(name: str) -> str:
     if name == "auto":
         return "cpu"
     if name.startswith("cuda") and not torch.cuda.is_available():
-        raise Mistake(f"device={name}: torch finds no GPU here; use --device cpu, or leave it out.")
+        raise Mistake("device={device}: torch finds no GPU here; use --device cpu, or leave it out.", device=name)
     try:
         return str(torch.device(name))
     except RuntimeError:
-        raise Mistake(f"device={name!r} is not a device; expected auto, cpu, cuda or cuda:N.") from None
+        raise Mistake("device={device!r} is not a device; expected auto, cpu, cuda or cuda:N.", device=name) from None

@@ -24,6 +24,7 @@ from wenmai.errors import Mistake, Notice
 from wenmai.estimator import Estimator
 from wenmai.language.judging import Ways, further, told_of_windows
 from wenmai.language.scoring import stride_of
+from wenmai.locale import Message
 from wenmai.options import sort_out
 from wenmai.tasks.decoding import Choice, continued, together
 from wenmai.tasks.generate import Total
@@ -35,9 +36,10 @@ SIDE_BY_SIDE = 64  # texts that are written at once
 
 def check_length(tokens: int, lines: int | None) -> None:
     if tokens < 1:
-        raise Mistake(f"tokens={tokens}: expected 1 or more, how many are written at the most.")
+        raise Mistake("tokens={tokens}: expected 1 or more, how many are written at the most.", tokens=tokens)
     if lines is not None and lines < 1:
-        raise Mistake(f"lines={lines}: expected 1 or more, after which it stops; leave it out to go on through their ends.")
+        raise Mistake("lines={lines}: expected 1 or more, after which it stops; leave it out to go on through their ends.",
+                      lines=lines)  # fmt: skip
 
 
 class LanguageModel(Estimator):
@@ -73,8 +75,8 @@ class LanguageModel(Estimator):
         with torch.device("meta"):  # which asks what a batch has to be, and makes nothing
             model = rung_named(self.rung, self.task_name).builder("generate")(self.inputs_, self.task_.head(), **given["rung"])
         if len(tokens) - 1 < model.steps:
-            self.notes_ += [f"the text has {len(tokens) - 1:,} tokens, fewer than the {model.steps:,} that are read at once: it "
-                            "is learned as one window"]  # fmt: skip
+            self.notes_ += [Message("the text has {tokens:,} tokens, fewer than the {steps:,} that are read at once: it is "
+                                    "learned as one window", tokens=len(tokens) - 1, steps=model.steps)]  # fmt: skip
         return Examples(Stream(tokens, model.steps, model.carried))
 
     def _judge(self, valid: tuple, held, seed: int):
@@ -127,7 +129,8 @@ class LanguageModel(Estimator):
         self._fitted()
         if after is not None:
             if not isinstance(texts, str):
-                raise Mistake(f"after={after[:40]!r} goes with one text, found {type(texts).__name__}; ask for one at a time.")
+                raise Mistake("after={after!r} goes with one text, found {type}; ask for one at a time.", after=after[:40],
+                              type=type(texts).__name__)  # fmt: skip
             return self.model_.log_prob(self.inputs_.prompt(after), self.inputs_.prompt(texts))
         if isinstance(texts, (str, Path, Corpus)):
             return self.total(texts).log_prob
@@ -162,8 +165,9 @@ class LanguageModel(Estimator):
         """Its tokens (T,); what a model will not see of them is told."""
         begun, model = self.inputs_.prompt(prompt), self.model_
         if not getattr(model, "carried", True) and len(begun) > model.steps:
-            note = (f"the prompt has {len(begun):,} tokens, and {self.rung} looks back on {model.steps:,}: the first "
-                    f"{len(begun) - model.steps:,} play no part")  # fmt: skip
+            note = Message("the prompt has {tokens:,} tokens, and {rung} looks back on {steps:,}: the first {unseen:,} play no "
+                           "part", tokens=len(begun), rung=self.rung, steps=model.steps,
+                           unseen=len(begun) - model.steps)  # fmt: skip
             warnings.warn(Notice(note), stacklevel=3)
         return begun
 
@@ -173,7 +177,8 @@ class LanguageModel(Estimator):
         self._fitted()
         for row, prompt in enumerate(prompts):
             if not isinstance(prompt, str):
-                raise Mistake(f"input {row + 1}: expected a text, found {type(prompt).__name__} {str(prompt)[:40]!r}.")
+                raise Mistake("input {row}: expected a text, found {type} {value!r}.", row=row + 1, type=type(prompt).__name__,
+                              value=str(prompt)[:40])  # fmt: skip
         begun, found = [self._begun(prompt) for prompt in prompts], [""] * len(prompts)
         order = sorted(range(len(prompts)), key=lambda row: len(begun[row]))
         for some in (order[start : start + SIDE_BY_SIDE] for start in range(0, len(order), SIDE_BY_SIDE)):

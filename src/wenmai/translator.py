@@ -23,6 +23,7 @@ from wenmai.data.values import listed
 from wenmai.errors import Mistake, Notice
 from wenmai.layers.copying import CopyHead
 from wenmai.layers.trace import Trace
+from wenmai.locale import Listed, Message
 from wenmai.tasks.beam import beam as searched
 from wenmai.tasks.beam import check
 from wenmai.tasks.decoding import Choice, continued, together
@@ -55,7 +56,8 @@ class Translator(WritingEstimator):
 
     def _not_read(self, encoded: Sequences) -> list[str]:
         over, most = self.inputs_.source.cut(encoded), self.inputs_.source.most
-        note = f"{over:,} of the texts that are read are longer than max_length={most:,} tokens: what goes beyond is not read"
+        note = Message("{count:,} of the texts that are read are longer than max_length={most:,} tokens: what goes beyond is "
+                       "not read", count=over, most=most)  # fmt: skip
         return [note] if over else []
 
     def judge_of(self, examples: Examples) -> Callable[[], float]:
@@ -64,7 +66,7 @@ class Translator(WritingEstimator):
         wanted = [self._text(tokens.tolist(), self._words(some.inputs, row)) for row, tokens in enumerate(some.written)]
         return lambda: self.task_.likeness([one.text for one in self._greedy(some.inputs)], wanted)
 
-    def _examples(self, inputs, targets=None, where=lambda row: f"row {row + 1}") -> Examples:
+    def _examples(self, inputs, targets=None, where=lambda row: Message("row {row}", row=row + 1)) -> Examples:
         inputs, targets = texts_of(inputs), None if targets is None else listed(targets)
         if targets is not None:
             self.task_.encode(targets, where)
@@ -84,7 +86,8 @@ class Translator(WritingEstimator):
         """Those of the source's own, which the vocabulary lacks."""
         return encoded.words[row] if isinstance(encoded, Copied) else ()
 
-    def evaluate(self, inputs, targets, where=lambda row: f"row {row + 1}", *, beam: int = BEAM, penalty: float = PENALTY,
+    def evaluate(self, inputs, targets, where=lambda row: Message("row {row}",
+                                                                  row=row + 1), *, beam: int = BEAM, penalty: float = PENALTY,
                  precision: str = "float32") -> dict:  # fmt: skip
         """Every metric of the task, of what beam search writes."""
         self._fitted()
@@ -100,7 +103,8 @@ class Translator(WritingEstimator):
 
     def _judged(self, examples: Examples, beam: int, penalty: float, precision: str) -> list[Written]:
         unknown, tokens = int((examples.written.flat == UNK).sum()), len(examples.written.flat)
-        note = f"{unknown:,} of the {tokens:,} tokens that are expected are unknown to the model, which never writes them"
+        note = Message("{count:,} of the {tokens:,} tokens that are expected are unknown to the model, which never writes them",
+                       count=unknown, tokens=tokens)  # fmt: skip
         self.evaluated_ = ([note] if unknown else []) + self._not_read(examples.inputs)
         return [best[0] for best in self._best(examples.inputs, beam, penalty, 1, precision)]
 
@@ -124,7 +128,7 @@ class Translator(WritingEstimator):
                seed: int = 0, strict: bool = False) -> list[str]:  # fmt: skip
         """So many texts for one, drawn by chance."""
         if count < 1:
-            raise Mistake(f"count={count}: expected 1 or more, how many texts are written.")
+            raise Mistake("count={count}: expected 1 or more, how many texts are written.", count=count)
         encoded, choice = self._asked([input] * count, strict), Choice(temperature, top_k, top_p)
         most = int(self.inputs_.most(encoded.lengths).max())
         rows, _ = together(self._step, *self._begun(encoded, most), most, choice, list(range(seed, seed + count)), END, 1)
@@ -141,7 +145,7 @@ class Translator(WritingEstimator):
 
     def answers(self, inputs, *, beam: int = BEAM, penalty: float = PENALTY, best: int = 1, alignment: bool = False,
                 strict: bool = False, precision: str = "float32",
-                where=lambda row: f"input {row + 1}") -> list[dict]:  # fmt: skip
+                where=lambda row: Message("input {row}", row=row + 1)) -> list[dict]:  # fmt: skip
         """{"text", "log_prob"} a text; with `best` above 1 also the so many best, {"text", "score", "log_prob"} each; with
         `alignment` also the tokens of both and how much each that was written looked at each that was read, (T, S)."""
         encoded = self._asked(inputs, strict, where)
@@ -158,17 +162,17 @@ class Translator(WritingEstimator):
             "a Translator writes texts, of which there is no table; log_prob(sources, texts) says how probable they are."
         )
 
-    def _asked(self, inputs, strict: bool = False, where=lambda row: f"input {row + 1}") -> Sequences:
+    def _asked(self, inputs, strict: bool = False, where=lambda row: Message("input {row}", row=row + 1)) -> Sequences:
         self._fitted()
         encoded, source = self._examples(inputs).inputs, self.inputs_.source
         over = source.cut(encoded)
         if over and strict:
             row = int(np.flatnonzero(encoded.flat[encoded.offsets[1:] - 1] != END)[0])
-            raise Mistake(f"{where(row)}: it is longer than the {source.most:,} tokens that this model reads; shorten it, or "
-                          "leave strict out and what goes beyond is not read.")  # fmt: skip
+            raise Mistake("{where}: it is longer than the {most:,} tokens that this model reads; shorten it, or leave strict "
+                          "out and what goes beyond is not read.", where=where(row), most=source.most)  # fmt: skip
         if over:
-            warnings.warn(Notice(f"{over:,} of the texts are longer than the {source.most:,} tokens that this model reads: what "
-                                 "goes beyond is not read"), stacklevel=3)  # fmt: skip
+            warnings.warn(Notice("{count:,} of the texts are longer than the {most:,} tokens that this model reads: what goes "
+                                 "beyond is not read", count=over, most=source.most), stacklevel=3)  # fmt: skip
         return encoded
 
     def _pieces(self, encoded: Sequences, wide: int) -> Iterator[np.ndarray]:
@@ -191,7 +195,7 @@ class Translator(WritingEstimator):
     def _best(self, encoded: Sequences, size: int, penalty: float, count: int, precision: str) -> list[list[Written]]:
         check(size, penalty, count)
         if precision not in PRECISIONS:
-            raise Mistake(f"precision={precision!r}: expected one of {', '.join(PRECISIONS)}.")
+            raise Mistake("precision={precision!r}: expected one of {choices}.", precision=precision, choices=Listed(PRECISIONS))
         with torch.autocast(self.device_.split(":")[0], torch.bfloat16, enabled=precision == "bf16"):
             return self._searched(encoded, size, penalty, count)
 
@@ -223,9 +227,8 @@ class Translator(WritingEstimator):
             names = [name for name in trace.kept if name.startswith("writer") and name.endswith(("memory", "attention"))]
             across = [name for name in names if name.endswith("memory")] or names
             if not across:
-                raise Mistake(
-                    f"{self.rung} looks at nothing while it writes: it has no alignment; attention and transformer have."
-                )
+                raise Mistake("{rung} looks at nothing while it writes: it has no alignment; attention and transformer have.",
+                              rung=self.rung)  # fmt: skip
             weights = trace.kept[across[-1]][0].float().mean(0)  # (T, S)
             yield {"source_tokens": [source.line([n]) if n != END else "</s>" for n in read],
                    "target_tokens": [target.line([n]) if n != END else "</s>" for n in tokens],
@@ -244,7 +247,8 @@ def texts_of(inputs) -> list[str]:
     texts = listed(inputs)
     for row, text in enumerate(texts):
         if not isinstance(text, str):
-            raise Mistake(f"input {row + 1}: expected a text, found {type(text).__name__} {str(text)[:40]!r}.")
+            raise Mistake("input {row}: expected a text, found {type} {value!r}.", row=row + 1, type=type(text).__name__,
+                          value=str(text)[:40])  # fmt: skip
         if not text.strip():
-            raise Mistake(f"input {row + 1}: the text is empty; give every row a text to read or drop the row.")
+            raise Mistake("input {row}: the text is empty; give every row a text to read or drop the row.", row=row + 1)
     return list(texts)

@@ -18,6 +18,7 @@ from wenmai.data.text.vocabulary import END, UNK
 from wenmai.data.values import check_lengths, listed
 from wenmai.errors import Notice
 from wenmai.estimator import Estimator
+from wenmai.locale import Message
 from wenmai.training import memory
 
 
@@ -32,7 +33,8 @@ class WritingEstimator(Estimator):
 
     def _cut(self, examples: Examples) -> list[str]:
         over, most = self.inputs_.target.cut(examples.written), self.inputs_.target.most
-        note = f"{over:,} of the texts are longer than max_length={most:,} tokens: what goes beyond is not read"
+        note = Message("{over:,} of the texts are longer than max_length={most:,} tokens: what goes beyond is not read",
+                       over=over, most=most)  # fmt: skip
         return [note] if over else []
 
     def outputs(self, examples: Examples) -> Sequences:
@@ -78,7 +80,7 @@ class WritingEstimator(Estimator):
             warnings.warn(Notice(note), stacklevel=2)
         return self._sums(examples)
 
-    def _pairs(self, inputs, texts, where=lambda row: f"row {row + 1}") -> Examples:
+    def _pairs(self, inputs, texts, where=lambda row: Message("row {row}", row=row + 1)) -> Examples:
         inputs, texts = listed(inputs), listed(texts)
         check_lengths(inputs, texts)
         return self._examples(inputs, texts, where)

@@ -18,6 +18,7 @@ from wenmai.data.files.opening import not_the_same
 from wenmai.data.files.readers import Table
 from wenmai.errors import Mistake, Notice
 from wenmai.estimator import Estimator
+from wenmai.locale import Message
 
 CHUNK = 4096  # rows that are read, answered and written at a time
 
@@ -45,7 +46,7 @@ def answer_file(estimator: Estimator, table: Table, out: Path | None, as_json: b
             if as_json and out is None:
                 kept += answers
     if empty:
-        warnings.warn(Notice(f"{empty:,} of the texts are empty, and so is what is written for them"), stacklevel=2)
+        warnings.warn(Notice("{count:,} of the texts are empty, and so is what is written for them", count=empty), stacklevel=2)
     return {"rows": rows} | ({"out": str(out)} if out else {"answers": kept})
 
 
@@ -56,8 +57,8 @@ def without_blanks(estimator: Estimator, texts: list[str], where, how: dict) -> 
     return [next(answers) if text.strip() else dict(estimator.task_.profile.blank_answer) for text in texts]
 
 
-def line_of(chunk, source: str, row: int) -> str:
-    return f"{source}, line {chunk.lines[row]}"
+def line_of(chunk, source: str, row: int) -> Message:
+    return Message("{file}, line {line}", file=source, line=chunk.lines[row])
 
 
 def last_rows(chunk, count: int):
@@ -97,7 +98,7 @@ def writer(out: Path | None, quiet: bool):
         yield (lambda record: None) if quiet else (lambda record: print(json.dumps(record, ensure_ascii=False)))
         return
     if out.suffix not in (".jsonl", ".csv", ".tsv", ".conll"):
-        raise Mistake(f"--out {out}: expected a name that ends in .jsonl, .csv, .tsv or (for tags) .conll.")
+        raise Mistake("--out {file}: expected a name that ends in .jsonl, .csv, .tsv or (for tags) .conll.", file=out)
     # What was there stays until all is written; a pipe is written to at once.
     part = out if out.exists() and not out.is_file() else out.with_name(f"{out.name}.part")
     # A half character (a lone surrogate), which UTF-8 does not know, is written as the escape that JSON reads back.
@@ -129,7 +130,7 @@ def whole_or_kept(part: Path, out: Path):
     except BaseException:
         if part != out and part.exists():
             if part.stat().st_size:
-                warnings.warn(Notice(f"what was answered before stands in {part}"), stacklevel=2)
+                warnings.warn(Notice("what was answered before stands in {file}", file=part), stacklevel=2)
             else:
                 part.unlink()
         raise
@@ -139,7 +140,7 @@ def whole_or_kept(part: Path, out: Path):
 
 def conll(record: dict, out: Path) -> str:
     if "tokens" not in record or "tags" not in record:
-        raise Mistake(f"--out {out}: a .conll file holds tokens and tags; for these answers, use .jsonl.")
+        raise Mistake("--out {file}: a .conll file holds tokens and tags; for these answers, use .jsonl.", file=out)
     return "".join(f"{token}\t{tag}\n" for token, tag in zip(record["tokens"], record["tags"])) + "\n"
 
 
@@ -150,7 +151,7 @@ def read_arguments(estimator: Estimator, given: list[str]):
     kind = estimator.inputs_.kind
     if kind == "tokens" and getattr(read, "pairs", False):
         if len(given) % 2:
-            raise Mistake(f"this run reads pairs: found {len(given)} texts, expected two for every answer.")
+            raise Mistake("this run reads pairs: found {texts} texts, expected two for every answer.", texts=len(given))
         return list(zip(given[::2], given[1::2]))
     if kind in ("tokens", "lines", "labels"):
         return given
@@ -162,4 +163,4 @@ def read_arguments(estimator: Estimator, given: list[str]):
         rows = [[float(number) for number in row.split(",")] for row in given]
         return Sequences.of(rows, np.float64) if kind == "frames" else np.array(rows)
     except ValueError:
-        raise Mistake(f"this run reads {read.width} numbers for every answer, as in 5.1,3.5,1.4,0.2.") from None
+        raise Mistake("this run reads {width} numbers for every answer, as in 5.1,3.5,1.4,0.2.", width=read.width) from None

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from wenmai.errors import Mistake
+from wenmai.locale import Message
 
-DATA = "A file, two aligned ones (a.en,a.de), a folder, or a built-in set (see `wenmai data`)."
+DATA = Message("A file, two aligned ones (a.en,a.de), a folder, or a built-in set (see `wenmai data`).")
 Data = Annotated[str, typer.Argument(help=DATA)]
 Run = Annotated[Path, typer.Argument(help="A run folder that `wenmai train` made.")]
 Columns = Annotated[str, typer.Option(help="Which column is what: text=0,label=1 (names or positions).")]
@@ -37,7 +38,7 @@ def columns_from(text: str) -> dict[str, str] | None:
 def settings_from(pairs: list[str]) -> dict[str, str]:
     for pair in pairs:
         if not pair.partition("=")[0].strip() or "=" not in pair:
-            raise Mistake(f"--set {pair}: expected key=value, such as --set hidden=64.")
+            raise Mistake("--set {pair}: expected key=value, such as --set hidden=64.", pair=pair)
     return {key.strip(): value.strip() for key, _, value in (pair.partition("=") for pair in pairs)}
 
 
@@ -48,6 +49,6 @@ def load_run(run: Path, device: str, verb: str = "", example: str = ""):
 
     estimator = load(run, device=device)
     if verb and not hasattr(estimator, verb):
-        raise Mistake(f"{run} does {estimator.task_name}, and a run is wanted that does {verb}, as wenmai train {example} makes "
-                      "one.")  # fmt: skip
+        raise Mistake("{run} does {task}, and a run is wanted that does {verb}, as wenmai train {example} makes one.", run=run,
+                      task=estimator.task_name, verb=verb, example=example)  # fmt: skip
     return estimator

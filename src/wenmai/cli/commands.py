@@ -12,10 +12,10 @@ import warnings
 import typer
 import typer.main
 
-from wenmai.chinese import in_chinese, language, told
 from wenmai.cli import ladder, runs, writing
-from wenmai.cli.output import say
 from wenmai.errors import Mistake, Notice, Stopped
+from wenmai.locale import Message, language, translate
+from wenmai.locale.theirs import Theirs, usage
 
 COMMANDS = {
     "demo": ladder.demo, "data": ladder.data, "rungs": ladder.rungs,
@@ -52,9 +52,9 @@ def main() -> None:
     except Mistake as mistake:
         if debug:
             raise
-        sys.exit(complain(str(mistake)))
+        sys.exit(complain(mistake))
     except Stopped as stopped:
-        complain(str(stopped))
+        complain(stopped)
         sys.exit(130)
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
@@ -66,18 +66,20 @@ def main() -> None:
     except OSError as error:
         if debug:
             raise
-        sys.exit(complain(f"{error.filename or 'the system'}: {error.strerror or error}."))
+        sys.exit(
+            complain(Message("{file}: {why}.", file=error.filename or Message("the system"), why=Theirs(error.strerror or error)))
+        )
     except Exception as error:
         if debug or not hasattr(error, "format_message"):  # anything but click's own words for a wrong argument
             raise
-        sys.exit(complain(error.format_message()))
+        sys.exit(complain(usage(error)))
 
 
 def in_users_language(command):
     """The help of a command, of its options and of the commands below it."""
     if language() == "zh":
         for part in (command, *command.params):
-            part.help = in_chinese(part.help or "", "help")
+            part.help = translate(part.help or "", "zh")
         command.short_help = command.help  # otherwise cut off after so many words, which Chinese does not part
         for below in getattr(command, "commands", {}).values():
             in_users_language(below)
@@ -86,11 +88,11 @@ def in_users_language(command):
 
 def warned(message, category, *place, shown=warnings.showwarning) -> None:
     if issubclass(category, Notice):
-        say(str(message))
+        print(message, file=sys.stderr)
     else:
         shown(message, category, *place)
 
 
-def complain(sentence: str) -> int:
-    print(f"wenmai: {told(sentence)}", file=sys.stderr)
+def complain(sentence: Mistake | Stopped | Message) -> int:
+    print(f"wenmai: {sentence}", file=sys.stderr)
     return 2

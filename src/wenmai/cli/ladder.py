@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from wenmai.chinese import language
 from wenmai.cli.arguments import (
     AsJson,
     Columns,
@@ -26,6 +25,7 @@ from wenmai.cli.arguments import (
 )
 from wenmai.cli.output import finish, say
 from wenmai.errors import unknown
+from wenmai.locale import Message, language
 
 
 def demo(out: Out = Path("reports/languages"), minutes: float = 3.0, seed: Seed = 0, as_json: AsJson = False) -> None:
@@ -114,7 +114,7 @@ def compare(
             console.print(by_length)
         if report["recommendation"]:
             console.print(report["recommendation"]["reason_zh" if lang == "zh" else "reason"])
-        console.print(("报告：" if lang == "zh" else "Report: ") + str(next(path for path in written if path.suffix == ".html")))
+        console.print(Message("Report: {file}", file=next(path for path in written if path.suffix == ".html")).told_in(lang))
     finish({"data": source, "task": report["task"], "rungs": report["rungs"], "recommendation": report["recommendation"],
             "report": str(folder / "report.html")}, as_json, quiet=True)  # fmt: skip
 
@@ -141,5 +141,5 @@ def probe(
     written = finding.write(name, folder)
     if not as_json:
         finding.show(language())
-    say(f"written to {folder}")
+    say("written to {file}", file=folder)
     finish(finding.known | {"files": [str(path) for path in written]}, as_json, quiet=True)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import sys
 
-from wenmai.chinese import language, told
+from wenmai.locale import Message, language
 
 
-def say(sentence: str) -> None:
-    print(told(sentence), file=sys.stderr)
+def say(message: str, **values) -> None:
+    """A message, or a template and its values."""
+    print(message if isinstance(message, Message) else Message(message, **values), file=sys.stderr)
 
 
 def say_scores(scores: dict, unit: str = "") -> None:
     from wenmai.cli.overview import scored
 
     for part, values in scores.items():
-        say(scored(part, values, language(), unit))
+        print(scored(part, values, language(), unit), file=sys.stderr)
 
 
 def finish(result, as_json: bool, quiet: bool = False) -> None:

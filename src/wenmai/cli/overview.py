@@ -14,64 +14,60 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from wenmai.chinese import in_chinese
 from wenmai.data.dataset import Dataset
 from wenmai.data.files import readers
 from wenmai.data.text import schemes
+from wenmai.locale import Listed, Message, phrase, told_in
+from wenmai.locale.theirs import Theirs
 from wenmai.options import accepted
-from wenmai.page.pictures import metric_name
+from wenmai.page.pictures import METRICS
 from wenmai.page.terminal import console
 from wenmai.tasks.overviews import FIRST, plain
 
-WORDS = {
-    "rung": "级", "tasks": "任务", "what it is": "是什么", "name": "名称", "option": "选项", "default": "默认", "type": "类型",
-    "task": "任务", "class": "类别", "rows": "行数", "share": "占比", "about": "说明",
-    "tag": "标签", "tokens": "词元", "span": "片段类型", "spans": "片段数", "number": "数值", "column": "列",
-    "least": "最小", "mean": "平均", "most": "最大", "shortest": "最短", "median": "中位数", "longest": "最长",
-    "texts": "文本", "pairs of texts": "文本对", "images": "图像", "numbers": "数值", "sequences of numbers": "数值序列",
-    "train": "训练", "valid": "验证", "test": "测试", "row": "行", "unknown": "无法判断", "target": "目标值",
-    # sentences, with places for what is counted
-    "task {task}, {rows} rows, {inputs}": "任务 {task}，{rows} 行，输入为{inputs}",
-    "a word": "每词", "a character": "每字", "a subword": "每子词", "a byte": "每字节",
-    "{source}: {rows} rows": "{source}：{rows} 行",
-    "task {task}, {rows} rows: {inputs} in, {texts} different texts out":
-        "任务 {task}，{rows} 行：输入为{inputs}，输出为 {texts} 种不同的文本",
-    "label": "标签", "labels": "标签", "sources": "源文", "targets": "目标文",
-    "task {task}, {rows} pairs of texts: {sources} different sources, {targets} different targets":
-        "任务 {task}，{rows} 对文本：{sources} 种不同的源，{targets} 种不同的目标",
-    "{side}, length in characters: {lengths}": "{side}，长度（字符）：{lengths}",
-    "{side}, languages: {shares}": "{side}，语言：{shares}",
-    "task {task}, running text: {rows} lines, {words} words between spaces, {bytes} bytes":
-        "任务 {task}，连续文本：{rows} 行，以空格分开的词 {words} 个，{bytes} 字节",
-    "columns: {}": "列：{}", "parts: {}": "划分：{}", "languages: {}": "语言：{}",
-    "length in characters: {}": "长度（字符）：{}", "length in tokens: {}": "长度（词元）：{}",
-    "length in steps: {}": "长度（步）：{}", ", and {} more": "，另有 {} 项",
-}  # fmt: skip
-MOST = 30  # lines of a table
+WORDS = {word.english: word for word in (  # heads of tables, kinds of inputs, parts, units
+    phrase("overview", "rung"), phrase("overview", "tasks"), phrase("overview", "what it is"), phrase("overview", "name"),
+    phrase("overview", "option"), phrase("overview", "default"), phrase("overview", "type"), phrase("overview", "task"),
+    phrase("overview", "class"), phrase("overview", "rows"), phrase("overview", "share"), phrase("overview", "about"),
+    phrase("overview", "tag"), phrase("overview", "tokens"), phrase("overview", "span"), phrase("overview", "spans"),
+    phrase("overview", "number"), phrase("overview", "column"), phrase("overview", "least"), phrase("overview", "mean"),
+    phrase("overview", "most"), phrase("overview", "shortest"), phrase("overview", "median"), phrase("overview", "longest"),
+    phrase("overview", "texts"), phrase("overview", "pairs of texts"), phrase("overview", "images"),
+    phrase("overview", "numbers"), phrase("overview", "sequences of numbers"), phrase("overview", "train"),
+    phrase("overview", "valid"), phrase("overview", "test"), phrase("overview", "row"), phrase("overview", "unknown"),
+    phrase("overview", "target"), phrase("overview", "a word"), phrase("overview", "a character"),
+    phrase("overview", "a subword"), phrase("overview", "a byte"), phrase("overview", "label"), phrase("overview", "labels"),
+    phrase("overview", "sources"), phrase("overview", "targets"),
+)}  # fmt: skip
+UNITS = {unit.english: unit for unit in (phrase("length", "characters"), phrase("length", "tokens"), phrase("length", "steps"))}
 INPUTS = ("texts", "pairs of texts", "images", "numbers", "sequences of numbers", "tokens", "labels")
 COUNTED = (("classes", "class", "rows"), ("labels", "label", "rows"), ("spans", "span", "spans"), ("tags", "tag", "tokens"))
+MOST = 30  # lines of a table
 
 
-def say(lang: str, text: str, *values, **named) -> str:
-    return (WORDS.get(text, text) if lang == "zh" else text).format(*values, **named)
+def listed(items) -> Message:
+    return Listed(items, phrase("overview", ", "))
 
 
-def listed(lang: str, items) -> str:
-    return ("，" if lang == "zh" else ", ").join(items)
+def counts(parts: dict[str, int]) -> Message:
+    """'train 90, valid 10'"""
+    return listed(Message("{name} {count:,}", name=WORDS[name], count=count) for name, count in parts.items())
 
 
-def noted(notes: list[str], lang: str) -> list[str]:
-    return [in_chinese(note) for note in notes] if lang == "zh" else notes
+def shares(spoken: dict[str, float]) -> Message:
+    """'en 98.0%, unknown 2.0%'"""
+    return some([Message("{name} {share:.1%}", name=code or WORDS["unknown"], share=share)
+                 for code, share in spoken.items() if share >= 0.005], 6)  # fmt: skip
 
 
 def scored(part: str, scores: dict[str, float], lang: str, unit: str = "") -> str:
     """'valid: accuracy 0.6047, macro f1 0.5220'; a perplexity is one of a word, a subword, a character or a byte."""
-    names = {name: metric_name(name, lang) if lang == "zh" else name.replace("_", " ") for name in scores}
-    values = {name: "∞" if value == inf else f"{value:.4f}" for name, value in scores.items()}
-    for name in (name for name in values if unit and name.startswith("perplexity")):
-        values[name] += f"（{say(lang, f'a {unit}')}）" if lang == "zh" else f" a {unit}"
-    told = listed(lang, (f"{names[name]} {value}" for name, value in values.items()))
-    return f"{say(lang, part)}{'：' if lang == 'zh' else ': '}{told}"
+    found = []
+    for name, score in scores.items():
+        metric, value = Theirs(name.replace("_", " "), METRICS.get(name)), "∞" if score == inf else f"{score:.4f}"
+        if unit and name.startswith("perplexity"):
+            value = Message("{value} {unit}", value=value, unit=WORDS[f"a {unit}"])
+        found.append(Message("{name} {value}", name=metric, value=value))
+    return Message("{part}: {scores}", part=WORDS[part], scores=listed(found)).told_in(lang)
 
 
 @dataclass
@@ -88,9 +84,10 @@ class Overview:
 
 
 def grid(lang: str, *headers: str) -> Table:
+    """With a column for each of these WORDS."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for header in headers:
-        table.add_column(say(lang, header), overflow="fold")
+        table.add_column(told_in(header if isinstance(header, Message) else WORDS[header], lang), overflow="fold")
     return table
 
 
@@ -142,52 +139,49 @@ def data_set(data: Dataset, lang: str) -> Overview:
     """Task, columns, rows, lengths, languages, what the answers are, the first rows, and everything worth a warning: whatever the
     task tells of the data."""
     facts = data.task.profile.describe(data)
-    lines = [headline(facts, lang)]
+    lines = [headline(facts)]
     if facts["columns"] and not data.task.running_text:
-        lines.append(say(lang, "columns: {}", some(facts["columns"], lang)))
+        lines.append(Message("columns: {columns}", columns=some(facts["columns"])))
     if len(facts["parts"]) > 1:
-        parts = listed(lang, (f"{say(lang, name)} {rows:,}" for name, rows in facts["parts"].items()))
-        lines.append(say(lang, "parts: {}", parts))
-    for unit in ("characters", "tokens", "steps"):
+        lines.append(Message("parts: {parts}", parts=counts(facts["parts"])))
+    for unit, words in UNITS.items():
         if unit in facts:
-            lines.append(say(lang, f"length in {unit}: {{}}", in_words(facts[unit], lang)))
+            lines.append(Message("length in {unit}: {lengths}", unit=words, lengths=counts(facts[unit])))
     if facts.get("languages"):
-        lines.append(say(lang, "languages: {}", shares(facts["languages"], lang)))
+        lines.append(Message("languages: {shares}", shares=shares(facts["languages"])))
     for name, side in facts.get("sides", {}).items():
-        word, lengths = say(lang, f"{name}s"), in_words(side["characters"], lang)
-        lines.append(say(lang, "{side}, length in characters: {lengths}", side=word, lengths=lengths))
+        words = WORDS[f"{name}s"]
+        lines.append(Message("{side}, length in characters: {lengths}", side=words, lengths=counts(side["characters"])))
         if set(side["languages"]) != {""}:  # of numbers and dates there is nothing to say
-            lines.append(say(lang, "{side}, languages: {shares}", side=word, shares=shares(side["languages"], lang)))
-    lines += noted(facts["notes"], lang)
+            lines.append(Message("{side}, languages: {shares}", side=words, shares=shares(side["languages"])))
+    lines += facts["notes"]
     for at, row in enumerate(facts["first"]):
         given, *target = row.values()
         lines.append(" → ".join([f"  {given[:100]!r}", *(answer(data.train.inputs[at], one) for one in target)]))
-    return Overview(facts, [table for table in tables_of(facts, lang) if table.row_count], lines)
+    return Overview(facts, [table for table in tables_of(facts, lang) if table.row_count], in_language(lines, lang))
 
 
-def headline(facts: dict, lang: str) -> str:
+def headline(facts: dict) -> Message:
     """The task, and how much there is of what."""
-    task, rows = facts["task"], f"{facts['rows']:,}"
+    known = {"task": facts["task"], "rows": facts["rows"]}
     if "words" in facts:
-        return say(lang, "task {task}, running text: {rows} lines, {words} words between spaces, {bytes} bytes", task=task,
-                   rows=rows, words=f"{facts['words']:,}", bytes=f"{facts['bytes']:,}")  # fmt: skip
+        return Message("task {task}, running text: {rows:,} lines, {words:,} words between spaces, {bytes:,} bytes", **known,
+                       words=facts["words"], bytes=facts["bytes"])  # fmt: skip
     if "sides" in facts:
-        sources, targets = (f"{side['texts']:,}" for side in facts["sides"].values())
-        return say(lang, "task {task}, {rows} pairs of texts: {sources} different sources, {targets} different targets",
-                   task=task, rows=rows, sources=sources, targets=targets)  # fmt: skip
-    kind = next(kind for kind in INPUTS if facts["inputs"].startswith(kind))
-    inputs = say(lang, kind) + facts["inputs"].removeprefix(kind)
+        sources, targets = (side["texts"] for side in facts["sides"].values())
+        return Message("task {task}, {rows:,} pairs of texts: {sources:,} different sources, {targets:,} different targets",
+                       **known, sources=sources, targets=targets)  # fmt: skip
     if "texts" in facts:
-        return say(lang, "task {task}, {rows} rows: {inputs} in, {texts} different texts out", task=task, rows=rows,
-                   inputs=inputs, texts=f"{facts['texts']:,}")  # fmt: skip
-    return say(lang, "task {task}, {rows} rows, {inputs}", task=task, rows=rows, inputs=inputs)
+        return Message("task {task}, {rows:,} rows: {inputs} in, {texts:,} different texts out", **known,
+                       inputs=kind_in_words(facts["inputs"]), texts=facts["texts"])  # fmt: skip
+    return Message("task {task}, {rows:,} rows, {inputs}", **known, inputs=kind_in_words(facts["inputs"]))
 
 
 def tables_of(facts: dict, lang: str) -> Iterator[Table]:
     """Counts of labels, counts of tags and spans, or the least, mean and most of numbers."""
-    for counts, name, unit in COUNTED:
-        if counts in facts:
-            yield counted(facts[counts], lang, name, unit)
+    for name, what, unit in COUNTED:
+        if name in facts:
+            yield counted(facts[name], lang, what, unit)
     if "targets" in facts:
         yield numbers(facts["targets"], lang)
 
@@ -202,12 +196,12 @@ def table(data: readers.Table, sentence: str, lang: str) -> Overview:
     count = min(rows, FIRST)
     known = {"source": data.source, "task": None, "columns": data.names, "rows": rows, "notes": [*data.notes, sentence],
              "first": [{name: values[row] for name, values in first.items()} for row in range(count)]}  # fmt: skip
-    shown = grid(lang, "column", *(f"{say(lang, 'row')} {row}" for row in range(1, count + 1)))
+    shown = grid(lang, "column", *(Message("{name} {count:,}", name=WORDS["row"], count=row) for row in range(1, count + 1)))
     for name, values in list(first.items())[:MOST]:
         fill(shown, name, *values)
-    lines = [say(lang, "{source}: {rows} rows", source=data.source, rows=f"{rows:,}")]
-    lines += [say(lang, "columns: {}", some(data.names, lang)), *noted([*data.notes, sentence], lang)]
-    return Overview(known, [shown], lines)
+    lines = [Message("{source}: {rows:,} rows", source=data.source, rows=rows)]
+    lines += [Message("columns: {columns}", columns=some(data.names)), *data.notes, sentence]
+    return Overview(known, [shown], in_language(lines, lang))
 
 
 def counted(counts: dict[str, int], lang: str, what: str, unit: str) -> Table:
@@ -253,15 +247,18 @@ def shortened(value, most: int = 60):
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def in_words(lengths: dict[str, int], lang: str) -> str:
-    return listed(lang, (f"{say(lang, name)} {value:,}" for name, value in lengths.items()))
+def some(names: list[str], most: int = 12) -> Message:
+    if len(names) <= most:
+        return listed(names)
+    return Message("{names}, and {count} more", names=listed(names[:most]), count=len(names) - most)
 
 
-def shares(languages: dict[str, float], lang: str) -> str:
-    codes = [f"{code or say(lang, 'unknown')} {share:.1%}" for code, share in languages.items() if share >= 0.005]
-    return some(codes, lang, 6)
+def kind_in_words(inputs: str) -> Message:
+    """'images 8 × 8': a kind of inputs, and the shape of one."""
+    kind = next(kind for kind in INPUTS if inputs.startswith(kind))
+    shape = inputs.removeprefix(kind).strip()
+    return Message("{name} {shape}", name=WORDS[kind], shape=shape) if shape else WORDS[kind]
 
 
-def some(names: list[str], lang: str, most: int = 12) -> str:
-    more = say(lang, ", and {} more", len(names) - most) if len(names) > most else ""
-    return listed(lang, names[:most]) + more
+def in_language(lines: list[str], lang: str) -> list[str]:
+    return [told_in(line, lang) for line in lines]

@@ -26,6 +26,7 @@ from wenmai.cli.arguments import (
 )
 from wenmai.cli.output import finish, say, say_scores
 from wenmai.errors import Mistake
+from wenmai.locale import Message
 
 
 def train(
@@ -52,7 +53,7 @@ def train(
     if resume is None and not (rung and source):
         raise Mistake("train needs a rung and data, as in wenmai train gru reviews.csv; `wenmai rungs` lists the rungs.")
     if resume is not None and (rung or source or out):
-        raise Mistake(f"--resume {resume} goes on as it was begun: leave out rung, data and --out.")
+        raise Mistake("--resume {folder} goes on as it was begun: leave out rung, data and --out.", folder=resume)
     from wenmai.catalog import TASKS
     from wenmai.cli import training
     from wenmai.page.terminal import bars
@@ -71,7 +72,7 @@ def train(
         return
     say_scores(result["scores"], result.get("unit", ""))
     command = TASKS[result["task"]].profile.next_command.format(run=result["run"])
-    say(f"{result['seconds']:.1f} s; kept in {result['run']}. Next: wenmai {command}")
+    say("{seconds:.1f} s; kept in {run}. Next: wenmai {command}", seconds=result["seconds"], run=result["run"], command=command)
     finish(result, as_json, quiet=True)
 
 
@@ -92,8 +93,8 @@ def evaluate(
 
     estimator, asked = load_run(run, device), settings_from(ways)
     if (asked or tune) and not hasattr(estimator, "perplexity"):
-        raise Mistake(f"{run} does {estimator.task_name}, and --set and --tune say how a running text is judged, by a run that "
-                      "does generate; leave them out.")  # fmt: skip
+        raise Mistake("{run} does {task}, and --set and --tune say how a running text is judged, by a run that does generate; "
+                      "leave them out.", run=run, task=estimator.task_name)  # fmt: skip
     part = part_of(open_table(source, columns_from(columns), target or None, estimator.task_), estimator.task_)
     if tune:
         asked["tune"] = part_of(open_table(tune, columns_from(columns), task=estimator.task_), estimator.task_).inputs
@@ -123,7 +124,8 @@ def predict(
     from wenmai.data.dataset import open_table
 
     if bool(inputs) == bool(file):
-        raise Mistake("give either inputs or --file FILE: there is " + ("both." if inputs else "nothing to answer for."))
+        both = Message("give either inputs or --file FILE: there is both.")
+        raise Mistake(both if inputs else Message("give either inputs or --file FILE: there is nothing to answer for."))
     if out and not file:
         raise Mistake("--out goes with --file; inputs given here are answered here.")
     estimator = load_run(run, device)
@@ -152,8 +154,8 @@ def import_(
     check_place(folder)
     model = imported(file, layout, tokenizer)
     model.save(folder, data=file)
-    say(f"{model.model_.parameters_count():,} n-grams up to order {model.options['order']}; kept in {folder}. Next: "
-        f"wenmai generate {folder}")  # fmt: skip
+    say("{grams:,} n-grams up to order {order}; kept in {run}. Next: wenmai generate {run}",
+        grams=model.model_.parameters_count(), order=model.options["order"], run=folder)  # fmt: skip
     result = {"run": str(folder), "task": model.task_name, "rung": model.rung, "order": model.options["order"]}
     finish(result, as_json, quiet=True)
 
@@ -169,7 +171,7 @@ def export(
 
     out = out or Path(f"{run.name}.{form}")
     note = exported(load_run(run, "cpu"), form, out)
-    say(f"written to {out}")
+    say("written to {file}", file=out)
     if note:
         say(note)
     finish({"run": str(run), "format": form, "out": str(out)}, as_json, quiet=True)

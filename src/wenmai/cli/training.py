@@ -16,6 +16,7 @@ from wenmai.data.dataset import Dataset, open_dataset
 from wenmai.data.files.pairs import two_files
 from wenmai.errors import Mistake, Stopped
 from wenmai.estimators import ESTIMATORS
+from wenmai.locale import Message
 from wenmai.training import folders, run_folder
 from wenmai.training.checkpoints import Checkpoints, interrupts
 from wenmai.training.descent import repeatable
@@ -44,10 +45,11 @@ def go_on(folder: Path, draw: Callable, say: Callable) -> dict:
     with companions():
         together = team()
         if folder.is_file():
-            raise Mistake(f"{folder} is a file; --resume takes the run folder of a training that was stopped.")
+            raise Mistake("{file} is a file; --resume takes the run folder of a training that was stopped.", file=folder)
         with written_by_first(folder, together):
             if not folder.is_dir():
-                raise Mistake(f"{folder} is not there; --resume takes the run folder of a training that was stopped.")
+                raise Mistake("{folder} is not there; --resume takes the run folder of a training that was stopped.",
+                              folder=folder)  # fmt: skip
             kept = Checkpoints(folder, together)
             arguments, snapshot, notes = together.first(kept.resume() if together.rank == 0 else None)
             kept.arguments = arguments
@@ -55,14 +57,15 @@ def go_on(folder: Path, draw: Callable, say: Callable) -> dict:
                 say(note)
             if arguments["processes"] != together.size:
                 before = arguments["processes"]
-                raise Mistake(f"{folder} was trained by {before} processes, and there are {together.size} now; go on with "
-                              f"{resuming(folder, before)}.")  # fmt: skip
+                raise Mistake("{folder} was trained by {before} processes, and there are {now} now; go on with {command}.",
+                              folder=folder, before=before, now=together.size, command=resuming(folder, before))  # fmt: skip
             dataset = dataset_for(arguments)
             if dataset.fingerprint() != arguments["fingerprint"]:
-                raise Mistake(f"{arguments['source']} is not the data that {folder} was trained on: its rows have changed; put "
-                              "the old data back, or start anew with wenmai train.")  # fmt: skip
+                raise Mistake("{data} is not the data that {folder} was trained on: its rows have changed; put the old data "
+                              "back, or start anew with wenmai train.", data=arguments["source"], folder=folder)  # fmt: skip
             if together.rank == 0:
-                say(f"going on after {snapshot.facts.get('step') or snapshot.facts.get('epochs') or 0} updates or passes")
+                say("going on after {done} updates or passes",
+                    done=snapshot.facts.get("step") or snapshot.facts.get("epochs") or 0)  # fmt: skip
             return carry_out(arguments, dataset, folder, kept, snapshot, together, draw, say)
 
 
@@ -123,14 +126,15 @@ def carry_out(arguments: dict, dataset: Dataset, folder: Path, kept: Checkpoints
             for progress in estimator.training(*dataset.train.pair, held, dataset.train.where, snapshot):
                 stop = together.any(asked)
                 if speaks:
-                    draw(rung, progress.note or "training", progress)
+                    draw(rung, progress.note or Message("training"), progress)
                 if speaks and progress.warning:
                     say(progress.warning)
                     warnings.append(progress.warning)
                 kept.keep(estimator, progress, stop)
                 if stop and progress.snapshot:
                     command = resuming(folder, together.size)
-                    raise Stopped(f"stopped after {progress.step:,} updates and kept; go on with: {command}")
+                    raise Stopped("stopped after {steps:,} updates and kept; go on with: {command}", steps=progress.step,
+                                  command=command)  # fmt: skip
         except Diverged:  # there is nothing to go on with
             if speaks:
                 kept.remove()

@@ -12,6 +12,7 @@ import typer
 from wenmai.cli.arguments import AsJson, Columns, Device, Run, Seed, Temperature, TopK, TopP, columns_from, load_run
 from wenmai.cli.output import finish, say
 from wenmai.errors import Mistake
+from wenmai.locale import Message
 
 LANGUAGE_MODEL = "generate", "ngram corpus.txt"  # the verb that is asked of a run, and what trains one that has it
 COMPOSER = "compose", "gru languages --task compose"
@@ -82,7 +83,7 @@ def compose(
     from wenmai.cli.answers import read_arguments
 
     if count < 1:
-        raise Mistake(f"count={count}: expected 1 or more, how many texts are written.")
+        raise Mistake("count={count}: expected 1 or more, how many texts are written.", count=count)
     model, answers = load_run(run, device, *COMPOSER), []
     values = read_arguments(model, inputs)
     for given, value in zip(inputs, values):
@@ -125,13 +126,14 @@ def translate(
     from wenmai.data.dataset import open_table
 
     if bool(texts) == bool(file):
-        raise Mistake("give either texts or --file FILE: there is " + ("both." if texts else "nothing to translate."))
+        both = Message("give either texts or --file FILE: there is both.")
+        raise Mistake(both if texts else Message("give either texts or --file FILE: there is nothing to translate."))
     if out and not file:
         raise Mistake("--out goes with --file; texts given here are answered here.")
     for option, without in APART.items():
         other = next((name for name in without if context.params[name]), None)
         if other and context.get_parameter_source(option).name == "COMMANDLINE":
-            raise Mistake(f"--{option} does nothing together with --{other}; leave one of them out.")
+            raise Mistake("--{option} does nothing together with --{other}; leave one of them out.", option=option, other=other)
     if (top_k or top_p < 1) and not temperature:
         raise Mistake("--top-k and --top-p say what is drawn from, and nothing is drawn by chance; add --temperature 1.")
     model = load_run(run, device, *TRANSLATOR)
@@ -172,8 +174,9 @@ def filter_(
         raise Mistake("--json goes with --out FILE: what is kept would stand before it on standard output; --out /dev/null only "
                       "counts.")  # fmt: skip
     counts = filtered(load_run(run, "cpu", *LANGUAGE_MODEL), file, min_perplexity, max_perplexity, out, column, form)
-    say(f"{counts['rows']:,} rows read, {counts['kept']:,} kept, {counts['dropped']:,} dropped")
+    say("{rows:,} rows read, {kept:,} kept, {dropped:,} dropped", rows=counts["rows"], kept=counts["kept"],
+        dropped=counts["dropped"])  # fmt: skip
     if counts["rows"]:
         shares = {share: "∞" if value is None else f"{value:.4g}" for share, value in counts["perplexity"].items()}
-        say("perplexity: " + ", ".join(f"{share} {value}" for share, value in shares.items()))
+        say("perplexity: {quantiles}", quantiles=", ".join(f"{share} {value}" for share, value in shares.items()))
     finish({"run": str(run), **counts} | ({"out": str(out)} if out else {}), as_json, quiet=True)

@@ -18,13 +18,13 @@ import numpy as np
 
 import wenmai
 from wenmai.catalog import RUNGS, rungs_for
-from wenmai.chinese import in_chinese
 from wenmai.data.dataset import Dataset
 from wenmai.data.inputs.kinds import kind_of
 from wenmai.errors import Mistake, unknown
 from wenmai.estimator import Estimator, device_named
 from wenmai.estimators import ESTIMATORS, load
 from wenmai.evaluation.recommendation import recommend
+from wenmai.locale import Listed, Message, told_in
 from wenmai.training import loop
 from wenmai.training.progress import Progress
 from wenmai.training.run_folder import check_place
@@ -72,18 +72,18 @@ def compare(
     for number, name in enumerate(names):
         try:
             if RUNGS[name].train is not loop.train:
-                yield name, "compiling", None
+                yield name, Message("compiling"), None
                 end += compile_kernels(plan, name)
             share = max(LEAST, (end - time.perf_counter()) / 60 / (len(names) - number))
             row, samples[name] = yield from one_rung(plan, name, share)
         except Exception as error:  # a rung that fails is shown with its reason, and the others go on
             row = failure(data, name, error)
-            yield name, "failed", None
+            yield name, Message("failed"), None
         rows.append(row)
     for run in with_runs:
         name = Path(run).name
         name = str(run) if name in samples else name  # two runs of one name are told apart by their folders
-        yield name, "measuring", None
+        yield name, Message("measuring"), None
         try:
             row, samples[name] = one_run(data, run, name)
         except (Mistake, OSError, ValueError) as error:
@@ -128,7 +128,7 @@ def one_rung(plan: Plan, name: str, minutes: float):
     seconds = time.perf_counter() - began
     sizes = yield from with_less_data(plan, name, first, options)
     sizes.append({"fraction": 1.0, "rows": len(data.train), "score": scores[0]})
-    yield name, "measuring", None
+    yield name, Message("measuring"), None
     row, samples = measured(first, data, name)
     best = max if data.task.higher_is_better else min
     valid = best((p.score for p in first.progress_ if p.score is not None), default=None)
@@ -155,7 +155,7 @@ def every_seed(plan: Plan, name: str, minutes: float):
         more = {"minutes": minutes * MAIN / plan.seeds, "seed": plan.seed + number} | ({} if number else {"search": True})
         estimator = plan.estimator(name, **(options | more))
         for progress in estimator.training(*data.train.pair, data.valid.pair, data.train.where):
-            yield name, progress.note or "training", progress
+            yield name, progress.note or Message("training"), progress
         if number == 0 and estimator.rates_tried_:
             better = max if data.task.higher_is_better else min
             options["learning_rate"] = better(estimator.rates_tried_, key=lambda t: t["score"])["learning_rate"]
@@ -176,7 +176,7 @@ def with_less_data(plan: Plan, name: str, first: Estimator, options: dict):
         estimator = plan.estimator(name, **(options | shortened(first, plan.known_options(name), length) | settled))
         reads = first.inputs_ if profile.keeps_tokens else None
         for progress in estimator.training(*some.pair, data.valid.pair, some.where, known=reads):
-            yield name, f"{fraction:.0%} of the rows", progress
+            yield name, Message("{share:.0%} of the rows", share=fraction), progress
         score = estimator.evaluate(*data.test.pair, **profile.quick)[data.task.metric]
         sizes.append({"fraction": fraction, "rows": len(some), "score": score})
     return sizes
@@ -209,7 +209,7 @@ def measured(estimator: Estimator, data: Dataset, name: str) -> tuple[dict, np.n
 
 
 def failure(data: Dataset, name: str, error: Exception) -> dict:
-    reason = error.english if isinstance(error, Mistake) else f"{type(error).__name__}: {error}"
+    reason = error.message if isinstance(error, Mistake) else f"{type(error).__name__}: {error}"
     about = RUNGS.get(name)
     return {"rung": name, "task": data.task.name, "failed": reason, "scores": {"test": {}},
             "about": about.about if about else "", "about_zh": about.about_zh if about else ""}  # fmt: skip
@@ -231,12 +231,13 @@ def summary(plan: Plan, rows: list[dict], samples: dict, minutes: float) -> dict
     rows.sort(key=lambda row: (bool(row["failed"]), -sign * row["scores"]["test"].get(metric, 0.0)))
     for row in rows:
         notes += [note for note in row.pop("notes", []) if note not in notes]
-    rising = ", ".join(row["rung"] for row in rows if still_rising(row.get("curve", []), sign))
+    rising = [row["rung"] for row in rows if still_rising(row.get("curve", []), sign)]
     if rising:
-        notes.append(f"Still improving when the budget ended, so that more --minutes would raise them: {rising}.")
+        notes.append(Message("Still improving when the budget ended, so that more --minutes would raise them: {choices}.",
+                             choices=Listed(rising)))  # fmt: skip
     advice = recommend(rows, samples, metric, sign)
     if advice and (baseline := profile.baseline(data, rows[0]["scores"]["test"][metric])):
-        advice |= {"reason": f"{advice['reason']} {baseline}", "reason_zh": advice["reason_zh"] + in_chinese(baseline)}
+        advice |= {"reason": f"{advice['reason']} {baseline.english}", "reason_zh": advice["reason_zh"] + baseline.chinese}
     classes = next((row["confusion"]["classes"] for row in rows if row.get("confusion")), None)
     return {
         "wenmai": wenmai.__version__, "data": data.name, "task": task.name, "metric": metric,
@@ -245,7 +246,7 @@ def summary(plan: Plan, rows: list[dict], samples: dict, minutes: float) -> dict
         "created": datetime.now().isoformat(timespec="seconds"),
         "rows": {"train": len(data.train), "valid": len(data.valid), "test": len(data.test)}, "classes": classes,
         "judged": profile.judged or metric, **profile.details(task),
-        "notes": notes, "notes_zh": [in_chinese(note) for note in notes], "rungs": rows,
+        "notes": notes, "notes_zh": [told_in(note, "zh") for note in notes], "rungs": rows,
         "recommendation": advice,
     }  # fmt: skip
 

@@ -8,8 +8,9 @@ from math import exp
 
 import numpy as np
 
+from wenmai.locale import Message, plural
 from wenmai.page.leaderboard import size as size_of
-from wenmai.page.pictures import metric_name
+from wenmai.page.pictures import metric_words
 from wenmai.tasks.metrics import confidence_interval
 
 
@@ -23,27 +24,22 @@ def recommend(rows: list[dict], samples: dict[str, np.ndarray], metric: str, sig
     level = [row for row in able if sign * worse_by(samples[best["rung"]], samples[row["rung"]])[side] <= 0]
     choice = min(level, key=lambda row: row["bytes"])
     score, top = choice["scores"]["test"][metric], best["scores"]["test"][metric]
-    name, zh, size, count = metric_name(metric, "en"), metric_name(metric, "zh"), size_of(choice["bytes"]), len(level)
-    chosen, leader = choice["rung"], best["rung"]
-    if choice is best:
-        beaten = len(able) - count
-        reason = f"{chosen} has the best {name} ({score:.3f}, {size})"
-        spaced = f"{' ' * zh[:1].isascii()}{zh}{' ' * zh[-1:].isascii()}"
-        reason_zh = f"{chosen} 的{spaced}最{'高' if sign > 0 else '低'}（{score:.3f}，{size}）"
-        if count > 1:
-            reason += f" and is the smallest of the {count} rungs that cannot be told from it"
-            reason_zh += f"，在与它难分高下的 {count} 级中体积最小"
-        if beaten:
-            reason += f"; {beaten} {'is' if beaten == 1 else 'are'} worse beyond chance"
-            reason_zh += f"；其余 {beaten} 级更差"
-        reason, reason_zh = f"{reason}.", f"{reason_zh}。"
-    else:
-        low, high = (difference(edge, metric) for edge in worse_by(samples[leader], samples[chosen]))
-        reason = (f"{chosen} ({name} {score:.3f}, {size}) is the smallest of the {count} rungs that cannot be told from the "
-                  f"best, {leader} ({top:.3f}): the difference lies between {low} and {high} (95%).")  # fmt: skip
-        reason_zh = (f"{chosen}（{zh} {score:.3f}，{size}）是与最佳的 {leader}（{top:.3f}）难分高下的 {count} 级中体积最小的："
-                     f"两者之差在 {low} 与 {high} 之间（95%）。")  # fmt: skip
-    return {"rung": chosen, "reason": reason, "reason_zh": reason_zh}
+    facts = {"rung": choice["rung"], "metric": metric_words(metric), "score": score, "size": size_of(choice["bytes"]),
+             "count": len(level)}  # fmt: skip
+    if choice is not best:
+        low, high = (difference(edge, metric) for edge in worse_by(samples[best["rung"]], samples[choice["rung"]]))
+        reason = Message("{rung} ({metric} {score:.3f}, {size}) is the smallest of the {count} rungs that cannot be told from "
+                         "the best, {leader} ({top:.3f}): the difference lies between {low} and {high} (95%).", **facts,
+                         leader=best["rung"], top=top, low=low, high=high)  # fmt: skip
+        return {"rung": choice["rung"], "reason": reason.english, "reason_zh": reason.chinese}
+    reason, beaten = Message("{rung} has the best {metric} ({score:.3f}, {size})", **facts), len(able) - len(level)
+    if len(level) > 1:
+        reason = Message("{reason} and is the smallest of the {count} rungs that cannot be told from it", reason=reason, **facts)
+    if beaten:
+        reason = plural("{reason}; {count} is worse beyond chance", "{reason}; {count} are worse beyond chance", count=beaten,
+                        reason=reason)  # fmt: skip
+    reason = Message("{reason}.", reason=reason)
+    return {"rung": choice["rung"], "reason": reason.english, "reason_zh": reason.chinese}
 
 
 def difference(value: float, metric: str) -> str:

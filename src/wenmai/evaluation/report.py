@@ -75,7 +75,7 @@ def _markdown(report, drawn, lang):
         (f"**{word('recommended', lang)}: {_md(chosen['rung'], 48)}.** " if chosen else f"**{word('none', lang)}** ")
         + f"{_md(reason, 1000)}\n",
         f"## {word('leaderboard', lang)}\n",
-        table([word("rung", lang), "#", *(column.words[zh] for column in told)], board),
+        table([word("rung", lang), "#", *(column.words.told_in(lang) for column in told)], board),
     ]
     if told_lengths := lengths(report, lang):
         head, rows = told_lengths
@@ -95,7 +95,7 @@ def _markdown(report, drawn, lang):
         rows = [[_md(sample[key], 80) for key in keys] for sample in chosen["samples"]]
         head = [word(key, lang) for key in keys]
         parts.append(f"## {_md(chosen['rung'], 48)}: {word('samples', lang)}\n\n{table(head, rows, left=len(keys))}")
-    for key, lines in (("notes", notes(report, lang)), ("measured", measured(report)[lang])):
+    for key, lines in (("notes", notes(report, lang)), ("measured", [line.told_in(lang) for line in measured(report)])):
         if lines:
             parts.append(f"## {word(key, lang)}\n\n" + "".join(f"- {_md(line, 1000)}\n" for line in lines))
     return "\n".join(parts)

@@ -67,7 +67,8 @@ def stride_of(writer, stride: int | None) -> int | None:
     if writer.carried:
         return None
     if stride is not None and not 1 <= stride <= writer.steps:
-        raise Mistake(f"stride={stride}: expected 1 to {writer.steps}, how many tokens this model looks back on.")
+        raise Mistake("stride={stride}: expected 1 to {most}, how many tokens this model looks back on.", stride=stride,
+                      most=writer.steps)  # fmt: skip
     return stride or max(1, writer.steps - writer.steps // 2)
 
 

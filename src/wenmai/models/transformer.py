@@ -34,7 +34,8 @@ def transformer(inputs, head, *, width: int = 128, heads: int = 4, layers: int =
 def check_heads(width: int, heads: int) -> None:
     if width % heads:
         fitting = max(1, width // heads) * heads
-        raise Mistake(f"width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.")
+        raise Mistake("width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.", width=width,
+                      heads=heads, fitting=fitting)  # fmt: skip
 
 
 class Encoder(nn.Module):

@@ -10,6 +10,7 @@ from wenmai.data.files.readers import Chunk
 from wenmai.data.storage import saved as take
 from wenmai.errors import Mistake
 from wenmai.layers.heads import OneOf
+from wenmai.locale import Message, phrase
 from wenmai.tasks.columns import inputs_in, labels_in, shown
 from wenmai.tasks.measuring.rows import measure_rows
 from wenmai.tasks.overviews import describe_labels
@@ -39,7 +40,8 @@ class Classify:
     def targets_of(self, chunk: Chunk, source: str) -> list[str]:
         if "label" not in chunk.columns:
             names = listed(chunk.columns)
-            raise Mistake(f"{source} has no column label (found: {names}); name it with --columns label=NAME,text=NAME.")
+            raise Mistake("{file} has no column label (found: {names}); name it with --columns label=NAME,text=NAME.",
+                          file=source, names=names)  # fmt: skip
         return labels_in(chunk, source)
 
     def look(self, targets, where) -> list[str]:
@@ -60,14 +62,16 @@ class Classify:
         self.counts = counts = np.bincount(which.ravel(), minlength=len(self.classes))
         if len(self.classes) < 2:
             only = short(str(self.classes[0])) if len(self.classes) else "–"
-            raise Mistake(f"found one class only ({only}) in {len(targets)} rows; to classify, at least two are needed.")
+            raise Mistake("found one class only ({label}) in {rows} rows; to classify, at least two are needed.", label=only,
+                          rows=len(targets))  # fmt: skip
         if counts.min() * 10 < counts.max():
             rare, often = self.classes[counts.argmin()], self.classes[counts.argmax()]
-            return [f"the classes are uneven: {often} has {counts.max()} rows, {rare} {counts.min()}; "
-                    "look at macro F1 beside accuracy, and try --set balance=true"]  # fmt: skip
+            return [Message("the classes are uneven: {often} has {most} rows, {rare} {least}; look at macro F1 beside "
+                            "accuracy, and try --set balance=true", often=often, most=counts.max(), rare=rare,
+                            least=counts.min())]  # fmt: skip
         return []
 
-    def encode(self, targets, where=lambda row: f"row {row + 1}") -> np.ndarray:
+    def encode(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> np.ndarray:
         distinct, which = numbered(targets)
         classes = self.classes
         if distinct.dtype.kind in "US" and classes.dtype.kind not in "US":  # numbers in training, texts in a file
@@ -81,7 +85,8 @@ class Classify:
             row = int(np.flatnonzero(strange[which])[0])
             label, known = distinct.tolist()[which[row]], listed(map(str, self.classes), 8)
             label = short(label) if isinstance(label, str) else label
-            raise Mistake(f"{where(row)}: the label {label!r} is not among the trained ones: {known}.")
+            raise Mistake("{where}: the label {label!r} is not among the trained ones: {names}.", where=where(row), label=label,
+                          names=known)  # fmt: skip
         return order[at][which]
 
     def head(self) -> OneOf:
@@ -156,7 +161,10 @@ class Classify:
             raise take.Unfit('"classes" are not in order, or "counts" does not fit them')
         return task
 
-    profile = Profile("分类", measure_rows, describe_labels, (["a b", "c d"] * 2, ["x", "y"] * 2), complete=has_every_kind)
+    profile = Profile(
+        phrase("task", "classify"), measure_rows, describe_labels,
+        few_rows=(["a b", "c d"] * 2, ["x", "y"] * 2), complete=has_every_kind,
+    )  # fmt: skip
 
 
 def confusion(decided: np.ndarray, targets: np.ndarray, size: int) -> np.ndarray:

@@ -17,6 +17,7 @@ from wenmai.data.files.columns import listed, short
 from wenmai.data.files.readers import Chunk
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Next
+from wenmai.locale import Message, phrase
 from wenmai.tasks.columns import ANSWERS, labels_in, numbers, texts_in
 from wenmai.tasks.measuring.compositions import measure_compositions
 from wenmai.tasks.overviews import describe_compositions
@@ -43,20 +44,20 @@ class Compose:
         names = [name for name in columns if name not in (*ANSWERS, "text")]
         if not names:
             found = listed(columns) or "–"
-            raise Mistake(f"{source} has the columns {found}; to compose, it takes a label, numbers or an image beside the text: "
-                          "name them with --columns label=NAME,text=NAME.")  # fmt: skip
+            raise Mistake("{file} has the columns {names}; to compose, it takes a label, numbers or an image beside the text: "
+                          "name them with --columns label=NAME,text=NAME.", file=source, names=found)  # fmt: skip
         return numbers(columns, names, chunk.lines, source)
 
     def targets_of(self, chunk: Chunk, source: str) -> list[str]:
         if "text" not in chunk.columns:
             names = listed(chunk.columns)
-            raise Mistake(f"{source} has no column text (found: {names}), which is what a model learns to write; name it with "
-                          "--columns text=NAME,….")  # fmt: skip
+            raise Mistake("{file} has no column text (found: {names}), which is what a model learns to write; name it with "
+                          "--columns text=NAME,….", file=source, names=names)  # fmt: skip
         texts = texts_in(chunk, "text", source)
         if not all(map(str.strip, texts)):
             row = next(row for row, text in enumerate(texts) if not text.strip())
-            where = f"{source}, line {chunk.lines[row]}"
-            raise Mistake(f"{where}: the text is empty; give every row a text to write or drop the row.")
+            where = Message("{file}, line {line}", file=source, line=chunk.lines[row])
+            raise Mistake("{where}: the text is empty; give every row a text to write or drop the row.", where=where)
         return texts
 
     def look(self, targets, where) -> list[str]:
@@ -71,20 +72,22 @@ class Compose:
         """What no two parts share, and what the first must have all kinds of. Of labels there are few: the texts part them."""
         return (inputs, None) if isinstance(inputs, np.ndarray) and inputs.ndim > 1 else (targets, list(map(str, inputs)))
 
-    def learn(self, targets, where=lambda row: f"row {row + 1}") -> list[str]:
+    def learn(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> list[str]:
         self.encode(targets, where)
         if len(set(targets)) < 2:
             only = short(targets[0]) if targets else "–"
-            raise Mistake(f"found one text only ({only}) in {len(targets)} rows; to compose, at least two are needed.")
+            raise Mistake("found one text only ({only}) in {rows} rows; to compose, at least two are needed.", only=only,
+                          rows=len(targets))  # fmt: skip
         return []
 
-    def encode(self, targets, where=lambda row: f"row {row + 1}") -> None:
+    def encode(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> None:
         """What is to be written is encoded by its tokenizer; here it is looked at."""
         for row, text in enumerate(targets):
             if not isinstance(text, str):
-                raise Mistake(f"{where(row)}: expected a text to write, found {type(text).__name__} {str(text)[:40]!r}.")
+                raise Mistake("{where}: expected a text to write, found {type} {value!r}.", where=where(row),
+                              type=type(text).__name__, value=str(text)[:40])  # fmt: skip
             if not text.strip():
-                raise Mistake(f"{where(row)}: the text is empty; give every row a text to write or drop the row.")
+                raise Mistake("{where}: the text is empty; give every row a text to write or drop the row.", where=where(row))
 
     def head(self) -> Next:
         return Next()
@@ -103,5 +106,8 @@ class Compose:
     def from_json(cls, saved: dict) -> Compose:
         return cls()
 
-    profile = Profile("作文", measure_compositions, describe_compositions, (["x", "y"] * 2, ["a b", "c d"] * 2),
-                      complete=has_every_kind, next_command="compose {run} …", unit=unit_of_tokens)  # fmt: skip
+    profile = Profile(
+        phrase("task", "compose"), measure_compositions, describe_compositions,
+        few_rows=(["x", "y"] * 2, ["a b", "c d"] * 2), complete=has_every_kind, unit=unit_of_tokens,
+        next_command="compose {run} …",
+    )  # fmt: skip

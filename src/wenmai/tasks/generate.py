@@ -17,6 +17,7 @@ from wenmai.data.files.corpus import Corpus
 from wenmai.data.files.readers import Chunk, Table
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Next
+from wenmai.locale import Message, phrase
 from wenmai.tasks.columns import texts_in
 from wenmai.tasks.measuring.running_text import common_metric, measure_text
 from wenmai.tasks.overviews import describe_text
@@ -52,7 +53,8 @@ class Generate:
         if table.plain is not None:
             return Corpus.file(table.plain)
         if "text" not in table.names:
-            raise Mistake(f"{table.source} has no column text (found: {listed(table.names)}); name it with --columns text=NAME.")
+            raise Mistake("{file} has no column text (found: {names}); name it with --columns text=NAME.", file=table.source,
+                          names=listed(table.names))  # fmt: skip
         chunks = table.chunks(1024)
         return Corpus.joined((text for chunk in chunks for text in texts_in(chunk, "text", table.source)), table.source)
 
@@ -83,8 +85,8 @@ class Generate:
         """What is worth saying of a score."""
         told = unknown_tokens(total.unknown, total.tokens)
         if total.log_prob == -inf:
-            told.append("the text holds what has no probability at all in this model, so its perplexity is infinite; smoothing "
-                        "gives every word some")  # fmt: skip
+            told.append(Message("the text holds what has no probability at all in this model, so its perplexity is infinite; "
+                                "smoothing gives every word some"))  # fmt: skip
         return told
 
     def to_json(self) -> dict:
@@ -97,11 +99,14 @@ class Generate:
     def beginning(self, train: Part, share: float, seed: int) -> Part:
         return train.first_share(share)
 
-    profile = Profile("生成", measure_text, describe_text, (["a b c d e f"] * 4, None), fewer=beginning, keeps_tokens=True,
-                      common_metric=common_metric, next_command="generate {run} --prompt …", unit=unit_of_tokens)  # fmt: skip
+    profile = Profile(
+        phrase("task", "generate"), measure_text, describe_text,
+        few_rows=(["a b c d e f"] * 4, None), fewer=beginning, keeps_tokens=True, common_metric=common_metric,
+        unit=unit_of_tokens, next_command="generate {run} --prompt …",
+    )  # fmt: skip
 
 
 def unknown_tokens(unknown: int, tokens: int) -> list[str]:
-    note = (f"{unknown:,} of the {tokens:,} tokens are <unk>, unknown to the model or written so: what they are is not counted "
-            "in perplexity and bits per byte")  # fmt: skip
+    note = Message("{unknown:,} of the {tokens:,} tokens are <unk>, unknown to the model or written so: what they are is not "
+                   "counted in perplexity and bits per byte", unknown=unknown, tokens=tokens)  # fmt: skip
     return [note] if unknown else []

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from wenmai.data.dataset import Dataset, Part
+from wenmai.locale import Message
 
 
 def random_rows(task, train: Part, share: float, seed: int) -> Part:
@@ -28,12 +29,12 @@ def has_every_kind(task, some: Part, whole: Part) -> bool:
     return every is None or set(own) == set(every)
 
 
-def own_metric(task, rows: list[dict], samples: dict) -> tuple[str, dict[str, np.ndarray], list[str]]:
+def own_metric(task, rows: list[dict], samples: dict) -> tuple[str, dict[str, np.ndarray], list[Message]]:
     return task.metric, samples, []
 
 
-def no_baseline(data: Dataset, best: float) -> str:
-    return ""
+def no_baseline(data: Dataset, best: float) -> None:
+    return None
 
 
 def no_details(task) -> dict:
@@ -51,7 +52,7 @@ def unit_of_tokens(inputs) -> str:
 
 @dataclass(frozen=True)
 class Profile:
-    name_zh: str
+    words: Message  # the task's name
     # (estimator, data) → what it shows on the test part, as the report has it, and its metric on test sets drawn again
     measure: Callable[..., tuple[dict, np.ndarray | tuple]]
     describe: Callable[[Dataset], dict]  # what is worth knowing of the data, as JSON has it
@@ -66,7 +67,7 @@ class Profile:
     keeps_tokens: bool = False  # with fewer rows too: fewer words known would be fewer to be wrong about
     # (task, rows, samples) → the metric by which all models can be compared, what it is on test sets drawn again, and notes
     common_metric: Callable[..., tuple[str, dict, list[str]]] = own_metric
-    baseline: Callable[[Dataset, float], str] = no_baseline  # (data, the best score) → what can be had without a model
+    baseline: Callable[[Dataset, float], Message | None] = no_baseline  # (data, the best score) → what can be had without a model
     details: Callable[..., dict] = no_details  # (task) → what the report says of how scores are counted
 
     # The command line.

@@ -19,6 +19,7 @@ from wenmai.data.storage import saved as take
 from wenmai.data.text.languages import SCRIPTS, WEIGHT
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Next
+from wenmai.locale import Message, phrase
 from wenmai.tasks import overlap
 from wenmai.tasks.columns import texts_in
 from wenmai.tasks.measuring.translations import lead, measure_translations
@@ -49,16 +50,20 @@ class Translate:
     def inputs_of(self, chunk: Chunk, source: str) -> list[str]:
         if "source" not in chunk.columns:
             names = listed(chunk.columns)
-            raise Mistake(f"{source} has no column source (found: {names}), which is what a model reads; name it with "
-                          "--columns source=NAME,target=NAME.")  # fmt: skip
+            raise Mistake("{file} has no column source (found: {names}), which is what a model reads; name it with --columns "
+                          "source=NAME,target=NAME.", file=source, names=names)  # fmt: skip
         return texts_in(chunk, "source", source)
 
     def targets_of(self, chunk: Chunk, source: str) -> list[str]:
         if "target" not in chunk.columns:
             names = listed(chunk.columns)
-            raise Mistake(f"{source} has no column target (found: {names}), which is what a model learns to write; name it with "
-                          "--columns source=NAME,target=NAME.")  # fmt: skip
-        return not_empty(texts_in(chunk, "target", source), "target", lambda row: f"{source}, line {chunk.lines[row]}")
+            raise Mistake("{file} has no column target (found: {names}), which is what a model learns to write; name it with "
+                          "--columns source=NAME,target=NAME.", file=source, names=names)  # fmt: skip
+        return not_empty(
+            texts_in(chunk, "target", source),
+            "target",
+            lambda row: Message("{file}, line {line}", file=source, line=chunk.lines[row]),
+        )
 
     def look(self, targets, where) -> list[str]:
         return []
@@ -73,7 +78,7 @@ class Translate:
     def check_sources(self, inputs) -> None:
         if isinstance(inputs, Sequences) or (isinstance(inputs, np.ndarray) and (inputs.ndim > 1 or inputs.dtype.kind in "biuf")):
             raise Mistake("found numbers; to translate, give a text for every text that is to be written.")
-        not_empty(inputs, "source", lambda row: f"row {row + 1}")
+        not_empty(inputs, "source", lambda row: Message("row {row}", row=row + 1))
 
     def decide_kind(self, sources: Sequence[str], targets: Sequence[str]) -> None:
         rows = range(0, len(targets), max(1, len(targets) // LOOKED_AT))
@@ -87,11 +92,12 @@ class Translate:
         self.check_sources(inputs)  # while rows are counted as they were given
         return inputs, None
 
-    def learn(self, targets, where=lambda row: f"row {row + 1}") -> list[str]:
+    def learn(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> list[str]:
         self.encode(targets, where)
         if len(set(targets)) < 2:
             only = short(targets[0]) if len(targets) else "–"
-            raise Mistake(f"found one target only ({only}) in {len(targets)} rows; to translate, at least two are needed.")
+            raise Mistake("found one target only ({only}) in {rows} rows; to translate, at least two are needed.", only=only,
+                          rows=len(targets))  # fmt: skip
         self.script = overlap.script_of(targets)
         words = np.median([len(text.split()) for text in targets[:LOOKED_AT]])
         self.single = self.script in ("english", "spaced") and bool(words == 1)
@@ -101,7 +107,7 @@ class Translate:
     def measure(self) -> None:
         self.metric = "rouge_l" if self.summarise else "exact_match" if self.single else "bleu"
 
-    def encode(self, targets, where=lambda row: f"row {row + 1}") -> None:
+    def encode(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> None:
         """What is to be written is encoded by its tokenizer; here it is looked at."""
         not_empty(targets, "target", where)
 
@@ -153,9 +159,12 @@ class Translate:
     def details(self) -> dict:
         return {"signature": self.signature()}
 
-    profile = Profile("翻译", measure_translations, describe_pairs, (["a b", "c d"] * 2, ["x y", "z"] * 2), judged="chrf",
-                      quick={"beam": 1}, settled=("summarise",), baseline=lead, details=details, counted="tokens",
-                      next_command="translate {run} …", blank_answer={"text": "", "log_prob": 0.0})  # fmt: skip
+    profile = Profile(
+        phrase("task", "translate"), measure_translations, describe_pairs,
+        few_rows=(["a b", "c d"] * 2, ["x y", "z"] * 2), judged="chrf", quick={"beam": 1}, settled=("summarise",),
+        baseline=lead, details=details, counted="tokens", next_command="translate {run} …",
+        blank_answer={"text": "", "log_prob": 0.0},
+    )  # fmt: skip
 
 
 def not_empty(texts: Sequence[str], side: str, where):
@@ -163,11 +172,12 @@ def not_empty(texts: Sequence[str], side: str, where):
     for row, text in enumerate(texts):
         if not isinstance(text, str):
             found = f"{type(text).__name__} {str(text)[:40]!r}"
-            raise Mistake(f"{where(row)}: expected a text, found {found}; to translate, give a text for a text.")
+            raise Mistake("{where}: expected a text, found {value}; to translate, give a text for a text.", where=where(row),
+                          value=found)  # fmt: skip
         if not text.strip():
             if side == "source":
-                raise Mistake(f"{where(row)}: the source is empty; give it a text to read or drop the row.")
-            raise Mistake(f"{where(row)}: the target is empty; give it a text to write or drop the row.")
+                raise Mistake("{where}: the source is empty; give it a text to read or drop the row.", where=where(row))
+            raise Mistake("{where}: the target is empty; give it a text to write or drop the row.", where=where(row))
     return texts
 
 

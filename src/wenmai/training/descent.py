@@ -72,9 +72,9 @@ class Descent:
             self.optimizer.forget()
             if self.pieces >= len(own) or self.team.size > 1:
                 length = int(lengths_of(self.train, self.longest)[own].max())
-                raise Mistake(f"step {step + 1}: a batch of {len(own)} rows of up to {length:,} tokens does not fit into the "
-                              f"memory of {self.device}; make it smaller with --set batch_tokens=… or max_length=…, or choose a "
-                              "smaller model.")  # fmt: skip
+                raise Mistake("step {step}: a batch of {count} rows of up to {tokens:,} tokens does not fit into the memory of "
+                              "{device}; make it smaller with --set batch_tokens=… or max_length=…, or choose a smaller model.",
+                              step=step + 1, count=len(own), tokens=length, device=self.device)  # fmt: skip
             self.pieces *= 2
         total, count, wishes = self.team.sum(torch.stack([*sums, torch.full_like(sums[0], float(wish))]))
         count = count.clamp(min=1)  # all rows may be empty

@@ -20,6 +20,7 @@ from wenmai.data.examples.batches import epochs as batches_of
 from wenmai.data.examples.batches import is_stream, lengths_of
 from wenmai.data.examples.rows import Examples
 from wenmai.layers.recurrent import Recurrent
+from wenmai.locale import Message
 from wenmai.models.network import Network
 from wenmai.training import distributed, memory
 from wenmai.training.descent import Descent, repeatable
@@ -55,7 +56,7 @@ def train(
     minutes: float | None = None,
     resume: Snapshot | None = None,
     deterministic: bool = False,
-    where: Callable[[int], str] = lambda row: f"row {row + 1}",
+    where: Callable[[int], str] = lambda row: Message("row {row}", row=row + 1),
     *,
     epochs: int | None = None,
     steps: int | None = None,
@@ -133,7 +134,7 @@ def train(
         nothing = Snapshot({}, {})
         note = pieces_note(now.pieces, device, 0) if now.pieces > 1 else ""
         plan = {"steps": steps, "evaluations": evaluations, "pieces": now.pieces}
-        yield replace(told("planned", plan=plan, warning=note), snapshot=lambda: nothing)
+        yield replace(told(Message("planned"), plan=plan, warning=note), snapshot=lambda: nothing)
     batches, last = batches_of(train, tokens, seed, longest, now.step), time.perf_counter()
     tidied = last
     while now.step < steps and now.worse < patience:
@@ -156,23 +157,25 @@ def train(
                 if now.lowered and good[0].step:
                     now = good[0]
                     descent.load(good[1])
-                    yield told(passing=True, resumable=False, warning=f"step {at}: the loss is no longer a finite number "
-                               f"({those}), also after the learning rate was lowered; training ends with what it had learned by "
-                               f"step {now.step}. Look at these rows, or start anew with --set learning_rate="
-                               f"{learning_rate * LOWERED / 3:.1g} and --set clip=1.")  # fmt: skip
+                    yield told(passing=True, resumable=False, warning=Message(
+                        "step {step}: the loss is no longer a finite number ({batch}), also after the learning rate was lowered; "
+                        "training ends with what it had learned by step {good}. Look at these rows, or start anew with --set "
+                        "learning_rate={rate:.1g} and --set clip=1.", step=at, batch=those, good=now.step,
+                        rate=learning_rate * LOWERED / 3))  # fmt: skip
                     break
                 if now.lowered:
-                    raise Diverged(f"step {at}: the loss is no longer a finite number ({those}), also after the learning rate "
-                                   "was lowered; look at these rows, or start anew with --set learning_rate="
-                                   f"{learning_rate * LOWERED / 3:.1g} and --set clip=1.")  # fmt: skip
+                    raise Diverged("step {step}: the loss is no longer a finite number ({batch}), also after the learning rate "
+                                   "was lowered; look at these rows, or start anew with --set learning_rate={rate:.1g} and "
+                                   "--set clip=1.", step=at, batch=those, rate=learning_rate * LOWERED / 3)  # fmt: skip
                 if halved:
                     yield told(passing=True, warning=pieces_note(now.pieces, device, now.step), resumable=False)
                 now = replace(good[0], lowered=True, pieces=now.pieces)
                 good, losses, read = (now, good[1]), [], []
                 descent.load(good[1])
                 batches = batches_of(train, tokens, seed, longest, now.step)
-                yield told(passing=True, warning=f"step {at}: the loss is not a finite number ({those}); training went back to "
-                           f"step {now.step}, with {LOWERED:g} times the learning rate.")  # fmt: skip
+                yield told(passing=True, warning=Message(
+                    "step {step}: the loss is not a finite number ({batch}); training went back to step {back}, with {times:g} "
+                    "times the learning rate.", step=at, batch=those, back=now.step, times=LOWERED))  # fmt: skip
                 continue
             read = []
         if halved or (wished and not due):
@@ -200,7 +203,8 @@ def train(
         good = now, state
         loss, losses = float(torch.stack(losses).mean()), []
         stop = now.worse >= patience and now.step < steps
-        yield told(f"stopped: {patience} scores without a new best" if stop else "", loss, score)
+        note = Message("stopped: {patience} scores without a new best", patience=patience) if stop else ""
+        yield told(note, loss, score)
         last = time.perf_counter()
     if best_state is None and descent.mean is not None:
         best_state = network_of(descent.state())
@@ -240,8 +244,9 @@ def restored(resume: Snapshot, descent: Descent, device: str):
 
 
 def pieces_note(pieces: int, device: str, step: int) -> str:
-    since = f"from step {step} on" if step else "from the beginning"
-    return f"a batch does not fit into the memory of {device}: {since} each is read in {pieces} pieces, which add up to the same."
+    since = Message("from step {step} on", step=step) if step else Message("from the beginning")
+    return Message("a batch does not fit into the memory of {device}: {since} each is read in {pieces} pieces, which add up to "
+                   "the same.", device=device, since=since, pieces=pieces)  # fmt: skip
 
 
 def suited_batch(total: int, rows: int, stream: bool = False) -> int:

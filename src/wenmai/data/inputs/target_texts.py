@@ -33,11 +33,13 @@ class Writing:
         """Letters stay as they are, capital or small, unless it is said otherwise: what is written is for people to read."""
         if vocabulary <= BEFORE:
             least, own = BEFORE + 1, BEFORE
-            raise Mistake(f"vocabulary={vocabulary}: expected at least {least}; {own} are signs of our own, such as <unk>.")
+            raise Mistake("vocabulary={size}: expected at least {least}; {own} are signs of our own, such as <unk>.",
+                          size=vocabulary, least=least, own=own)  # fmt: skip
         tokenizer = tokenizers.learn(texts, vocabulary=vocabulary, lowercase=bool(lowercase), **tokenizing)
         found = cls(tokenizer, 1, most)
         if found.vocabulary <= FIRST:
-            raise Mistake(f"the {len(texts)} texts hold no token that is known; expected letters or words to write with.")
+            raise Mistake("the {texts} texts hold no token that is known; expected letters or words to write with.",
+                          texts=len(texts))  # fmt: skip
         found.longest = int(found.encode(texts).lengths.max())
         return found
 

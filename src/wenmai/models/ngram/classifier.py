@@ -16,6 +16,7 @@ from wenmai.data.examples.sequences import Sequences
 from wenmai.data.text.tokenizers import SEP, SPECIAL
 from wenmai.data.text.tokenizers import UNK as UNKNOWN
 from wenmai.data.text.vocabulary import BEGIN, END, UNK
+from wenmai.locale import Message
 from wenmai.models.ngram.counts import count
 from wenmai.models.ngram.estimation import Recipe
 from wenmai.models.ngram.layout import array_of
@@ -97,4 +98,4 @@ def own(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
 
 
 def some_classes(notes, classes: int) -> str:
-    return f"in some of the {classes} classes there is little text: {next(iter(notes))}"
+    return Message("in some of the {classes} classes there is little text: {note}", classes=classes, note=next(iter(notes)))

@@ -10,13 +10,14 @@ from math import inf, log, log2
 import numpy as np
 
 from wenmai.data.dataset import Dataset
+from wenmai.locale import Message
 from wenmai.tasks.columns import shown
 from wenmai.tasks.measuring.rows import WORST, p50_and_p99
 from wenmai.tasks.metrics import bootstrap, confidence_interval
 
 PROMPTS = 50
-UNLIKE = ("the models cut the text differently, so that perplexities, each of its own unit, cannot be compared: they are ranked "
-          "by bits per byte, which can")  # fmt: skip
+UNLIKE = Message("the models cut the text differently, so that perplexities, each of its own unit, cannot be compared: they are "
+                 "ranked by bits per byte, which can")  # fmt: skip
 
 
 def measure_text(estimator, data: Dataset) -> tuple[dict, tuple]:

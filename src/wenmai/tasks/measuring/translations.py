@@ -10,6 +10,7 @@ import time
 import numpy as np
 
 from wenmai.data.dataset import Dataset, Part
+from wenmai.locale import Message, phrase
 from wenmai.tasks.columns import shown
 from wenmai.tasks.measuring.rows import WORST, latency
 from wenmai.tasks.metrics import confidence_interval
@@ -71,11 +72,11 @@ def by_length(task, test: Part, answers: list[str]) -> list[dict]:
     return thirds
 
 
-def lead(data: Dataset, best: float) -> str:
+def lead(data: Dataset, best: float) -> Message | None:
     """What the beginnings of the sources score as summaries: as many words of each, or characters, as score most on valid. `best`
     is what the rungs do. Of translations, nothing."""
     if not data.task.summarise:
-        return ""
+        return None
     task, spaced = data.task, (data.task.script or script_of(data.train.targets)) in ("english", "spaced")
 
     def first(texts: list[str], count: int) -> list[str]:
@@ -87,8 +88,9 @@ def lead(data: Dataset, best: float) -> str:
     usual = int(np.median([len(text.split()) if spaced else len(text) for text in data.train.targets[:LOOKED_AT]]))
     count = max((times * usual for times in LEADS), key=lambda count: score(data.valid, count, LED))
     found = score(data.test, count)
-    unit = "words" if spaced else "characters"
+    unit = phrase("unit", "words") if spaced else phrase("unit", "characters")
     if best <= found:
-        return (f"Without a model, the first {count} {unit} of every source, taken as its summary, score {found:.3f}: no rung "
-                "has more.")  # fmt: skip
-    return f"Without a model, the first {count} {unit} of every source, taken as its summary, score {found:.3f}."
+        return Message("Without a model, the first {count} {unit} of every source, taken as its summary, score {found:.3f}: no "
+                       "rung has more.", count=count, unit=unit, found=found)  # fmt: skip
+    return Message("Without a model, the first {count} {unit} of every source, taken as its summary, score {found:.3f}.",
+                   count=count, unit=unit, found=found)  # fmt: skip
