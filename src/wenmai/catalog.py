@@ -170,7 +170,7 @@ def rung_named(name: str, task: str) -> Rung:
         raise unknown("rung", name, RUNGS)
     if not RUNGS[name].does(task):
         able = [rung.name for rung in RUNGS.values() if rung.does(task)]
-        raise Mistake(f"the rung {name} does not do {task}; these do: {', '.join(able)}.")
+        raise Mistake("the rung {rung} does not do {task}; these do: {choices}.", rung=name, task=task, choices=', '.join(able))
     return RUNGS[name]
 
 

@@ -36,7 +36,7 @@ class Composer(Estimator):
         """So many texts for one input, drawn by chance: the nth as `stream` with seed + n gives it."""
         trained = self.trained()
         if count < 1:
-            raise Mistake(f"count={count}: expected 1 or more, how many texts are written.")
+            raise Mistake("count={count}: expected 1 or more, how many texts are written.", count=count)
         choice, most, texts = Choice(temperature, top_k, top_p), trained.inputs.target.longest, []
         begun, end = writing.begin(trained, self._encoded(input), most), trained.inputs.target.special.end
         for start in range(0, count, TOGETHER):

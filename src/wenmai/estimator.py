@@ -23,6 +23,7 @@ from wenmai.data.examples.rows import Examples
 from wenmai.data.inputs import kinds as kinds_of_input
 from wenmai.data.text import tokenizers
 from wenmai.errors import Mistake, Notice
+from wenmai.locale import Message
 from wenmai.options import accepted, assign_options
 from wenmai.starting import Start
 from wenmai.tasks.contract import Answers, InputTrace, Scores, Trained, Untrained, row_name
@@ -200,7 +201,7 @@ class Estimator:
     def _steps(self, train: Examples, judge, budget: dict, minutes: float | None, resume, place, training: dict):
         if hasattr(self.model_, "learn"):
             if distributed.team().size > 1:
-                raise Mistake(f"{self.rung} learns in one process; start it without torchrun.")
+                raise Mistake("{rung} learns in one process; start it without torchrun.", rung=self.rung)
             return self.model_.learn(train, judge, budget["seed"], minutes, resume, place, **training)
         return loop.train(self.model_, train, judge, self.task_.higher_is_better, self.device_, budget["seed"], minutes, resume,
                           budget["deterministic"], place, TrainingOptions(**training))  # fmt: skip
@@ -231,7 +232,7 @@ class Estimator:
             try:
                 for progress in stage(number, short | {"learning_rate": rate}, whole):
                     score = progress.score
-                    yield replace(progress, note=f"trying a learning rate of {rate:.2g}")
+                    yield replace(progress, note=Message("trying a learning rate of {rate:.2g}", rate=rate))
             except Diverged:  # a rate that is too high has been tried too
                 continue
             self.rates_tried_.append({"learning_rate": rate, "score": score})
@@ -245,7 +246,8 @@ class Estimator:
     def trained(self) -> Trained:
         """What answers; a task takes it with the inputs."""
         if not hasattr(self, "model_"):
-            raise Mistake(f"this {type(self).__name__} has not been trained; call fit first, or wenmai.load a run.")
+            raise Mistake("this {estimator} has not been trained; call fit first, or wenmai.load a run.",
+                          estimator=type(self).__name__)
         return Trained(self.rung, self.inputs_, self.model_, self.device_)
 
     @property
@@ -299,7 +301,8 @@ class Estimator:
         that are written for them, those given as `targets`, or those that it writes itself."""
         trained = self.trained()
         if not isinstance(trained.model, nn.Module):
-            raise Mistake(f"{self.rung} is no network, so that there is nothing inside to trace; a network has, such as mlp.")
+            raise Mistake("{rung} is no network, so that there is nothing inside to trace; a network has, such as mlp.",
+                          rung=self.rung)  # fmt: skip
         examples, tokens, targets = self.task_.trace_examples(trained, inputs, targets)
         trace = InputTrace()
         trace.tokens, trace.targets = tokens, targets
@@ -337,8 +340,8 @@ def device_named(name: str) -> str:
     if name == "auto":
         return "cpu"
     if name.startswith("cuda") and not torch.cuda.is_available():
-        raise Mistake(f"device={name}: torch finds no GPU here; use --device cpu, or leave it out.")
+        raise Mistake("device={device}: torch finds no GPU here; use --device cpu, or leave it out.", device=name)
     try:
         return str(torch.device(name))
     except RuntimeError:
-        raise Mistake(f"device={name!r} is not a device; expected auto, cpu, cuda or cuda:N.") from None
+        raise Mistake("device={device!r} is not a device; expected auto, cpu, cuda or cuda:N.", device=name) from None

@@ -16,6 +16,7 @@ from torch import nn
 from wenmai.catalog import Build
 from wenmai.data.inputs import kinds as kinds_of_input
 from wenmai.errors import Mistake
+from wenmai.locale import Message
 from wenmai.models.network import Network
 
 HEAD_OPTIONS = ("pooling",)
@@ -34,17 +35,18 @@ class Start:
 
     def check(self, rung: str) -> None:
         if rung != self.rung:
-            raise Mistake(f"{self.run} holds the rung {self.rung}, and {rung} cannot start from it: its body is another; train "
-                          f"{self.rung}, or choose another run.")  # fmt: skip
+            raise Mistake("{run} holds the rung {known}, and {rung} cannot start from it: its body is another; train {known}, or "
+                          "choose another run.", run=self.run, known=self.rung, rung=rung)  # fmt: skip
         if not isinstance(self.model, Network):
-            raise Mistake(f"{self.run} holds {self.rung} for {self.task_name}, which has no single body that another task could "
-                          "start from; choose a run that classifies, tags, regresses or generates.")  # fmt: skip
+            raise Mistake("{run} holds {rung} for {task}, which has no single body that another task could start from; choose a "
+                          "run of a network that classifies, tags, regresses or generates.", run=self.run, rung=self.rung,
+                          task=self.task_name)  # fmt: skip
 
     def read_as(self, values, texts: str, given: dict):
         """The run's inputs, as a task reads these values: with the same tokenizer."""
         for name, value in (given["inputs"] | given["tokens"]).items():
-            raise Mistake(f"{name}={value} says how inputs are read, which {self.run} has settled; leave {name} out, or train "
-                          "without --from.")  # fmt: skip
+            raise Mistake("{name}={value} says how inputs are read, which {run} has settled; leave {name} out, or train without "
+                          "--from.", name=name, value=value, run=self.run)  # fmt: skip
         return kinds_of_input.continued(self.inputs, kinds_of_input.kind_of(values, texts), values, self.run)
 
     def build_with(self, given: dict) -> Build:
@@ -55,28 +57,29 @@ class Start:
             if name in HEAD_OPTIONS or (name in known and known[name] == value):
                 continue
             if name in known:
-                raise Mistake(f"{name}={value}: {self.run} was built with {name}={known[name]}, and its body is kept; leave "
-                              f"{name} out, or train without --from.")  # fmt: skip
-            raise Mistake(f"{name}={value} is no option of the body of {self.run}, which is kept as it is; leave {name} out, or "
-                          "train without --from.")  # fmt: skip
+                raise Mistake("{name}={value}: {run} was built with {name}={known}, and its body is kept; leave {name} out, or "
+                              "train without --from.", name=name, value=value, run=self.run, known=known[name])  # fmt: skip
+            raise Mistake("{name}={value} is no option of the body of {run}, which is kept as it is; leave {name} out, or train "
+                          "without --from.", name=name, value=value, run=self.run)  # fmt: skip
         return replace(self.build, head=head)
 
     @torch.no_grad()
     def load_into(self, network: Network) -> dict:
         """The run's input layer and body; returns what was loaded, and what begins anew."""
         loaded = 0
-        for name in ("input", "body"):
-            known, own = getattr(self.model, name).state_dict(), getattr(network, name).state_dict()
+        for part in ("input", "body"):
+            known, own = getattr(self.model, part).state_dict(), getattr(network, part).state_dict()
             for key in sorted(known.keys() | own.keys()):
                 there, wanted = (None if key not in state else tuple(state[key].shape) for state in (known, own))
                 if there != wanted:
-                    raise Mistake(f"{self.run} does not fit: {name}.{key} is {in_words(there)}, expected {in_words(wanted)}; "
-                                  "start from another run, or train without --from.")  # fmt: skip
+                    raise Mistake("{run} does not fit: {name} has the shape {found}, expected {expected}; start from another "
+                                  "run, or train without --from.", run=self.run, name=f"{part}.{key}", found=there,
+                                  expected=wanted)  # fmt: skip
                 own[key].copy_(known[key])
                 loaded += own[key].numel()
         anew = sum(weight.numel() for weight in own_weights(network.head, network))
-        note = (f"started from {self.run} ({self.task_name}): {loaded:,} weights of the input layer and the body are loaded, "
-                f"{anew:,} of the head begin anew")  # fmt: skip
+        note = Message("started from {run} ({task}): {loaded:,} weights of the input layer and the body are loaded, {anew:,} of "
+                       "the head begin anew", run=self.run, task=self.task_name, loaded=loaded, anew=anew)  # fmt: skip
         return {"run": self.run, "task": self.task_name, "loaded": loaded, "anew": anew, "note": note}
 
 
@@ -84,7 +87,3 @@ def own_weights(head: nn.Module, network: Network) -> list[nn.Parameter]:
     """Those of the head that are not the input layer's too."""
     shared = {id(weight) for weight in network.input.parameters()}
     return [weight for weight in head.parameters() if id(weight) not in shared]
-
-
-def in_words(shape: tuple | None) -> str:
-    return "missing" if shape is None else " × ".join(map(str, shape)) or "a number"

@@ -50,7 +50,7 @@ class Translator(Estimator):
                seed: int = 0, strict: bool = False) -> list[str]:  # fmt: skip
         """So many texts for one, drawn by chance."""
         if count < 1:
-            raise Mistake(f"count={count}: expected 1 or more, how many texts are written.")
+            raise Mistake("count={count}: expected 1 or more, how many texts are written.", count=count)
         trained = self.trained()
         encoded, notes = self.task_.sources(trained, [input] * count, strict)
         warn_of(notes)

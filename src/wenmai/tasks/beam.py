@@ -22,6 +22,7 @@ from torch import Tensor
 
 from wenmai.errors import Mistake
 from wenmai.layers.cache import take, within
+from wenmai.locale import Message, phrase
 
 BLOCK = 64  # tokens of which the best is found first
 ASKED = 8  # steps of a GPU until it is asked which sources are done
@@ -37,14 +38,17 @@ class Candidate(NamedTuple):
 def check(size: int, penalty: float, count: int) -> None:
     for name, value, kind in (("beam", size, Integral), ("penalty", penalty, Real), ("best", count, Integral)):
         if isinstance(value, bool) or not isinstance(value, kind):
-            wanted = "a whole number" if kind is Integral else "a number"
-            raise Mistake(f"{name}={value!r}: expected {wanted}, found {type(value).__name__}.")
+            wanted = Message("a whole number") if kind is Integral else phrase("number", "a number")
+            raise Mistake("{option}={value!r}: expected {wanted}, found {found}.", option=name, value=value, wanted=wanted,
+                          found=type(value).__name__)  # fmt: skip
     if not 1 <= size <= 1000:
-        raise Mistake(f"beam={size}: expected 1 to 1000, how many texts are kept at every step; 1 is the most probable token.")
+        raise Mistake("beam={size}: expected 1 to 1000, how many texts are kept at every step; 1 is the most probable token.",
+                      size=size)  # fmt: skip
     if not 0 <= penalty <= 10:
-        raise Mistake(f"penalty={penalty}: expected 0 (long texts are not helped) to 10; 0.6 to 1 is usual.")
+        raise Mistake("penalty={penalty}: expected 0 (long texts are not helped) to 10; 0.6 to 1 is usual.", penalty=penalty)
     if not 1 <= count <= size:
-        raise Mistake(f"best={count}: expected 1 to {size}, no more texts than the beam keeps; give a larger beam for more.")
+        raise Mistake("best={count}: expected 1 to {size}, no more texts than the beam keeps; give a larger beam for more.",
+                      count=count, size=size)  # fmt: skip
 
 
 @torch.no_grad()

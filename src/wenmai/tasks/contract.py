@@ -16,6 +16,7 @@ import numpy as np
 from wenmai.data.examples.rows import Examples
 from wenmai.language.network_model import NetworkLanguageModel
 from wenmai.layers.trace import Trace
+from wenmai.locale import Message
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class InputTrace(Trace):
 
 
 def row_name(row: int) -> str:
-    return f"row {row + 1}"
+    return Message("row {row}", row=row + 1)
 
 
 class Task(Protocol):

@@ -34,11 +34,12 @@ class Choice:
 
     def __post_init__(self):
         if not 0 <= self.temperature < float("inf"):
-            raise Mistake(f"temperature={self.temperature}: expected 0 (always the most probable token) or more.")
+            raise Mistake("temperature={temperature}: expected 0 (always the most probable token) or more.",
+                          temperature=self.temperature)  # fmt: skip
         if self.top_k < 0:
-            raise Mistake(f"top_k={self.top_k}: expected 1 or more, how many tokens are chosen from; 0 is all of them.")
+            raise Mistake("top_k={k}: expected 1 or more, how many tokens are chosen from; 0 is all of them.", k=self.top_k)
         if not 0 < self.top_p <= 1:
-            raise Mistake(f"top_p={self.top_p}: expected more than 0 and at most 1, the probability that is chosen from.")
+            raise Mistake("top_p={p}: expected more than 0 and at most 1, the probability that is chosen from.", p=self.top_p)
 
     def __call__(self, log_probs: Tensor, generator: torch.Generator) -> Tensor:
         """(B, V) → (B,)"""

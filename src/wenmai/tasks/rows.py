@@ -87,8 +87,9 @@ def examples(task, trained: Trained, inputs, targets=None, where: Callable = row
     if isinstance(examples.targets, Sequences):
         for row in np.flatnonzero(examples.inputs.lengths != examples.targets.lengths)[:1]:
             found, expected = examples.targets.lengths[row], examples.inputs.lengths[row]
-            raise Mistake(f"{where(row)}: found {found} {task.target} for a text that is cut into {expected} tokens, "
-                          "expected one for each; give the tokens instead of the text.")  # fmt: skip
+            raise Mistake("{where}: found {found} {targets} for a text that is cut into {expected} tokens, expected one "
+                          "for each; give the tokens instead of the text.", where=where(row), found=found,
+                          targets=task.target, expected=expected)  # fmt: skip
     return examples
 
 
@@ -141,7 +142,7 @@ def predict(task, trained: Trained, inputs) -> tuple:
 
 def predict_proba(task, trained: Trained, inputs):
     if not trained.model.has_probabilities:
-        raise Mistake(f"the {trained.rung} answers without probabilities here; to classify or tag, softmax has them.")
+        raise Mistake("the {rung} answers without probabilities here; to classify or tag, softmax has them.", rung=trained.rung)
     return task.probabilities(task.outputs(trained, task.examples(trained, inputs)), trained.model)
 
 

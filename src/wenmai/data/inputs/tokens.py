@@ -12,6 +12,7 @@ from wenmai.data.examples.sequences import Sequences, offsets_of
 from wenmai.data.storage import saved as take
 from wenmai.data.text import tokenizers, vectors
 from wenmai.errors import Mistake
+from wenmai.locale import Message, phrase
 
 
 class Tokens:
@@ -33,7 +34,7 @@ class Tokens:
     def learn(cls, values, embedding, longest, spelling, tokenizer="auto", vocabulary=30_000, min_count=1,
               lowercase=None) -> Tokens:  # fmt: skip
         if tokenizer != "auto":
-            raise Mistake(f"tokenizer={tokenizer}: these rows are cut into tokens already; leave it out.")
+            raise Mistake("tokenizer={tokenizer}: these rows are cut into tokens already; leave it out.", tokenizer=tokenizer)
         counts = Counter(chain.from_iterable(checked_tokens(values)))
         words, table = vectors.read(embedding) if embedding not in ("random", "one-hot") else ([], None)
         if spelling == "auto":
@@ -61,7 +62,7 @@ class Tokens:
                    width=getattr(inputs, "vectors_width", None))  # fmt: skip
 
     def encode(self, values) -> Sequences:
-        rows = checked_tokens([self.cut(row)[0] if isinstance(row, str) else row for row in values], ", or a text")
+        rows = checked_tokens([self.cut(row)[0] if isinstance(row, str) else row for row in values], Message(", or a text"))
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         number: dict[str, int] = {}  # of every distinct token, from 1 on
         form = np.fromiter((number.setdefault(token, len(number) + 1) for row in rows for token in row), np.int32,
@@ -88,9 +89,12 @@ class Tokens:
         return (token.lower() if self.tokenizer.lowercase else token) in self.tokenizer.numbers
 
     def notes(self, values) -> list[str]:
-        notes = [f"tokens are {'characters' if self.single else 'words'} as given: {self.vocabulary:,} known"]
+        notes = [Message("tokens are {unit} as given: {tokens:,} known",
+                         unit=phrase("unit", "characters") if self.single else phrase("unit", "words"),
+                         tokens=self.vocabulary)]  # fmt: skip
         if self.vectors is not None:
-            notes.append(f"{int((~np.isnan(self.vectors[:, 0])).sum()):,} tokens have vectors from {self.embedding}")
+            notes.append(Message("{tokens:,} tokens have vectors from {file}", tokens=int((~np.isnan(self.vectors[:, 0])).sum()),
+                                 file=self.embedding))  # fmt: skip
         return notes
 
     def to_json(self) -> dict:
@@ -147,5 +151,6 @@ def split_unspaced(chunk: str) -> list[tuple[str, int]]:
 def checked_tokens(values, or_else: str = "") -> list[list[str]]:
     for row, tokens in enumerate(values):
         if not isinstance(tokens, (list, tuple)) or not all(isinstance(token, str) for token in tokens):
-            raise Mistake(f"input {row + 1}: expected a list of tokens{or_else}, found {str(tokens)[:40]!r}.")
+            raise Mistake("input {row}: expected a list of tokens{or_else}, found {value!r}.", row=row + 1, or_else=or_else,
+                          value=str(tokens)[:40])  # fmt: skip
     return values

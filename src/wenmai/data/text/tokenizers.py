@@ -21,6 +21,7 @@ from wenmai.data.storage import saved as take
 from wenmai.data.text.special import Special
 from wenmai.data.text.vocabulary import NUMBERED
 from wenmai.errors import Mistake, unknown
+from wenmai.locale import Listed, Message
 
 SPECIAL = ["<pad>", "<unk>", "<sep>", "<bos>", "<eos>", "<mask>"]
 OWN = Special(*map(SPECIAL.index, ("<pad>", "<unk>", "<bos>", "<eos>", "<sep>", "<mask>")))  # of the tokenizers learned here
@@ -38,6 +39,11 @@ PLAIN_WORD = re.compile(r"\w+(?:'\w+)*|[^\w\s\x1c-\x1f]", re.ASCII)
 LONG = 200  # letters without a space between them, beyond which subwords are not learned from them as one word
 LONG_RUN = re.compile(rf"\S{{{LONG}}}")
 MOST = 1_000_000  # distinct words that are counted at once: beyond, the rarest so far are forgotten
+
+CUT = {"bytes": Message("read byte by byte"), "characters": Message("read character by character"),
+       "spaces": Message("cut at spaces"), "jieba": Message("cut into Chinese words by jieba"),
+       "words": Message("cut into words"), "bpe": Message("cut into bpe"), "wordpiece": Message("cut into wordpiece"),
+       "unigram": Message("cut into unigram")}  # fmt: skip
 
 
 def learn(
@@ -99,7 +105,7 @@ def from_json(saved: dict):
 def beginning_special(tokens: list[str]) -> list[str]:
     """The tokens in the order of their numbers, if those come first that every tokenizer has."""
     if tokens[: len(SPECIAL)] != SPECIAL:
-        raise take.Unfit(f"the tokens do not begin with {', '.join(SPECIAL)}")
+        raise take.Unfit("the tokens do not begin with {names}", names=Listed(SPECIAL))
     return tokens
 
 
