@@ -46,14 +46,15 @@ def train(
     out: Annotated[Path | None, typer.Option(help="The run folder; runs/DATA-RUNG without it.")] = None,
     memory: Annotated[str, typer.Option(help="What counting n-grams may take, such as 2G; the rest goes to disk.")] = "",
     engine: Annotated[str, typer.Option(help="Where n-grams are counted: local, or spark.")] = "",
+    start: Annotated[Path | None, typer.Option("--from", help="Start from this run: its tokenizer, input layer and body.")] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the training of this run folder, which was stopped.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train one rung on your data and keep it as a run folder."""
     if resume is None and not (rung and source):
         raise Mistake("train needs a rung and data, as in wenmai train gru reviews.csv; `wenmai rungs` lists the rungs.")
-    if resume is not None and (rung or source or out):
-        raise Mistake("--resume {folder} goes on as it was begun: leave out rung, data and --out.", folder=resume)
+    if resume is not None and (rung or source or out or start):
+        raise Mistake("--resume {folder} goes on as it was begun: leave out rung, data, --from and --out.", folder=resume)
     from wenmai.catalog import TASKS
     from wenmai.cli import training
     from wenmai.page.terminal import bars
@@ -66,7 +67,8 @@ def train(
             more |= {name: value for name, value in (("memory", memory), ("engine", engine)) if value}
             arguments = {"rung": rung, "source": source, "target": target or None, "valid": valid or None, "test": test or None,
                          "task": task or None, "columns": columns_from(columns), "unseen": unseen, "minutes": minutes,
-                         "seed": seed, "device": device, "settings": settings_from(settings) | more}  # fmt: skip
+                         "seed": seed, "device": device, "settings": settings_from(settings) | more,
+                         "from": str(start) if start else None}  # fmt: skip
             result = training.begin(arguments, out, draw, say)
     if not result:  # another process of torchrun's speaks
         return

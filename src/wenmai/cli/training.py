@@ -37,6 +37,9 @@ def begin(arguments: dict, out: Path | None, draw: Callable, say: Callable) -> d
             kept = Checkpoints(folder, together)
             if together.rank == 0:
                 run_folder.check_place(folder)
+                if arguments.get("from") and Path(arguments["from"]).resolve() == folder.resolve():
+                    raise Mistake("{run} is the run that this training starts from, and would be replaced by it; choose another "
+                                  "--out.", run=folder)  # fmt: skip
                 kept.begin(absolute(arguments) | {"fingerprint": dataset.fingerprint(), "processes": together.size})
             return carry_out(arguments, dataset, folder, kept, None, together, draw, say)
 
@@ -108,7 +111,7 @@ def absolute(arguments: dict) -> dict:
         files = two_files(given) or (given,)
         return ",".join(str(Path(file).resolve()) for file in files) if all(Path(file).exists() for file in files) else given
 
-    names = ("source", "target", "valid", "test")
+    names = ("source", "target", "valid", "test", "from")
     return arguments | {name: everywhere(arguments[name]) for name in names if arguments.get(name)}
 
 
@@ -123,7 +126,8 @@ def carry_out(arguments: dict, dataset: Dataset, folder: Path, kept: Checkpoints
     with interrupts() if rung_named(rung, dataset.task.name).tunes else nullcontext([]) as asked:
         held = dataset.valid.pair if dataset.valid else None
         try:
-            for progress in estimator.training(*dataset.train.pair, held, dataset.train.where, snapshot):
+            start = arguments.get("from")
+            for progress in estimator.training(*dataset.train.pair, held, dataset.train.where, snapshot, start=start):
                 stop = together.any(asked)
                 if speaks:
                     draw(rung, progress.note or Message("training"), progress)

@@ -194,8 +194,8 @@ class Generate:
         """What is worth saying of a score."""
         notes = unknown_tokens(total.unknown, total.tokens)
         if total.log_prob == -inf:
-            notes.append("the text holds what has no probability at all in this model, so its perplexity is infinite; smoothing "
-                         "gives every word some")  # fmt: skip
+            notes.append(Message("the text holds what has no probability at all in this model, so its perplexity is infinite; "
+                                 "smoothing gives every word some"))  # fmt: skip
         return notes
 
     def to_json(self) -> dict:

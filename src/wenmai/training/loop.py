@@ -130,7 +130,8 @@ class Training:
         self.losses = []
         self.updater.load(weights)
         note = Message("step {step}: the loss is not a finite number ({batch}); training went back to step {back}, with "
-                       "{times:g} times the learning rate.", step=at, batch=those, back=self.state.step, times=LOWERED)  # fmt: skip
+                       "{times:g} times the learning rate.", step=at, batch=those, back=self.state.step,
+                       times=LOWERED)  # fmt: skip
         return self.progress(passing=True, warning=note)
 
     def given_up(self, failure: Failure) -> Progress:
@@ -210,8 +211,8 @@ class Training:
         device, pieces = self.device, self.state.micro_batches
         step = self.state.step
         since = Message("from step {step} on", step=step) if step else Message("from the beginning")
-        return Message("a batch does not fit into the memory of {device}: {since} each is read in {pieces} pieces, which add up to "
-                       "the same.", device=device, since=since, pieces=pieces)  # fmt: skip
+        return Message("a batch does not fit into the memory of {device}: {since} each is read in {pieces} pieces, which add up "
+                       "to the same.", device=device, since=since, pieces=pieces)  # fmt: skip
 
     def snapshot(self) -> Snapshot:
         good, weights = self.recovery.good

@@ -456,5 +456,5 @@ class Imported(Subwords):
         try:
             engine = Tokenizer.from_str(json.dumps(take.value(saved, "engine")))
         except Exception as error:  # whatever the library says of a file that is not its own
-            raise take.Unfit(f"the tokenizer cannot be read: {error}") from None
+            raise take.Unfit("the tokenizer cannot be read: {reason}", reason=str(error)) from None
         return cls(engine, Special.from_json(take.value(saved, "special"), engine.get_vocab_size()))
