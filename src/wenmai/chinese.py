@@ -1012,7 +1012,8 @@ PHRASES = {
     "side_do": {"drop line {line} of both files": "把两个文件的第 {line} 行都去掉", "drop the row": "去掉这一行"},
     "wanted": {
         "a whole number": "为整数", "a number": "为数", "true or false": "为 true 或 false", "a text": "为文本",
-        "at least {least}": "不小于 {least}", "at least {least} and below 1": "不小于 {least}，且小于 1",
+        "at least {least}": "不小于 {least}", "at least {least} and below {below}": "不小于 {least}，且小于 {below}",
+        "a finite number": "为有限的数",
     },
     "instead": {"did you mean {names}?": "是不是想写 {names}？", "its folder is empty.": "它所在的文件夹是空的。"},
     "encoding": {"UTF-8": " UTF-8", "GB18030": " GB18030", "UTF-8 with a byte order mark": "带 BOM 的 UTF-8"},

@@ -22,14 +22,14 @@ from wenmai.data.splits import split, split_by_position
 from wenmai.data.text import tokenizers
 from wenmai.data.values import as_frames, check_lengths, listed, pick
 from wenmai.errors import Mistake
-from wenmai.options import accepted, sort_out
+from wenmai.options import Count, NonNegative, Share, accepted, sort_out
 from wenmai.training import distributed, loop, memory, run_folder
 from wenmai.training.options import TrainingOptions, training_defaults
 from wenmai.training.progress import Diverged, Progress, Snapshot
 
 
 def fitting(
-    *, seed: int = 0, device: str = "auto", minutes: float | None = None, validation: float = 0.1, search: bool = False,
+    *, seed: Count = 0, device: str = "auto", minutes: NonNegative | None = None, validation: Share = 0.1, search: bool = False,
     deterministic: bool = False,
 ) -> dict:  # fmt: skip
     """The options of `fit` itself. `minutes` is the budget, where it is not counted in epochs; `validation` the share of

@@ -15,6 +15,7 @@ from wenmai.data.files.readers import Chunk
 from wenmai.data.storage import saved as take
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Number
+from wenmai.options import Count, Size
 from wenmai.tasks.columns import as_number, inputs_in, number_sequences, numbers, shown
 
 
@@ -23,7 +24,7 @@ class Regress:
     target = "target"
     texts = "tokens"
 
-    def __init__(self, *, horizon: int | None = None, history: int | None = None):
+    def __init__(self, *, horizon: Size | None = None, history: Count | None = None):
         """`horizon` forecasts so many values of a series from the `history` rows before them (3 horizons, at least 12)."""
         if history and not horizon:
             raise Mistake(f"history={history} goes with horizon=N, how many values are forecast; give both, or leave it out.")

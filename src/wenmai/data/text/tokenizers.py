@@ -19,6 +19,7 @@ import numpy as np
 from wenmai.data.examples.sequences import Sequences, offsets_of
 from wenmai.data.storage import saved as take
 from wenmai.errors import Mistake, unknown
+from wenmai.options import Size
 
 SPECIAL = ["<pad>", "<unk>", "<sep>", "<bos>", "<eos>", "<mask>"]
 PAD, UNK, SEP, BOS, EOS, MASK = range(6)
@@ -43,8 +44,8 @@ def learn(
     also: list[str] = (),
     *,
     tokenizer: str = "auto",
-    vocabulary: int = 30_000,
-    min_count: int = 1,
+    vocabulary: Size = 30_000,
+    min_count: Size = 1,
     lowercase: bool | None = None,
 ):
     """A tokenizer for these texts. `also` names further words to know (those of pretrained vectors); `lowercase` is
