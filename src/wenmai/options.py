@@ -82,15 +82,15 @@ def option_of(parameter: inspect.Parameter, hint) -> Option:
 def sort_out(given: dict, owners: dict[str, Callable]) -> dict[str, dict]:
     """{"hidden": 64, "epochs": 3} → {"rung": {"hidden": 64}, "training": {"epochs": 3}, …}, each value checked."""
     known = {owner: accepted(function) for owner, function in owners.items()}
-    found: dict[str, dict] = {owner: {} for owner in owners}
+    assigned: dict[str, dict] = {owner: {} for owner in owners}
     for name, value in given.items():
         owner = next((owner for owner in owners if name in known[owner]), None)
         if owner is None and any(RENAMED.get(name) in options for options in known.values()):
             raise Mistake(f"{name} is now {RENAMED[name]}; use that name.")
         if owner is None:
             raise unknown("option", name, sorted({name for options in known.values() for name in options}))
-        found[owner][name] = fitting(known[owner][name], value)
-    return found
+        assigned[owner][name] = fitting(known[owner][name], value)
+    return assigned
 
 
 def fitting(option: Option, value):
@@ -104,9 +104,9 @@ def fitting(option: Option, value):
                 return value
             choices = typing.get_args(kind)
             raise Mistake(f"{option.name}={told(value)} is not one of {', '.join(map(str, choices))}.")
-        read = read_as(kind, value)
-        if read is not None:
-            return in_range(option, read)
+        converted = converted_to(kind, value)
+        if converted is not None:
+            return in_range(option, converted)
     wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}.get(kinds[0], str(kinds[0]))
     found = type(value).__name__
     raise Mistake(f"{option.name}={told(value)}: expected {wanted}, found {found}; the default is {option.default}.")
@@ -121,7 +121,8 @@ def is_union(kind) -> bool:
     return typing.get_origin(kind) in (typing.Union, types.UnionType)
 
 
-def read_as(kind, value):
+def converted_to(kind, value):
+    """None where the value is none of this kind."""
     if kind is bool:
         if isinstance(value, bool):
             return value

@@ -110,16 +110,16 @@ def check(folder: Path, *needed: str) -> None:
     path = folder / MANIFEST
     try:
         files = json.loads(path.read_text(encoding="utf-8"))["files"]
-        wanted = {Path(str(name)).name: {"bytes": int(about["bytes"]), **about} for name, about in files.items()}
+        named = {Path(str(name)).name: {"bytes": int(about["bytes"]), **about} for name, about in files.items()}
     except FileNotFoundError:
         raise Damaged(f"{path} is missing: the folder is damaged; train it again.") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         raise Damaged(f"{path} is not as it was written: the folder is damaged; train it again.") from None
     for name in needed:
-        if name not in wanted:
+        if name not in named:
             raise Damaged(f"{path} does not name {name}: the folder is damaged; train it again.")
     there = {file.name for file in folder.iterdir() if file.is_file()}
-    for name, about in wanted.items():
+    for name, about in named.items():
         file, size = folder / name, about["bytes"]
         if name not in there:
             raise Damaged(f"{file} is missing: the folder is damaged; train it again.")

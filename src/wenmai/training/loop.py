@@ -55,8 +55,8 @@ def train(
     while training.goes_on():
         heartbeat_due, halved = training.update(next(batches)[1], time.perf_counter() - heartbeat > HEARTBEAT)
         evaluation_due = training.schedule.evaluates_after(training.state.step)
-        looks = device == "cpu" or evaluation_due or heartbeat_due or halved or len(training.recovery.unseen) == CHECKED
-        failure = training.failure(where) if looks else None
+        check = device == "cpu" or evaluation_due or heartbeat_due or halved or len(training.recovery.unseen) == CHECKED
+        failure = training.failure(where) if check else None
         if failure and training.state.lowered:
             yield training.given_up(failure)
             break
@@ -124,27 +124,27 @@ class Training:
 
     def gone_back(self, failure: Failure) -> Progress:
         """To the last good state, with a lower learning rate."""
-        at, those = failure
         self.state, weights = self.recovery.lower(self.state.micro_batches)
         self.losses = []
         self.updater.load(weights)
-        return self.progress(passing=True, warning=f"step {at}: the loss is not a finite number ({those}); training went back to "
-                             f"step {self.state.step}, with {LOWERED:g} times the learning rate.")  # fmt: skip
+        warning = (f"step {failure.step}: the loss is not a finite number ({failure.rows}); training went back to step "
+                   f"{self.state.step}, with {LOWERED:g} times the learning rate.")  # fmt: skip
+        return self.progress(passing=True, warning=warning)
 
     def given_up(self, failure: Failure) -> Progress:
         """It happened again: training ends with the last good state, if there is one."""
-        at, those = failure
         good, weights = self.recovery.good
+        lower = f"{self.options.learning_rate * LOWERED / 3:.1g}"
         if not good.step:
-            raise Diverged(f"step {at}: the loss is no longer a finite number ({those}), also after the learning rate "
-                           "was lowered; look at these rows, or start anew with --set learning_rate="
-                           f"{self.options.learning_rate * LOWERED / 3:.1g} and --set clip=1.")  # fmt: skip
+            raise Diverged(f"step {failure.step}: the loss is no longer a finite number ({failure.rows}), also after the "
+                           f"learning rate was lowered; look at these rows, or start anew with --set learning_rate={lower} and "
+                           "--set clip=1.")  # fmt: skip
         self.state = good
         self.updater.load(weights)
-        return self.progress(passing=True, resumable=False, warning=f"step {at}: the loss is no longer a finite number "
-                             f"({those}), also after the learning rate was lowered; training ends with what it had learned by "
-                             f"step {good.step}. Look at these rows, or start anew with --set learning_rate="
-                             f"{self.options.learning_rate * LOWERED / 3:.1g} and --set clip=1.")  # fmt: skip
+        warning = (f"step {failure.step}: the loss is no longer a finite number ({failure.rows}), also after the learning rate "
+                   f"was lowered; training ends with what it had learned by step {good.step}. Look at these rows, or start anew "
+                   f"with --set learning_rate={lower} and --set clip=1.")  # fmt: skip
+        return self.progress(passing=True, resumable=False, warning=warning)
 
     # Judging
 

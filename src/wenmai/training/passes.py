@@ -39,10 +39,10 @@ class Passes:
             raise Diverged(f"pass {self.done + 1} over the rows ({first} came first): the loss is no longer a finite number, "
                            f"also after the learning rate was lowered; start anew with --set learning_rate={rate / 10:.1g}."
                            )  # fmt: skip
-        told = (f"pass {self.done + 1} over the rows ({first} came first): the loss is not a finite number; training went "
-                "back to its beginning, with 0.1 times the learning rate.")  # fmt: skip
+        warning = (f"pass {self.done + 1} over the rows ({first} came first): the loss is not a finite number; training went "
+                   "back to its beginning, with 0.1 times the learning rate.")  # fmt: skip
         self.done, self.generator, seconds = 0, np.random.default_rng(self.seed), time.perf_counter() - self.began
-        return Progress(0, self.epochs * self.count, 0.0, float("nan"), rate / 10, seconds, warning=told, passing=True)
+        return Progress(0, self.epochs * self.count, 0.0, float("nan"), rate / 10, seconds, warning=warning, passing=True)
 
     def progress(self, loss, rate, score, arrays: dict[str, np.ndarray], facts: dict, passing: bool = False) -> Progress:
         """To be yielded when a pass is through."""
