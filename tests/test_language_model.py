@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from wenmai.models.writer import batch_of
 
 import wenmai
 from wenmai import LanguageModel, Mistake
@@ -17,7 +18,6 @@ from wenmai.catalog import rungs_for
 from wenmai.data.files.corpus import Corpus
 from wenmai.data.text.vocabulary import END, UNK
 from wenmai.exchange.arpa_files import exported, imported
-from wenmai.models.writer import batch_of
 from wenmai.serving.filtering import filtered
 from wenmai.tasks.decoding import Choice, take
 from wenmai.training import loop

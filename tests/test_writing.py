@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 import torch
+from wenmai.models.writer import Writer
 
 import wenmai
 from wenmai import Classifier, LanguageModel, Mistake
@@ -15,7 +16,6 @@ from wenmai.data.text.lines import Lines, written_bytes
 from wenmai.data.text.tokenizers import Bytes
 from wenmai.data.text.vocabulary import END
 from wenmai.errors import Notice
-from wenmai.models.writer import Writer
 from wenmai.tasks.decoding import Choice
 from wenmai.training.progress import Diverged
 

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from wenmai.models.transformer_decoder import transformer_translator
 
 from wenmai.data.examples.batches import NOTHING, Batch
 from wenmai.data.text.vocabulary import BEGIN, END
@@ -14,7 +15,6 @@ from wenmai.layers.heads import Next
 from wenmai.layers.trace import Trace
 from wenmai.models.attention_decoder import attention_translator
 from wenmai.models.seq2seq import seq2seq
-from wenmai.models.transformer_decoder import transformer_translator
 
 SMALL = {"embed": 6, "hidden": 8}
 CELLS = ("rnn", "lstm", "gru")
