@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from wenmai.errors import Mistake
-from wenmai.layers.cache import Cache, join
+from wenmai.layers.cache import join
 from wenmai.tasks.contract import Answers, Trained
 from wenmai.tasks.decoding import Choice, continued, together
 
@@ -45,8 +45,8 @@ def pieces(trained: Trained, text: str, prompt: np.ndarray, tokens: int, lines: 
 
 def continuations(trained: Trained, texts: list[str], seeds: list[int], tokens: int, lines: int | None,
                   choice: Choice) -> Answers:  # fmt: skip
-    """What follows each text. Those of one length are read together, and all are then written together, as long as a state can be
-    joined with others."""
+    """What follows each text. Those of one length are read together, and all whose states can be joined are then written
+    together."""
     for row, text in enumerate(texts):
         if not isinstance(text, str):
             raise Mistake(f"input {row + 1}: expected a text, found {type(text).__name__} {str(text)[:40]!r}.")
@@ -67,7 +67,7 @@ def begin_alike(model, rows: list[int], prompts: list[np.ndarray]) -> list[tuple
     """(rows, log p of what comes next (B, V), their state) of rows in the order of their lengths, as few times as can be."""
     alike = [list(group) for _, group in groupby(rows, lambda row: len(prompts[row]))]
     begun = [(group, *model.begin(np.stack([prompts[row] for row in group]))) for group in alike]
-    if all(isinstance(state, Cache) for *_, state in begun) or model.carried:
+    if len({type(state) for *_, state in begun}) == 1:
         groups, firsts, states = zip(*begun)
         return [(list(chain(*groups)), torch.cat(firsts), join(states))]
     return begun
