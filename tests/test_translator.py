@@ -11,10 +11,12 @@ from sacrebleu.metrics import BLEU, CHRF
 import wenmai
 from wenmai import Mistake, Translator
 from wenmai.catalog import rungs_for
-from wenmai.data.text.vocabulary import END, UNK
+from wenmai.data.text.tokenizers import OWN
 from wenmai.errors import Notice
+from wenmai.tasks import writing
 from wenmai.tasks.beam import beam as searched
 
+UNK, END = OWN.unknown, OWN.end
 NAMES = [rung.name for rung in rungs_for("translate")]
 every_rung = pytest.mark.parametrize("rung", NAMES)
 LEARNS = {"steps": 200, "learning_rate": 0.01, "validation": 0.0, "dropout": 0.0, "hidden": 32, "embed": 32, "width": 32}
@@ -70,10 +72,12 @@ def test_in_16_bits_nearly_the_same_is_written(rung, beam):
 @every_rung
 def test_a_beam_of_one_is_the_most_probable_token_at_every_step(rung):
     model = trained(rung)
-    greedy, encoded = model.answers(OTHERS, beam=1), model._asked(OTHERS)
+    trained_ = model.trained()
+    greedy, (encoded, _) = model.answers(OTHERS, beam=1), model.task_.sources(trained_, OTHERS)
     most = model.inputs_.most(encoded.lengths)
-    for answer, (found,) in zip(greedy, searched(model._step, *model._begun(encoded, int(most.max())), most, 1, 1.0, 1, END)):
-        assert model._text(found.tokens) == answer["text"] and found.log_prob == pytest.approx(answer["log_prob"], abs=1e-4)
+    begun = writing.begin(trained_, encoded, int(most.max()))
+    for answer, (found,) in zip(greedy, searched(writing.stepper(trained_), *begun, most, 1, 1.0, 1, END)):
+        assert writing.text_of(trained_, found.tokens) == answer["text"] and found.log_prob == pytest.approx(answer["log_prob"], abs=1e-4)
     assert ["".join(model.stream(source)) for source in OTHERS[:6]] == [answer["text"] for answer in greedy[:6]]
 
 
@@ -262,8 +266,8 @@ def test_almost_all_that_was_learned_can_be_written():
 
 def test_what_is_not_read_is_said():
     model = small("attention", steps=2, max_length=9).fit(SOURCES, TARGETS)
-    model.evaluate(["abcdef" * 3, "ab"], ["AB", "AB"])
-    assert "1 of the texts that are read are longer than max_length=9 tokens: what goes beyond is not read" in model.evaluated_
+    scores = model.evaluate(["abcdef" * 3, "ab"], ["AB", "AB"])
+    assert "1 of the texts that are read are longer than max_length=9 tokens: what goes beyond is not read" in scores.notes
     with pytest.warns(Notice, match="1 of the texts are longer than max_length=9 tokens"):
         model.log_prob(["ab"], ["AB" * 9])
 
@@ -290,7 +294,6 @@ def test_letters_that_were_never_seen():
     model = trained("attention")
     scores = model.evaluate(["ab", "cd"], ["ÄB", "文字"])
     assert scores["exact_match"] == 0.0 and np.isfinite(model.log_prob(["ab"], ["文字"])).all()
-    model.evaluate(["ab", "cd"], ["ÄB", "文字"])
-    assert any("3" in note for note in model.evaluated_)  # tokens that it does not know, and so cannot write
+    assert any("3" in note for note in scores.notes)  # tokens that it does not know, and so cannot write
     for text in ("文字 ☃", "a\x00b", "a\ud800", "\u202eab"):
         assert isinstance(model.translate([text])[0], str)

@@ -7,15 +7,16 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from test_translators import SMALL, alone, batch, built, steps_say
+from test_translators import END, SMALL, UNK, alone, batch, built, steps_say
 
 import wenmai
 from wenmai import Translator
 from wenmai.data.examples.batches import Batch
-from wenmai.data.text.vocabulary import END, UNK
+from wenmai.data.text.tokenizers import OWN
 from wenmai.errors import Mistake
 from wenmai.layers.trace import Trace
 from wenmai.models.attention_decoder import attention_translator
+from wenmai.tasks import rows, writing
 from wenmai.tasks.beam import beam
 from wenmai.training.progress import Snapshot
 
@@ -46,11 +47,11 @@ def one_of(whole: Batch, row: int) -> Batch:
 def test_alone_beside_others_step_by_step_and_traced(options):
     model, whole = built(attention_translator, options), copying()
     found, trace = model(whole), Trace()  # (3, 4, 15)
-    assert found.shape == (3, 4, 15) and trace.kept == {}
+    assert found.shape == (3, 4, 15) and trace.notes == {}
     torch.testing.assert_close(found.exp().sum(-1), torch.ones(3, 4))
     assert (found[1, :, 13:] == float("-inf")).all() and (found[2, :, 14] == float("-inf")).all()  # which are not theirs
     torch.testing.assert_close(model(whole, trace), found, rtol=1e-4, atol=1e-5)
-    assert trace["writer.attention"].shape == (3, 1, 4, 5)
+    assert trace["decoder.attention"].shape == (3, 1, 4, 5)
     for row in range(3):
         one = model(one_of(whole, row))[0]
         torch.testing.assert_close(one, found[row, : len(one), : one.shape[1]], rtol=1e-4, atol=1e-5)
@@ -117,10 +118,12 @@ def test_names_that_were_never_seen_are_written_right(learned):
 
 def test_every_way_of_decoding_writes_them(learned):
     one = [row["text"] for row in learned.answers(SOURCES, beam=1)]
-    encoded = learned._asked(SOURCES)
+    trained = learned.trained()
+    encoded, _ = learned.task_.sources(trained, SOURCES)
     most = learned.inputs_.most(encoded.lengths)
-    found = beam(learned._step, *learned._begun(encoded, int(most.max())), most, 1, 1.0, 1, END)
-    assert one == [learned._text(best.tokens, words) for (best,), words in zip(found, encoded.words)]
+    begun = writing.begin(trained, encoded, int(most.max()))
+    found = beam(writing.stepper(trained), *begun, most, 1, 1.0, 1, OWN.end)
+    assert one == [writing.text_of(trained, best.tokens, words) for (best,), words in zip(found, encoded.words)]
     assert one == ["".join(learned.stream(source)) for source in SOURCES]
     assert one == [learned.sample(source, 2, top_k=1)[1] for source in SOURCES]
     together, log_probs = learned.translate(SOURCES), learned.log_prob(SOURCES, TARGETS)
@@ -136,7 +139,7 @@ def test_every_way_of_decoding_writes_them(learned):
 
 
 def test_the_outputs_are_as_wide_as_the_most_words(learned):
-    examples = learned._pairs(SOURCES[:8], TARGETS[:8])
+    examples = rows.pairs(learned.task_, learned.trained(), SOURCES[:8], TARGETS[:8])
     found = learned.outputs(examples)
     extra = max(map(len, examples.inputs.words))
     assert extra > 1 and found.flat.shape == (len(examples.written.flat), learned.inputs_.target.vocabulary + extra)
@@ -166,7 +169,7 @@ def test_characters_are_copied_too():
     sources, targets = ["王明来了", "李华走了", "王华来了", "李明走了"] * 5, ["王明", "李华", "王华", "李明"] * 5
     model = Translator("attention", copy=True, tokenizer="characters", hidden=8, embed=4, steps=2).fit(sources, targets)
     assert np.isfinite(model.log_prob(["张明来了"], ["张"])).all()
-    assert len(model._asked(["张三来了"]).words[0]) >= 2
+    assert len(model.task_.sources(model.trained(), ["张三来了"])[0].words[0]) >= 2
 
 
 def test_what_cannot_copy_says_so():

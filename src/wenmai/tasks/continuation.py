@@ -87,7 +87,7 @@ def next_tokens(trained: Trained, prompt: np.ndarray, count: int, beginning: str
     return tokens
 
 
-def known_steps(step: Callable, unknown: int) -> Callable:
+def known_steps(step: Callable, unknown: int | None) -> Callable:
     """Steps that never lead to an unknown token."""
 
     def known(state, tokens):
@@ -97,8 +97,9 @@ def known_steps(step: Callable, unknown: int) -> Callable:
     return known
 
 
-def without_unknown(log_probs: torch.Tensor, unknown: int) -> torch.Tensor:
-    log_probs[:, unknown] = float("-inf")
+def without_unknown(log_probs: torch.Tensor, unknown: int | None) -> torch.Tensor:
+    if unknown is not None:
+        log_probs[:, unknown] = float("-inf")
     if not log_probs.is_cuda and log_probs.amax(1).min() == float("-inf"):  # never of a network; and who asks a GPU waits
         raise Mistake("after this text nothing has a probability in a model without smoothing; begin otherwise, or train "
                       "with smoothing.")  # fmt: skip
