@@ -1,10 +1,11 @@
 # make demo   sets up what the demo needs and compares every rung on built-in data
 # make test   sets up the rest and runs the tests
+# make locale brings the Chinese catalogue up to date with what the code says
 PYTHON ?= python3
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test soak bench clean
+.PHONY: demo test locale soak bench clean
 
 demo: $(VENV)/demo-ready
 	$(VENV)/bin/wenmai demo
@@ -12,6 +13,9 @@ demo: $(VENV)/demo-ready
 test: $(VENV)/test-ready
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+
+locale: $(VENV)/demo-ready
+	$(VENV)/bin/python tools/catalogue.py
 
 soak: $(VENV)/test-ready
 	$(VENV)/bin/python -m pytest -m soak

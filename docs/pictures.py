@@ -27,13 +27,13 @@ from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences
 from wenmai.data.text.features import extend, find, token_at
 from wenmai.data.text.vocabulary import END, UNK
-from wenmai.evaluation.compare import worse_by
-from wenmai.evaluation.measures import drawn, interval
 from wenmai.evaluation.probes import PROBES
+from wenmai.evaluation.recommendation import worse_by
 from wenmai.language.continuous_cache import ContinuousCache
 from wenmai.layers.crf import NEVER
 from wenmai.layers.positions import sinusoid
 from wenmai.layers.trace import Trace
+from wenmai.tasks import metrics
 from wenmai.training.optimizers import rate_at
 
 FOLDER = Path(__file__).parent / "pictures"
@@ -323,12 +323,12 @@ def bootstrap(zh):
     rungs["softmax, ngrams=2"] = trained("softmax", ngrams=2)
     for rung, model in rungs.items():
         answered = model.task_.classes.searchsorted(model.predict(test.inputs))
-        right[rung] = model.task_.weighed(answered, model.task_.encode(test.targets))  # right or not (N,), of 1 (N,)
+        right[rung] = model.task_.score_terms(answered, model.task_.encode(test.targets))  # right or not (N,), of 1 (N,)
     order = sorted(rungs, key=lambda rung: -right[rung][0].mean())
     figure = Figure(figsize=(7.2, 2.9))
     axes = figure.add_subplot(1, 2, 1)
     for row, rung in enumerate(order):
-        low, high = interval(*right[rung])
+        low, high = metrics.confidence_interval(samples[rung])
         axes.plot([low, high], [row, row], color=BLUE, lw=2, alpha=0.6)
         axes.plot(right[rung][0].mean(), row, "o", color=BLUE)
     axes.set_yticks(range(3), order)
@@ -337,9 +337,9 @@ def bootstrap(zh):
     axes.set_xlabel("测试准确率" if zh else "test accuracy")
     axes = figure.add_subplot(1, 2, 2)
     for rung, colour in zip(order[1:], (GREEN, RED)):
-        low, high = worse_by(right[order[0]], right[rung])
+        low, high = worse_by(samples[order[0]], samples[rung])
         words = f"{order[0]} − {rung}\n[{low:+.3f}, {high:+.3f}]"
-        difference = drawn(*right[order[0]]) - drawn(*right[rung])
+        difference = samples[order[0]] - samples[rung]
         axes.hist(difference, np.arange(-0.02, 0.062, 0.002), color=colour, alpha=0.55, label=words)
     axes.axvline(0, color="black", lw=1)
     axes.set_yticks([])
@@ -630,7 +630,7 @@ def composer(**options):
 def spelled(model, picture) -> tuple[str, np.ndarray]:
     """(the most probable text, and p of every token in each of its places (T, V))"""
     (text,) = model.predict(picture[None])
-    return text, np.exp(model.outputs(model._examples(picture[None], [text]))[0])
+    return text, np.exp(model.outputs(model.examples(picture[None], [text]))[0])
 
 
 def composing(zh):
@@ -727,14 +727,14 @@ PICTURES = (features, perceptron, logistic, weights, rings, filters, gates, fadi
             probe_memory, probe_parallel, probe_gates, probe_heads, probe_depth, alignment)  # fmt: skip
 
 
-def main(wanted: list[str]) -> None:
-    FOLDER.mkdir(exist_ok=True)
+def main(wanted: list[str], folder: Path = FOLDER) -> None:
+    folder.mkdir(exist_ok=True)
     with rc_context(STYLE):
         for picture in PICTURES:
             if wanted and picture.__name__ not in wanted:
                 continue
             for lang in ("en", "zh"):
-                path = FOLDER / f"{picture.__name__}.{lang}.svg"
+                path = folder / f"{picture.__name__}.{lang}.svg"
                 write(picture(lang == "zh"), path)
                 print(f"{path.name}: {path.stat().st_size:,} bytes")
 

@@ -35,7 +35,7 @@ SMALL = {"hidden": 16, "embed": 8, "width": 16, "heads": 2, "filters": 8, "steps
 VARIANTS = [{}, {"dropout": 0.5}, {"search": "true"}, {"patience": 1}, {"precision": "bf16"}, {"optimizer": "sgd"},
             {"averaged": "false"}, {"solver": "gradient"}, {"crf": "true"}, {"bidirectional": "true"}]  # fmt: skip
 FILE = {"classify": "films.csv", "tag": "tags.conll", "regress": "numbers.csv", "generate": "text.txt",
-        "compose": "films.csv"}  # fmt: skip
+        "compose": "films.csv", "translate": "pairs.tsv"}  # fmt: skip
 
 
 def write_data(place: Path) -> None:
@@ -46,6 +46,8 @@ def write_data(place: Path) -> None:
     (place / "films.csv").write_text("text,label\n" + films)
     known = [*words["pos"], *words["neg"]]
     (place / "text.txt").write_text("".join(f"{' '.join(generator.choice(known, 7))}\n" for _ in range(300)))
+    pairs = "".join(f"{' '.join(row)} {n}\t{' '.join(row[::-1])}\n" for n, row in enumerate(generator.choice(known, (200, 3))))
+    (place / "pairs.tsv").write_text("source\ttarget\n" + pairs)
     tags = "".join(f"the\tO\n{generator.choice(words['pos'])}\tB-A\nend{n}\tI-A\n.\tO\n\n" for n in range(150))
     (place / "tags.conll").write_text(tags)
     x = generator.normal(size=(300, 3))

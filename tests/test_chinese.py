@@ -1,9 +1,11 @@
-"""Everything that a user is told is told in Chinese too: the table is complete, holds nothing dead, and what it gives reads as
-Chinese."""
+"""Everything that a user is told is told in Chinese too: the catalogue is complete, holds nothing dead, and reads as Chinese."""
 
 import ast
+import gettext
+import io
 import re
 import shlex
+import string
 import subprocess
 import sys
 from pathlib import Path
@@ -12,47 +14,81 @@ import pytest
 import test_mistakes as mistakes
 from test_mistakes import folder, here  # noqa: F401 (fixtures)
 
-from wenmai import chinese
-from wenmai.chinese import HELP, NOTES, PHRASES, PLACE, PREFIXED, SENTENCES, THEIRS, in_chinese
-from wenmai.errors import Mistake, Stopped
-from wenmai.training.folders import Damaged
+sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 
-SOURCE = Path(chinese.__file__).parent
-# Whose arguments are told: function → which of them.
-TELLS = dict.fromkeys(("Mistake", "Damaged", "Diverged", "Stopped", "say", "complain", "unknown", "warn"), 0)
-TELLS |= {"Format": 1, "Table": 2, "draw": 1}
-HOLD = ("note", "notes", "warning")  # variables and keywords that hold sentences
-READERS = ("files", "readers", "delimited", "objects", "conll", "idx", "images")  # whose notes have a file's name before them
-# functions that return sentences
-RETURNS = ("notes", "look", "learn", "detect", "says_no_task", "decoded")
+import catalogue
 
+from wenmai.locale.theirs import usage
 
-def template(english: str) -> str:
-    return PLACE.sub("{}", english)
-
-
+SOURCE = catalogue.SOURCE
+HOLD = ("note", "notes", "warning")  # variables and keywords that hold messages
+RETURNS = ("notes", "look", "learn", "detect", "says_no_task", "decoded", "told")  # functions that return messages
+TELL = (*catalogue.TEMPLATES, "phrase", "plural")
 SAME = ("scikit-learn",)  # names, which are the same in Chinese
-ENTRIES = {template(english): english for english in PREFIXED | SENTENCES | NOTES}
 
 
-# The sentences in the code
+def fields(template: str) -> list[str]:
+    """The places of a template, as they are written: file, count:,"""
+    parsed = string.Formatter().parse(template)
+    return sorted({f"{name}!{how or ''}:{spec}" for _, name, spec, how in parsed if name is not None})
 
 
-def strings(node, scope) -> list[tuple[str, list[ast.expr]]]:
-    """The templates that an expression may give, with {} for places, and what stands in the places."""
+# The catalogue
+
+
+def entries(catalog) -> dict[tuple, object]:
+    return {(message.context, message.id): message.string for message in catalog if message.id}
+
+
+CODE, CHINESE = entries(catalogue.collected()), entries(catalogue.chinese())
+PAIRS = [(template, translated) for (_, ids), strings in CHINESE.items()
+         for template in (ids if isinstance(ids, tuple) else (ids,))
+         for translated in (strings if isinstance(strings, tuple) else (strings,))]  # fmt: skip
+
+
+def test_the_catalogue_has_what_the_code_says():
+    assert not CODE.keys() - CHINESE.keys(), "run make locale, and translate these"
+    assert not CHINESE.keys() - CODE.keys(), "nothing says these any more; run make locale"
+    assert len(CODE) > 800, "lest the test pass for want of messages"
+
+
+def test_nothing_is_left_to_translate():
+    assert not [template for template, translated in PAIRS if not translated]
+
+
+def test_the_compiled_catalogue_is_that_of_the_source():
+    path = catalogue.CHINESE.with_suffix(".mo")
+    with path.open("rb") as there, io.BytesIO(catalogue.compiled(catalogue.chinese())) as fresh:
+        found, made = (gettext.GNUTranslations(file)._catalog for file in (there, fresh))
+    del found[""], made[""]  # which name the version of Babel
+    assert found == made, "run make locale"
+    assert catalogue.written(catalogue.chinese()) == catalogue.CHINESE.read_bytes(), "run make locale"
+
+
+def test_translations_have_the_same_places():
+    for template, translated in PAIRS:
+        assert fields(template) == fields(translated), f"{template} → {translated}"
+
+
+def test_translations_are_punctuated_as_chinese_is():
+    for _, translated in PAIRS:
+        prose = re.sub(r"--columns \S+", "", translated)
+        assert not re.search(r"[\u4e00-\u9fff] ?[,;:!?]|[,;:] ?[\u4e00-\u9fff]", prose), f"{translated}: ，；：are meant"
+        assert not re.search(r"[\u4e00-\u9fff][a-zA-Z0-9]|[a-zA-Z0-9][\u4e00-\u9fff]", prose), f"{translated}: a space lacks"
+
+
+# What the code says
+
+
+def strings(node, scope=None) -> list[str]:
+    """The texts that an expression may give, but for those inside of messages; {} stands for what is filled in."""
     match node:
         case ast.Constant(value=str(text)):
-            return [(text, [])]
+            return [text]
         case ast.JoinedStr(values=values):
-            text = "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in values)
-            return [(text, [part.value for part in values if isinstance(part, ast.FormattedValue)])]
-        case ast.BinOp(op=ast.Add(), left=left, right=right) if not {type(left), type(right)} & {ast.List}:
-            before, after = strings(left, scope) or [("{}", [left])], strings(right, scope) or [("{}", [right])]
-            return [(a + b, p + q) for a, p in before for b, q in after if (a + b).strip("{}")]
-        case ast.BinOp(op=ast.Add(), left=left, right=right):
+            return ["".join(part.value if isinstance(part, ast.Constant) else "{}" for part in values)]
+        case ast.BinOp(op=ast.Add() | ast.Mult(), left=left, right=right):
             return strings(left, scope) + strings(right, scope)
-        case ast.BinOp(op=ast.Mult(), left=left):
-            return strings(left, scope)
         case ast.IfExp(body=body, orelse=orelse):
             return strings(body, scope) + strings(orelse, scope)
         case ast.BoolOp(values=values) | ast.List(elts=values) | ast.Tuple(elts=values) | ast.Dict(values=values):
@@ -62,7 +98,7 @@ def strings(node, scope) -> list[tuple[str, list[ast.expr]]]:
         case ast.Call(func=ast.Attribute(attr="get", value=table), args=[_, *usual]):
             return [found for value in (table, *usual) for found in strings(value, scope)]
         case ast.Name(id=name) if scope is not None:
-            return [found for value in assigned(name, scope) for found in strings(value, None)]
+            return [found for value in assigned(name, scope) for found in strings(value)]
     return []
 
 
@@ -78,37 +114,56 @@ def assigned(name: str, scope) -> list[ast.expr]:
     return found
 
 
-def said_in(path: Path) -> list[tuple]:
-    """(where, kind, template, what stands in its places, function) of every sentence that a file tells."""
+def has_words(text: str) -> bool:
+    return bool(re.search(r"[a-z]{2}", text.replace("{}", ""))) and text not in SAME
+
+
+def wrong_in(path: Path) -> list[str]:
+    """Sentences of a file that are no messages, and messages whose values are not those of their templates."""
     found = []
 
-    def keep(node, value, scope, kind=""):
-        kind = kind or ("note" if path.stem in READERS else "sentence")
-        where = f"{path.relative_to(SOURCE)}, line {node.lineno}"
-        found.extend((where, kind, text, places, scope) for text, places in strings(value, scope) if text)
+    def complain(node, what):
+        found.append(f"{path.relative_to(SOURCE)}, line {node.lineno}: {what}")
+
+    def sentences(node, value, scope):
+        for text in filter(has_words, strings(value, scope)):
+            complain(node, f'"{text}" is no Message')
+
+    def message(node, name, scope):
+        templates = node.args[1:] if name == "phrase" else node.args[: 2 if name == "plural" else 1]
+        for template in templates:
+            if isinstance(template, (ast.JoinedStr, ast.BinOp)):
+                complain(node, "a template is one text, and its values are named")
+            given = {word.arg for word in node.keywords}
+            if isinstance(template, ast.Constant) and None not in given:
+                named = {name for _, name, _, _ in string.Formatter().parse(template.value) if name is not None}
+                if named != given:
+                    complain(node, f"the places are {sorted(named)}, the values {sorted(given)}")
+        for word in node.keywords:
+            for text in strings(word.value, scope):
+                if has_words(text) and (" " in text or "{}" not in text) and not isinstance(word.value, ast.Subscript):
+                    complain(node, f'{word.arg}="{text}" is no Message')
 
     def visit(node, scope):
         match node:
             case ast.FunctionDef():
                 scope = node
-            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=given) if len(given) > TELLS.get(name, 99):
-                if name != "say" or len(given) == 1:  # that of overview.py has a table of its own
-                    kind = {"unknown": "kind", "Format": "note", "Table": "note"}.get(name, "sentence")
-                    keep(node, given[TELLS[name]], scope, kind)
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=[_, *_]) if name in TELL:
+                message(node, name, scope)
             case ast.Call(func=ast.Attribute(attr="append", value=ast.Name(id=name)), args=[value]) if name in HOLD:
-                keep(node, value, scope)
+                sentences(node, value, scope)
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in HOLD and not isinstance(value, ast.Dict):
-                keep(node, value, scope)
-            case ast.AugAssign(target=ast.Name(id=name), value=value) if name in HOLD:
-                keep(node, value, scope)
-            case ast.Return(value=value) if scope and scope.name in RETURNS and not isinstance(value, ast.Tuple):
-                keep(node, value, scope)
+                sentences(node, value, scope)
+            case ast.AugAssign(target=ast.Name(id=name) | ast.Attribute(attr=name), value=value) if name.strip("_") in HOLD:
+                sentences(node, value, scope)
             case ast.Return(value=ast.Tuple(elts=[_, value])) if scope and scope.name in RETURNS:
-                keep(node, value, scope)
+                sentences(node, value, scope)
+            case ast.Return(value=value) if scope and scope.name in RETURNS and value and not isinstance(value, ast.Tuple):
+                sentences(node, value, scope)
             case ast.Yield(value=ast.Tuple(elts=[_, value, _])):
-                keep(node, value, scope)
-            case ast.keyword(arg="note", value=value):
-                keep(value, value, scope)
+                sentences(node, value, scope)
+            case ast.keyword(arg="note" | "warning" | "where", value=value):
+                sentences(value, value.body if isinstance(value, ast.Lambda) else value, scope)
         for child in ast.iter_child_nodes(node):
             visit(child, scope)
 
@@ -116,73 +171,37 @@ def said_in(path: Path) -> list[tuple]:
     return found
 
 
-FILES = sorted(path for path in SOURCE.rglob("*.py") if path.name != "chinese.py" or path.parent != SOURCE)
-SAID = [said for path in FILES for said in said_in(path)]
+def test_every_sentence_is_a_message_with_its_values():
+    wrong = [what for path in sorted(SOURCE.rglob("*.py")) for what in wrong_in(path)]
+    assert not wrong, "\n".join(wrong)
 
 
-def has_words(text: str) -> bool:
-    return bool(re.search(r"[a-z]{2}", text.replace("{}", "")))
+def test_what_is_no_message_is_found(tmp_path, monkeypatch):
+    """Lest the test above pass for want of an eye."""
+    monkeypatch.setattr(sys.modules[__name__], "SOURCE", tmp_path)
+    (tmp_path / "a.py").write_text("""
+def notes(self):
+    what = "a text" if self else Message("a list")
+    raise Mistake(f"{x} is wrong")
+    raise Mistake("{file} is wrong", path=3)
+    raise Mistake("{file} is wrong", file=what)
+    notes.append(f"found {x} rows")
+    return ["all is well"]
+""")
+    assert len(wrong_in(tmp_path / "a.py")) == 5
 
 
-def missing(where, kind, text, places, scope) -> str:
-    """What to add, and where, that this sentence has its Chinese."""
-    if kind == "kind":
-        return "" if text in PHRASES[kind] else f'{where} tells "{text}": add it and its Chinese to PHRASES["{kind}"]'
-    if text not in ENTRIES or (kind == "note" and ENTRIES[text] not in NOTES):
-        table = "NOTES" if kind == "note" else "SENTENCES"
-        return f'{where} tells "{text}": add it, with names in its places, and its Chinese to {table}' if has_words(text) else ""
-    for name, place in zip(PLACE.findall(ENTRIES[text]), places):
-        known = {template(phrase) for phrase in PHRASES.get(name.rstrip("12"), {})}
-        for piece, _ in strings(place, scope):
-            if piece not in known and piece not in SAME and has_words(piece):
-                return f'{where}: "{piece}" stands in {{{name}}} of "{text}": add it and its Chinese to PHRASES["{name}"]'
-    return ""
-
-
-def test_every_sentence_has_its_chinese():
-    to_add = list(filter(None, (missing(*said) for said in SAID)))
-    assert not to_add, "\n".join(["in wenmai/chinese.py is to be added:", *to_add])
-
-
-def test_sentences_are_found():
-    """Lest the test above pass for want of sentences."""
-    assert len(SAID) > 180 and {"cli/commands.py", "training/loop.py", "data/files/delimited.py"} <= {said[0].split(",")[0] for said in SAID}
-
-
-OURS = [*(PREFIXED | SENTENCES | NOTES).items(), *(entry for table in PHRASES.values() for entry in table.items())]
-ALL = OURS + [*HELP.items()] + [entry for table in THEIRS.values() for entry in table.items()]
-
-
-def test_entries_use_their_places():
-    for english, translated in ALL:
-        places, used = set(PLACE.findall(english)), set(PLACE.findall(translated))
-        if (english, translated) in OURS:  # some of what others say is left out
-            assert places == used, f"{english} → {translated}: the places differ"
-        assert used <= places, f"{english} → {translated}: the places differ"
-        assert not re.search(r"\w\}\{\w", english), f"{english}: two places side by side cannot be told apart"
-
-
-def test_entries_are_punctuated_as_chinese_is():
-    for _, translated in ALL:
-        prose = re.sub(r"--columns \S+", "", translated)
-        assert not re.search(r"[\u4e00-\u9fff] ?[,;:!?]|[,;:] ?[\u4e00-\u9fff]", prose), f"{translated}: ，；：are meant"
-        assert not re.search(r"[\u4e00-\u9fff][a-zA-Z0-9]|[a-zA-Z0-9][\u4e00-\u9fff]", prose), f"{translated}: a space lacks"
-
-
-def test_no_entry_is_dead():
-    """Every one of ours stands in the code, as a whole string."""
-    written = {text for _, _, text, _, _ in SAID}
-    for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            for text, _ in strings(node, None) if isinstance(node, (ast.Constant, ast.JoinedStr, ast.BinOp)) else ():
-                written.add(text)
-    dead = [english for english, _ in OURS if template(english) not in written and english not in PREFIXED]
-    assert not dead, f"nothing in the code says these; remove them from wenmai/chinese.py: {dead}"
-
-
-def test_tables_are_used():
-    places = {name.rstrip("12") for english, _ in ALL for name in PLACE.findall(english)} | {"sentence", "help"}
-    assert set(PHRASES) | set(THEIRS) <= places
+def test_chinese_stands_in_the_catalogue_alone():
+    """What is said of rungs, data sets and probes stands in their tables, and languages have names of their own."""
+    own = {"catalog.py", "__init__.py", "report_page.py", "commands.py", "languages.py"}
+    for path in sorted(SOURCE.rglob("*.py")):
+        if path.name not in own and "builtin" not in path.parts:
+            code = ast.parse(path.read_text("utf-8"))
+            owners = (node for node in ast.walk(code) if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)))
+            documents = {id(node.body[0].value) for node in owners if ast.get_docstring(node)}
+            for node in ast.walk(code):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documents:
+                    assert not re.search(r"[\u4e00-\u9fff]{2}", node.value), f"{path}, line {node.lineno}: {node.value}"
 
 
 def test_every_help_has_its_chinese():
@@ -194,9 +213,8 @@ def test_every_help_has_its_chinese():
         below = [text for other in getattr(command, "commands", {}).values() for text in helps(other)]
         return [command.help, *(option.help for option in command.params), *below]
 
-    found = set(filter(None, helps(typer.main.get_command(app)))) - set(THEIRS["help"])
-    assert not found - set(HELP), "to be added to HELP in wenmai/chinese.py, with its Chinese"
-    assert not set(HELP) - found, "to be removed from HELP in wenmai/chinese.py: no help says it"
+    found = set(filter(None, helps(typer.main.get_command(app))))
+    assert not {(None, str(text)) for text in found} - CHINESE.keys()
 
 
 def test_help_is_chinese(wenmai_cli, monkeypatch):
@@ -206,47 +224,30 @@ def test_help_is_chinese(wenmai_cli, monkeypatch):
     assert "种子相同，结果就相同。" in wenmai_cli("train", "--help").out
 
 
-# What they give
+def test_what_typer_says_keeps_what_the_user_wrote():
+    class Wrong:
+        option_name, possibilities, message = "--x", (), "Input should be greater than or equal to 1"
 
+        def __init__(self, sentence):
+            self.sentence = sentence
 
-def test_a_sentence_is_translated_with_what_stands_in_it():
-    assert in_chinese("a.csv, line 3: found 'x' in column b, expected a number; correct the line or remove it.") == (
-        "a.csv 第 3 行：b 列里是 'x'，应为数；请改正或删去这一行。"
-    )
-    assert in_chinese("a.txt: b.txt: The encoding is UTF-8 with a byte order mark.") == "a.txt：b.txt：编码是带 BOM 的 UTF-8。"
-    assert in_chinese("something: that nobody says") == "something: that nobody says"
-    told = in_chinese("line, line 1: found the target nan, expected a finite number.")
-    assert told == "line 第 1 行：目标值是 nan，应为有限的数。"
+        def format_message(self):
+            return self.sentence
 
-
-def test_what_a_user_wrote_is_left_alone():
-    """Whatever it is, be it one of our own words."""
-    for name in ("line", "row 3", "none", "a text", "rung", "a, b", "x: y", "{file}", "found 3 columns", ""):
-        sentence = f'{name} has no column "{name}"; its columns (and positions) are {name}. Use --columns a=b or another of them.'
-        told = in_chinese(sentence)
-        assert told == f"{name} 没有名为“{name}”的列；各列（及其位置）是 {name}。请用 --columns a=b，或其中另一列。"
-
-
-def test_long_sentences_are_no_trouble():
-    for piece in ("a: ", "x, line 3: ", "found ", ", expected ", "The encoding is UTF-8.", "; the checkpoint before it is used."):
-        in_chinese(piece * 500)
-
-
-def test_mistakes_speak_the_users_language(monkeypatch):
-    sentence = "x/run.json is missing: the folder is damaged; train it again."
-    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
-    damage = Damaged(sentence)
-    assert str(damage) == "缺少 x/run.json：文件夹已损坏；请重新训练。" and damage.english == damage.args[0] == sentence
-    note = f"r/training/000000002 is damaged ({damage.english.partition(': the ')[0]}); the checkpoint before it is used."
-    assert in_chinese(note) == "r/training/000000002 已损坏（缺少 x/run.json）；改用前一个检查点。"
-    assert "已在第 30 步之后停下" in str(Stopped("stopped after 30 updates and kept; go on with: wenmai train --resume r"))
-    assert str(Mistake("said by nobody")) == "said by nobody" and str(Mistake()) == ""
-    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
-    assert str(damage) == sentence
+    for sentence, chinese in {
+        "No such command 'a. Did you mean b'. Did you mean 'train'?": "没有 'a. Did you mean b' 这个命令。是不是想写 'train'？",
+        "No such command '{name}'.": "没有 '{name}' 这个命令。",
+        "Got unexpected extra argument(s) (a %s {b})": "多出了参数（a %s {b}）。",
+        "Invalid value for '--seed': Input should be greater than or equal to 1": "'--seed' 的值不对：应不小于 1。",
+        "Missing argument 'DATA'.": "缺少参数 'DATA'。",
+        "something that nobody knows": "something that nobody knows",
+    }.items():
+        told = usage(Wrong(sentence))
+        assert (told.english, told.chinese) == (sentence, chinese)
 
 
 def test_nothing_heavy_is_loaded():
-    code = "import sys, wenmai.chinese, wenmai.errors; print([m for m in ('torch', 'numpy', 'rich') if m in sys.modules])"
+    code = "import sys, wenmai.cli, wenmai.errors; print([m for m in ('torch', 'numpy', 'babel') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
 
 
@@ -307,7 +308,7 @@ def test_every_option_that_is_advised_exists():
     from wenmai.estimators import ESTIMATORS
 
     known = {option for rung in RUNGS.values() for task in rung.tasks for option in ESTIMATORS[task](rung.name).get_params()}
-    for english, translated in SENTENCES.items():
-        for text in (english, translated):
+    for template, translated in PAIRS:
+        for text in (template, translated):
             advised = re.findall(r"--set (\w+)=", text) + re.findall(r"(?:or|或) (\w+)=…", text)
             assert set(advised) <= known, text

@@ -125,7 +125,7 @@ def test_scores_are_sums_divided_once():
     assert scores["bits_per_byte"] == pytest.approx(-sums.sum() / math.log(2) / size)
     assert model.score(labels, texts) == pytest.approx(sums.sum() / tokens)
     assert scores.notes == ["2 of the 15 tokens are <unk>, unknown to the model or written so: what they are is not counted "
-                                "in perplexity and bits per byte"]  # fmt: skip
+                            "in perplexity and bits per byte"]  # fmt: skip
     right = [text == other for text, other in zip(texts, model.predict(labels))]
     assert scores["exact_match"] == np.mean(right)
 

@@ -1,19 +1,31 @@
-"""The worked example of CONTRIBUTING.md is code that works: the file is made, the row is added, the rung trains."""
+"""The worked examples of CONTRIBUTING.md are code that works: the file is made, the row is added, the rung or the task trains."""
 
+import json
 import re
 import sys
 import types
 from pathlib import Path
 
-from wenmai.catalog import RUNGS, Rung
-from wenmai.estimators import Classifier
+import numpy as np
+
+import wenmai
+from wenmai import catalog
+from wenmai.catalog import RUNGS, TASKS, Rung
+from wenmai.estimators import ESTIMATORS, Classifier, estimator_of
+
+EXAMPLES = re.findall(r"```python\n(.*?)```", (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.S)
+
+
+def module_of(name: str, text: str, monkeypatch) -> types.ModuleType:
+    module = types.ModuleType(name)
+    monkeypatch.setitem(sys.modules, name, module)
+    exec(text, module.__dict__)
+    return module
 
 
 def test_the_worked_example_is_a_rung(monkeypatch):
-    file, row = re.findall(r"```python\n(.*?)```", Path("CONTRIBUTING.md").read_text(encoding="utf-8"), re.S)[:2]
-    average = types.ModuleType("wenmai.models.average")
-    monkeypatch.setitem(sys.modules, average.__name__, average)
-    exec(file, average.__dict__)
+    file, row = EXAMPLES[:2]
+    average = module_of("wenmai.models.average", file, monkeypatch)
     rung = eval(row, {"Rung": Rung, "average": average})
     monkeypatch.setitem(RUNGS, rung.name, rung)
     texts, labels = ["good fine film here", "bad poor film here"] * 20, ["pos", "neg"] * 20
@@ -23,8 +35,6 @@ def test_the_worked_example_is_a_rung(monkeypatch):
 
 def test_a_rung_that_counts_is_a_row_too(monkeypatch):
     """No gradients, no network: naive Bayes over tokens, with what ARCHITECTURE.md asks of such a rung and no more."""
-    import numpy as np
-
     from wenmai.training.progress import Progress
 
     class Counts:
@@ -60,3 +70,35 @@ def test_a_rung_that_counts_is_a_row_too(monkeypatch):
     model = Classifier("bayes", delta=0.5, tokenizer="words").fit(texts, labels)
     assert model.score(texts, labels) == 1.0
     np.testing.assert_allclose(model.predict_proba(texts[:2]).sum(1), 1)
+
+
+def test_the_worked_example_is_a_task(monkeypatch, tmp_path, wenmai_cli):
+    """From the command line, in Python, and in a comparison, by rungs that know nothing of it."""
+    file, row = EXAMPLES[2:4]
+    count = module_of("wenmai.tasks.count", file, monkeypatch)
+    table = eval(row.partition("=")[2], vars(catalog) | vars(count))
+    assert list(table) == [*TASKS, "count"]
+    monkeypatch.setitem(TASKS, "count", table["count"])
+    monkeypatch.setitem(ESTIMATORS, "count", estimator_of("count"))
+    monkeypatch.chdir(tmp_path)
+    draw = np.random.default_rng(0)
+    texts = [" ".join(draw.choice(["cat", "dog", "the", "a"], draw.integers(1, 7))) for _ in range(200)]
+    lines = [f"{text},{text.split().count('cat')}" for text in dict.fromkeys(texts)]
+    Path("counted.csv").write_text("\n".join(["text,count", *lines]))
+    small = ("--set", "hidden=16", "--set", "embed=16", "--set", "steps=150", "--set", "learning_rate=0.02")
+    ran = wenmai_cli("train", "gru", "counted.csv", *small, "--out", "run", "--json")
+    assert ran.status == 0, ran.err
+    found = json.loads(ran.out.splitlines()[-1])
+    assert found["task"] == "count" and found["scores"]["valid"]["exact_match"] > 0.8
+    scores = json.loads(wenmai_cli("evaluate", "run", "counted.csv", "--json").out.splitlines()[-1])["scores"]["test"]
+    assert scores["exact_match"] > 0.8 and scores["mae"] < 0.2
+    asked, model = ["the cat a dog", "dog the a a"], wenmai.load("run")
+    answers = json.loads(wenmai_cli("predict", "run", *asked, "--json").out.splitlines()[-1])["answers"]
+    assert answers == model.answers(asked) == [{"count": 1}, {"count": 0}]
+    assert type(model).__name__ == "CountEstimator" and model.predict(asked).tolist() == [1, 0]
+    assert model.evaluate(asked, [1, 0]) == {"exact_match": 1.0, "mae": 0.0}
+    assert model.trace(["the cat"]).tokens == [["the", "cat"]]
+    ran = wenmai_cli("compare", "counted.csv", "--minutes", "0.1", "--rungs", "mlp,gru", "--json")
+    report = json.loads(ran.out.splitlines()[-1])
+    assert ran.status == 0 and {row["rung"] for row in report["rungs"]} == {"mlp", "gru"}
+    assert not any(row.get("failed") for row in report["rungs"]) and "exact_match" in report["rungs"][0]["scores"]["test"]

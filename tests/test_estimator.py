@@ -17,7 +17,7 @@ import wenmai
 from wenmai.catalog import RUNGS, rungs_for
 from wenmai.errors import Mistake
 from wenmai.estimators import Classifier, Regressor, Tagger, load
-from wenmai.evaluation.compare import worst
+from wenmai.tasks.measuring.rows import worst
 from wenmai.training.checkpoints import Checkpoints
 from wenmai.training.progress import Progress, Snapshot
 

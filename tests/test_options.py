@@ -86,7 +86,7 @@ def test_an_old_name_is_answered_with_the_new_one():
     def loop(*, micro_batches: int | None = None):
         """One whose option had another name."""
 
-    with pytest.raises(Mistake, match="^pieces is now micro_batches; use that name.$"):
+    with pytest.raises(Mistake, match=r"^pieces is now micro_batches; use that name\.$"):
         sort_out({"pieces": 2}, {"training": loop})
     with pytest.raises(Mistake, match='unknown option "pieces"'):  # nobody here has it under any name
         sorted_out(pieces=2)

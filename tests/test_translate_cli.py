@@ -9,14 +9,11 @@ from rich.console import Console
 
 import wenmai
 from wenmai import Translator
-from wenmai.catalog import TASKS
-from wenmai.chinese import in_chinese
 from wenmai.cli import answers
 from wenmai.data.dataset import Dataset, Part
-from wenmai.evaluation.compare import as_seen
-from wenmai.evaluation.translating import by_length, lead, worst
 from wenmai.page import lengths
 from wenmai.page.leaderboard import leaderboard
+from wenmai.tasks.measuring.translations import by_length, lead, worst
 from wenmai.tasks.translate import Translate
 
 WORDS = {"red": "rot", "blue": "blau", "dog": "Hund", "cat": "Katze", "house": "Haus"}
@@ -244,7 +241,8 @@ def test_lengths_and_the_worst(pairs):
     alike = Part(["ab"] * 3, ["x", "y", "z"], "x", range(1, 4))
     assert len(by_length(task, alike, ["x", "y", "q"])) == 1
     assert lengths.lengths({"rungs": [{"rung": "a", "lengths": by_length(task, alike, ["x", "y", "q"])}]}, "en") is None
-    assert as_seen(TASKS["translate"](summarise=True)) == {"summarise": True}  # a part of the rows might say otherwise
+    settled = Translate.profile.settled_options(Translate(summarise=True))
+    assert settled == {"summarise": True}  # a part of the rows might say otherwise
 
 
 @pytest.mark.parametrize("sources, target, best, sentence, in_zh", [
@@ -260,7 +258,7 @@ def test_the_lead_is_what_a_summary_must_beat(sources, target, best, sentence, i
     """As many words as score most: twice a target's characters hold all of one that begins with the third."""
     part = Part(sources, [target(source) for source in sources], "x", range(1, 6))
     found = lead(Dataset("x", Translate(summarise=True), part, part, part), best)
-    assert found == sentence and in_chinese(found) == in_zh
+    assert found == sentence and found.chinese == in_zh
 
 
 def test_compare_says_it_beside_its_advice(wenmai_cli, tmp_path):

@@ -72,12 +72,12 @@ def test_in_16_bits_nearly_the_same_is_written(rung, beam):
 @every_rung
 def test_a_beam_of_one_is_the_most_probable_token_at_every_step(rung):
     model = trained(rung)
-    trained_ = model.trained()
-    greedy, (encoded, _) = model.answers(OTHERS, beam=1), model.task_.sources(trained_, OTHERS)
+    greedy, encoded = model.answers(OTHERS, beam=1), model.examples(OTHERS).inputs
     most = model.inputs_.most(encoded.lengths)
-    begun = writing.begin(trained_, encoded, int(most.max()))
-    for answer, (found,) in zip(greedy, searched(writing.stepper(trained_), *begun, most, 1, 1.0, 1, END)):
-        assert writing.text_of(trained_, found.tokens) == answer["text"] and found.log_prob == pytest.approx(answer["log_prob"], abs=1e-4)
+    step, begun = writing.stepper(model.trained()), writing.begin(model.trained(), encoded, int(most.max()))
+    for answer, (found,) in zip(greedy, searched(step, *begun, most, 1, 1.0, 1, END)):
+        assert writing.text_of(model.trained(), found.tokens) == answer["text"]
+        assert found.log_prob == pytest.approx(answer["log_prob"], abs=1e-4)
     assert ["".join(model.stream(source)) for source in OTHERS[:6]] == [answer["text"] for answer in greedy[:6]]
 
 

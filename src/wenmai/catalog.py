@@ -1,15 +1,21 @@
-"""The catalog: every rung and every task, in two tables. A new rung is one file in models/ and one row here."""
+"""The catalog: every rung and every task, in two tables. A new rung is one file in models/ and one row here, a new task one file
+in tasks/ and one row."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+import torch
+
+from wenmai.data.storage import saved as take
 from wenmai.errors import Mistake, unknown
+from wenmai.layers.heads import POOLING
 from wenmai.models import attention, cnn, gpt, linear, mlp, perceptron, rnn, seq2seq, transformer
 from wenmai.models.attention_decoder import attention_translator
 from wenmai.models.ngram import model as ngram
 from wenmai.models.recurrent_decoder import recurrent_composer
+from wenmai.options import accepted, assign_options
 from wenmai.tasks.classify import Classify
 from wenmai.tasks.compose import Compose
 from wenmai.tasks.generate import Generate
@@ -33,8 +39,11 @@ class Rung:
     tunes: bool = True  # on held-out text; a rung that does not learns from all of it
     builders: Mapping[str, Callable] = field(default_factory=dict)  # task → builder, where it has other options than the rest
 
+    def does(self, task: str) -> bool:
+        return shape_of(task) in self.tasks
+
     def builder(self, task: str) -> Callable:
-        return self.builders.get(task, self.build)
+        return self.builders.get(shape_of(task), self.build)
 
 
 ALL = ("classify", "tag", "regress")
@@ -105,18 +114,66 @@ RUNGS = {
     )
 }  # fmt: skip
 
+@dataclass(frozen=True)
+class Build:
+    """How a model is made: the rung, the task whose builder makes it, that builder's options, and what is said of its head
+    alone. A network that started from a run was made as that run's was, with the head of its own task."""
+
+    rung: str
+    task: str
+    options: dict = field(default_factory=dict)
+    head: dict = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, rung: str, task: str, given: dict) -> Build:
+        """With every option of the builder: what is given, and the defaults as they are today."""
+        known = accepted(rung_named(rung, task).builder(task))
+        return cls(rung, task, {name: option.default for name, option in known.items()} | given)
+
+    def model(self, task, inputs, seed: int = 0):
+        """With its first weights, which follow from the seed."""
+        asked = task.head(inputs)
+        asked = replace(asked, **self.head) if self.head else asked
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            return rung_named(self.rung, self.task).builder(self.task)(inputs, asked, **self.options)
+
+    def blank(self, task, inputs):
+        """Without weights: to be asked for its sizes."""
+        with torch.device("meta"):
+            return self.model(task, inputs)
+
+    def to_json(self) -> dict:
+        return {"task": self.task, "options": self.options, "head": self.head}
+
+    @classmethod
+    def from_json(cls, rung: str, saved: dict) -> Build:
+        task = take.one_of(saved, "task", tuple(TASKS))
+        builder = rung_named(rung, task).builder(task)
+        options = assign_options(take.value(saved, "options"), {"rung": builder})["rung"]
+        head = take.value(saved, "head")
+        if not isinstance(head, dict) or not head.keys() <= {"pooling"} or not set(head.values()) <= set(POOLING):
+            raise take.Unfit('"head" says something that no head knows')
+        return cls(rung, task, options, head)
+
+
 TASKS = {task.name: task for task in (Classify, Tag, Regress, Generate, Translate, Compose)}
+
+
+def shape_of(task: str) -> str:
+    """The task by which rungs are chosen: itself, or the one that it says it is `like`, whose head it asks for."""
+    return getattr(TASKS.get(task), "like", task)
 
 
 def rung_named(name: str, task: str) -> Rung:
     if name not in RUNGS:
         raise unknown("rung", name, RUNGS)
-    if task not in RUNGS[name].tasks:
-        able = [rung.name for rung in RUNGS.values() if task in rung.tasks]
-        raise Mistake(f"the rung {name} does not do {task}; these do: {', '.join(able)}.")
+    if not RUNGS[name].does(task):
+        able = [rung.name for rung in RUNGS.values() if rung.does(task)]
+        raise Mistake("the rung {rung} does not do {task}; these do: {choices}.", rung=name, task=task, choices=', '.join(able))
     return RUNGS[name]
 
 
 def rungs_for(task: str, kind: str | None = None) -> list[Rung]:
     """Those that do the task, and read this kind of input, if one is named."""
-    return [rung for rung in RUNGS.values() if task in rung.tasks and (kind is None or kind in rung.reads)]
+    return [rung for rung in RUNGS.values() if rung.does(task) and (kind is None or kind in rung.reads)]

@@ -14,7 +14,7 @@ import torch
 from wenmai.errors import Mistake
 from wenmai.estimator import Estimator, warn_of
 from wenmai.layers.cache import take
-from wenmai.tasks import rows, writing
+from wenmai.tasks import writing
 from wenmai.tasks.compose import TOGETHER
 from wenmai.tasks.decoding import Choice, continued, together
 
@@ -27,16 +27,16 @@ class Composer(Estimator):
     def log_prob(self, inputs, texts) -> np.ndarray:
         """Σ log p of each text for its input (N,), its end among its tokens."""
         trained = self.trained()
-        examples = rows.pairs(self.task_, trained, inputs, texts)
-        warn_of(self.task_.cut_notes(trained, examples))
-        return writing.text_log_probs(trained, examples)
+        sums, notes = self.task_.log_prob(trained, inputs, texts)
+        warn_of(notes)
+        return sums
 
     def compose(self, input, count: int = 1, *, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0,
                 seed: int = 0) -> list[str]:  # fmt: skip
         """So many texts for one input, drawn by chance: the nth as `stream` with seed + n gives it."""
         trained = self.trained()
         if count < 1:
-            raise Mistake(f"count={count}: expected 1 or more, how many texts are written.")
+            raise Mistake("count={count}: expected 1 or more, how many texts are written.", count=count)
         choice, most, texts = Choice(temperature, top_k, top_p), trained.inputs.target.longest, []
         begun, end = writing.begin(trained, self._encoded(input), most), trained.inputs.target.special.end
         for start in range(0, count, TOGETHER):

@@ -1,46 +1,47 @@
 """The one exception that a user sees."""
 
-from wenmai.chinese import told
+from wenmai.locale import Listed, Message, harmless, phrase
+
+__all__ = ["Message", "Mistake", "Notice", "Stopped", "harmless", "nearest", "unknown"]
 
 
-class Mistake(ValueError):
-    """Something the user can put right, said in one sentence: where, what was found, what was expected, what to do.
+class Told:
+    """An exception whose one argument is a message: `Mistake("{file} is empty.", file=path)`, or one that was made before."""
 
-    The command line prints the sentence and exits with status 2; in Python it is an ordinary ValueError. It is written in English
-    and told in the user's language (chinese.py). What a file holds may stand in it, so that line ends and control characters,
-    which a terminal would obey, are written as escapes.
-    """
+    def __init__(self, message: str = "", /, **values):
+        super().__init__(message if isinstance(message, Message) else Message(message, **values))
 
-    def __init__(self, sentence: object = ""):
-        super().__init__(harmless(str(sentence)))
-
-    def __str__(self) -> str:
-        return told(self.english)
+    @property
+    def message(self) -> Message:
+        return self.args[0]
 
     @property
     def english(self) -> str:
-        return super().__str__()
+        return self.message.english
+
+    def __str__(self) -> str:
+        return str(self.message)
+
+    def __eq__(self, other) -> bool:
+        return type(self) is type(other) and self.args == other.args
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.args))
 
 
-class Notice(UserWarning):
+class Mistake(Told, ValueError):
+    """Something the user can put right, said in one sentence: where, what was found, what was expected, what to do.
+
+    The command line prints the sentence and exits with status 2; in Python it is an ordinary ValueError.
+    """
+
+
+class Notice(Told, UserWarning):
     """Something that was put right, and is worth a sentence."""
 
 
-class Stopped(Exception):
+class Stopped(Told, Exception):
     """Training was asked to stop, and has been kept; the sentence says how to go on."""
-
-    def __str__(self) -> str:
-        return told(super().__str__())
-
-
-def harmless(text: str) -> str:
-    """Without control characters, line ends of any kind and half characters."""
-    if text.isprintable():
-        return text
-    import unicodedata
-
-    unfit = ("Cc", "Cs", "Zl", "Zp")
-    return "".join(c.encode("unicode_escape").decode() if unicodedata.category(c) in unfit else c for c in text)
 
 
 def nearest(word: str, known) -> list[str]:
@@ -52,7 +53,8 @@ def nearest(word: str, known) -> list[str]:
 
 
 def unknown(what: str, word: str, known) -> Mistake:
-    """'unknown rung "grru"; did you mean gru? Known: …'"""
+    """'unknown rung "grru"; did you mean gru? Known: …'""" ""
     word = word if len(word) <= 60 else word[:59] + "…"
     ordered = nearest(word, known)
-    return Mistake(f'unknown {what} "{word}"; did you mean {ordered[0]}? Known: {", ".join(ordered)}.')
+    return Mistake('unknown {kind} "{word}"; did you mean {nearest}? Known: {choices}.', kind=phrase("kind", what), word=word,
+                   nearest=ordered[0], choices=Listed(ordered))  # fmt: skip

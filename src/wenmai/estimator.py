@@ -18,12 +18,14 @@ import numpy as np
 import torch
 from torch import nn
 
-from wenmai.catalog import TASKS, rung_named
+from wenmai.catalog import TASKS, Build, rung_named
 from wenmai.data.examples.rows import Examples
 from wenmai.data.inputs import kinds as kinds_of_input
 from wenmai.data.text import tokenizers
 from wenmai.errors import Mistake, Notice
+from wenmai.locale import Message
 from wenmai.options import accepted, assign_options
+from wenmai.starting import Start
 from wenmai.tasks.contract import Answers, InputTrace, Scores, Trained, Untrained, row_name
 from wenmai.training import distributed, loop, memory, run_folder
 from wenmai.training.options import TrainingOptions, training_defaults
@@ -93,23 +95,25 @@ class Estimator:
                 "task": task, "rung": rung.builder(self.task_name), "training": rung.train}  # fmt: skip
 
     @classmethod
-    def assembled(cls, task, inputs, model, *, rung: str, options: dict, device: str = "cpu", notes: Sequence[str] = (),
+    def assembled(cls, task, inputs, model, *, build: Build, options: dict, device: str = "cpu", notes: Sequence[str] = (),
                   progress: Sequence[Progress] = ()) -> Estimator:  # fmt: skip
-        """One whose parts are there already: as it was loaded, or imported."""
-        estimator = cls(rung, **options)
+        """One whose parts are there already: as it was loaded, or imported. `build`: how the model was made."""
+        estimator = cls(build.rung, **options)
         estimator.task_, estimator.inputs_, estimator.model_, estimator.device_ = task, inputs, model, device
+        estimator.build_, estimator.start_ = build, None
         estimator.notes_, estimator.progress_ = list(notes), list(progress)
         return estimator
 
     # Learning.
 
-    def fit(self, inputs, targets=None, valid: tuple | None = None) -> Estimator:
-        for _ in self.training(inputs, targets, valid):
+    def fit(self, inputs, targets=None, valid: tuple | None = None, start: str | Path | Estimator | None = None) -> Estimator:
+        """`start`: a run, or its estimator, whose input layer and body this one begins with (starting.py)."""
+        for _ in self.training(inputs, targets, valid, start=start):
             pass
         return self
 
     def training(self, inputs, targets=None, valid: tuple | None = None, where=row_name, resume: Snapshot | None = None,
-                 known=None) -> Iterator[Progress]:  # fmt: skip
+                 known=None, start: str | Path | Estimator | None = None) -> Iterator[Progress]:  # fmt: skip
         """Everything that `fit` does, yielding progress. `valid` is (inputs, targets); without it a share is held out. `where`
         names the place of a row in messages. `resume` is what `snapshot()` of a Progress gave: with the same data and options,
         training ends as it would have. `known` is how inputs are read, where that was learned before, from more of them."""
@@ -119,13 +123,18 @@ class Estimator:
         parts = task.split(inputs, targets, valid, budget["validation"], budget["seed"], rung.tunes)
         inputs, targets = task.prepare(parts.inputs, parts.targets)
         self.notes_ = task.learn(targets, lambda row: where(parts.rows[row]))
+        started, self.start_ = None if start is None else starting_from(start), None
+        self.build_ = Build.of(self.rung, self.task_name, given["rung"])
+        if started is not None:
+            started.check(self.rung)
+            known, self.build_ = started.read_as(inputs, task.texts, given), started.build_with(given["rung"])
         self.inputs_ = self._inputs_learned(
             lambda: task.learn_inputs(inputs, targets, given["inputs"] | given["tokens"]), resume, known
         )
         self.notes_ += self.inputs_.notes(inputs)
         self.device_ = device_named(budget["device"])
         untrained = Untrained(self.rung, self.inputs_, self.device_, rung.train is TrainingOptions,
-                              lambda: blank_model(self.rung, task, self.inputs_, given["rung"]))  # fmt: skip
+                              lambda: self.build_.blank(task, self.inputs_))  # fmt: skip
         train, place, notes = task.training_examples(untrained, inputs, targets, parts.rows, where)
         self.notes_ += notes
         judged = parts.valid is not None and len(parts.valid[0])
@@ -139,7 +148,10 @@ class Estimator:
 
         def stage(number: int, options: dict, whole: int | None = None) -> Iterator[Progress]:
             """One schedule from the first weights to its end, or from where it was stopped."""
-            self.model_ = new_model(self.rung, task, self.inputs_, given["rung"], seed)
+            self.model_ = self.build_.model(task, self.inputs_, seed)
+            if started is not None:
+                self.start_ = started.load_into(self.model_)
+                self.notes_ += [note for note in (self.start_["note"],) if note not in self.notes_]
             stopped = resume if facts.get("stage") == number else None
             plan = dict(stopped.facts["plan"]) if stopped else {}
             left = None if stopped else minutes
@@ -151,11 +163,12 @@ class Estimator:
         if budget["search"] and judge and "learning_rate" in accepted(self._owners()["training"]):
             whole = facts.get("whole")
             if not whole and untrained.by_gradients:  # a rung without the loop counts in epochs, which it plans itself
-                self.model_ = new_model(self.rung, task, self.inputs_, given["rung"], seed)
+                self.model_ = self.build_.model(task, self.inputs_, seed)
                 whole = next(self._steps(train, judge, budget, minutes, None, place, training)).steps
             training = yield from self._search(stage, training, whole, facts, untrained)
         else:
             whole = None
+        self.build_ = replace(self.build_, options=self.build_.options | getattr(untrained.model, "built", {}))
         for progress in stage(LAST, training, whole):
             if progress.step and not progress.passing:
                 self.progress_.append(replace(progress, snapshot=None, plan={}))
@@ -188,7 +201,7 @@ class Estimator:
     def _steps(self, train: Examples, judge, budget: dict, minutes: float | None, resume, place, training: dict):
         if hasattr(self.model_, "learn"):
             if distributed.team().size > 1:
-                raise Mistake(f"{self.rung} learns in one process; start it without torchrun.")
+                raise Mistake("{rung} learns in one process; start it without torchrun.", rung=self.rung)
             return self.model_.learn(train, judge, budget["seed"], minutes, resume, place, **training)
         return loop.train(self.model_, train, judge, self.task_.higher_is_better, self.device_, budget["seed"], minutes, resume,
                           budget["deterministic"], place, TrainingOptions(**training))  # fmt: skip
@@ -219,7 +232,7 @@ class Estimator:
             try:
                 for progress in stage(number, short | {"learning_rate": rate}, whole):
                     score = progress.score
-                    yield replace(progress, note=f"trying a learning rate of {rate:.2g}")
+                    yield replace(progress, note=Message("trying a learning rate of {rate:.2g}", rate=rate))
             except Diverged:  # a rate that is too high has been tried too
                 continue
             self.rates_tried_.append({"learning_rate": rate, "score": score})
@@ -233,7 +246,8 @@ class Estimator:
     def trained(self) -> Trained:
         """What answers; a task takes it with the inputs."""
         if not hasattr(self, "model_"):
-            raise Mistake(f"this {type(self).__name__} has not been trained; call fit first, or wenmai.load a run.")
+            raise Mistake("this {estimator} has not been trained; call fit first, or wenmai.load a run.",
+                          estimator=type(self).__name__)
         return Trained(self.rung, self.inputs_, self.model_, self.device_)
 
     @property
@@ -287,7 +301,8 @@ class Estimator:
         that are written for them, those given as `targets`, or those that it writes itself."""
         trained = self.trained()
         if not isinstance(trained.model, nn.Module):
-            raise Mistake(f"{self.rung} is no network, so that there is nothing inside to trace; a network has, such as mlp.")
+            raise Mistake("{rung} is no network, so that there is nothing inside to trace; a network has, such as mlp.",
+                          rung=self.rung)  # fmt: skip
         examples, tokens, targets = self.task_.trace_examples(trained, inputs, targets)
         trace = InputTrace()
         trace.tokens, trace.targets = tokens, targets
@@ -303,17 +318,14 @@ class Estimator:
         return run_folder.save(self, Path(folder), more)
 
 
-def new_model(rung: str, task, inputs, options: dict, seed: int = 0):
-    """The rung with its first weights, which follow from the seed."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return rung_named(rung, task.name).builder(task.name)(inputs, task.head(inputs), **options)
+def starting_from(run: str | Path | Estimator) -> Start:
+    """A run folder, or an estimator that is trained."""
+    from wenmai.estimators import load
 
-
-def blank_model(rung: str, task, inputs, options: dict):
-    """The same without weights: to be asked for its sizes."""
-    with torch.device("meta"):
-        return new_model(rung, task, inputs, options)
+    origin = run if isinstance(run, Estimator) else load(run, "cpu")
+    origin.trained()
+    name = repr(run) if isinstance(run, Estimator) else str(run)
+    return Start(name, origin.rung, origin.task_name, origin.inputs_, origin.model_, origin.build_)
 
 
 def warn_of(notes: Sequence[str]) -> None:
@@ -328,8 +340,8 @@ def device_named(name: str) -> str:
     if name == "auto":
         return "cpu"
     if name.startswith("cuda") and not torch.cuda.is_available():
-        raise Mistake(f"device={name}: torch finds no GPU here; use --device cpu, or leave it out.")
+        raise Mistake("device={device}: torch finds no GPU here; use --device cpu, or leave it out.", device=name)
     try:
         return str(torch.device(name))
     except RuntimeError:
-        raise Mistake(f"device={name!r} is not a device; expected auto, cpu, cuda or cuda:N.") from None
+        raise Mistake("device={device!r} is not a device; expected auto, cpu, cuda or cuda:N.", device=name) from None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from wenmai.catalog import TASKS
+from wenmai.catalog import TASKS, Build
 from wenmai.composer import Composer
 from wenmai.data.inputs import kinds as kinds_of_input
 from wenmai.data.storage import arrays
 from wenmai.data.storage import saved as take
 from wenmai.data.text.lines import Lines
-from wenmai.estimator import Estimator, device_named, new_model
+from wenmai.estimator import Estimator, device_named
 from wenmai.language_model import LanguageModel
 from wenmai.options import assign_options
 from wenmai.training import run_folder
@@ -35,7 +35,15 @@ class Regressor(Estimator):
     task_name = "regress"
 
 
-ESTIMATORS = {cls.task_name: cls for cls in (Classifier, Tagger, Regressor, LanguageModel, Translator, Composer)}
+NAMED = {cls.task_name: cls for cls in (Classifier, Tagger, Regressor, LanguageModel, Translator, Composer)}
+
+
+def estimator_of(task: str) -> type[Estimator]:
+    """The class of a task; one that has no words of its own is an Estimator of that task, and nothing else."""
+    return NAMED.get(task) or type(f"{task.capitalize()}Estimator", (Estimator,), {"task_name": task})
+
+
+ESTIMATORS = {task: estimator_of(task) for task in TASKS}
 
 
 def load(run: str | Path, device: str = "auto") -> Estimator:
@@ -46,13 +54,14 @@ def load(run: str | Path, device: str = "auto") -> Estimator:
         kind = ESTIMATORS[take.one_of(task, "name", tuple(ESTIMATORS))]
         rung, options = take.text(saved.about, "rung"), take.value(saved.about, "options")
         task = TASKS[kind.task_name].from_json(task)
-        built = saved.about.get("built", {})  # what followed from the text's length, and was not given
-        given = assign_options(options | built, kind(rung)._owners())["rung"]
+        build = Build.from_json(rung, take.value(saved.about, "build"))
+        assign_options(options, kind(rung)._owners())
     with run_folder.understood(saved.path / "inputs.json"):
         inputs = kinds_of_input.from_json(saved.inputs)
     if isinstance(inputs, Lines):
         with run_folder.understood(saved.path / "weights.safetensors") as path:
             inputs.take_arrays(arrays.mapped(path)[0])
     with run_folder.understood(saved.path / "run.json"):
-        model = run_folder.load_weights(lambda: new_model(rung, task, inputs, given), given.get("layers", 0), saved, device)
-    return kind.assembled(task, inputs, model, rung=rung, options=options, device=device, progress=saved.progress)
+        layers = build.options.get("layers", 0)
+        model = run_folder.load_weights(lambda: build.model(task, inputs), layers, saved, device)
+    return kind.assembled(task, inputs, model, build=build, options=options, device=device, progress=saved.progress)

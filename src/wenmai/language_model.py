@@ -23,8 +23,8 @@ class LanguageModel(Estimator):
 
     task_name = "generate"
 
-    def fit(self, texts, valid=None) -> LanguageModel:
-        return super().fit(texts, None, None if valid is None else (valid, None))
+    def fit(self, texts, valid=None, start=None) -> LanguageModel:
+        return super().fit(texts, None, None if valid is None else (valid, None), start)
 
     # Scoring
 
@@ -47,7 +47,8 @@ class LanguageModel(Estimator):
         trained = self.trained()
         if after is not None:
             if not isinstance(texts, str):
-                raise Mistake(f"after={after[:40]!r} goes with one text, found {type(texts).__name__}; ask for one at a time.")
+                raise Mistake("after={after!r} goes with one text, found {type}; ask for one at a time.", after=after[:40],
+                              type=type(texts).__name__)
             return trained.language.log_prob(trained.inputs.prompt(after), trained.inputs.prompt(texts))
         if isinstance(texts, (str, Path, Corpus)):
             return self.total(texts).log_prob

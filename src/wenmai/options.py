@@ -9,6 +9,7 @@ import typing
 from collections.abc import Callable
 
 from wenmai.errors import Mistake, unknown
+from wenmai.locale import Listed, Message, phrase
 
 # old name → the name that the option has now
 RENAMED = {
@@ -22,6 +23,8 @@ RENAMED = {
 
 SHARES = ("dropout", "validation", "warmup", "smoothing", "sampling")
 SIGNED = ("z0",)
+WANTED = {int: phrase("wanted", "a whole number"), float: phrase("wanted", "a number"),
+          bool: phrase("wanted", "true or false"), str: phrase("wanted", "a text")}  # fmt: skip
 FROM_ZERO = ("window", "history", "order", "stride")  # of these 0 says something, or who takes them says more
 
 
@@ -39,7 +42,7 @@ def assign_options(given: dict, owners: dict[str, Callable]) -> dict[str, dict]:
     for name, value in given.items():
         owner = next((owner for owner in owners if name in known[owner]), None)
         if owner is None and any(RENAMED.get(name) in options for options in known.values()):
-            raise Mistake(f"{name} is now {RENAMED[name]}; use that name.")
+            raise Mistake("{old} is now {new}; use that name.", old=name, new=RENAMED[name])
         if owner is None:
             raise unknown("option", name, sorted({name for options in known.values() for name in options}))
         found[owner][name] = fitting(known[owner][name], value)
@@ -56,17 +59,21 @@ def fitting(option: inspect.Parameter, value):
             if value in typing.get_args(kind):
                 return value
             choices = typing.get_args(kind)
-            raise Mistake(f"{option.name}={told(value)} is not one of {', '.join(map(str, choices))}.")
+            raise Mistake("{option}={value} is not one of {choices}.", option=option.name, value=told(value),
+                          choices=Listed(map(str, choices)))  # fmt: skip
         read = read_as(kind, value)
         if read is not None:
             return in_range(option, read)
-    wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}.get(kinds[0], str(kinds[0]))
+    wanted = WANTED.get(kinds[0], str(kinds[0]))
     found = type(value).__name__
-    raise Mistake(f"{option.name}={told(value)}: expected {wanted}, found {found}; the default is {option.default}.")
+    raise Mistake("{option}={value}: expected {wanted}, found {type}; the default is {default}.", option=option.name,
+                  value=told(value), wanted=wanted, type=found, default=option.default)  # fmt: skip
 
 
 def told(value, most: int = 60) -> str:
-    shown = repr(value) if not isinstance(value, int) or abs(value) < 10**most else "a number of many digits"
+    if isinstance(value, int) and abs(value) >= 10**most:
+        return Message("a number of many digits")
+    shown = repr(value)
     return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 
@@ -100,6 +107,9 @@ def in_range(option: inspect.Parameter, value):
         return value
     least = 1 if isinstance(value, int) and option.default != 0 and option.name not in FROM_ZERO else 0
     if not math.isfinite(value) or value < least or (option.name in SHARES and value >= 1):
-        wanted = f"at least {least} and below 1" if option.name in SHARES else f"at least {least}"
-        raise Mistake(f"{option.name}={value}: expected {wanted}; the default is {option.default}.")
+        wanted = phrase("wanted", "at least {least}", least=least)
+        if option.name in SHARES:
+            wanted = phrase("wanted", "at least {least} and below 1", least=least)
+        raise Mistake("{option}={value}: expected {wanted}; the default is {default}.", option=option.name, value=value,
+                      wanted=wanted, default=option.default)  # fmt: skip
     return value

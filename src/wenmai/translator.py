@@ -12,7 +12,7 @@ import numpy as np
 
 from wenmai.errors import Mistake
 from wenmai.estimator import Estimator, warn_of
-from wenmai.tasks import rows, writing
+from wenmai.tasks import writing
 from wenmai.tasks.contract import Answers
 from wenmai.tasks.decoding import Choice, continued, together
 from wenmai.tasks.hypotheses import own_words
@@ -34,13 +34,6 @@ class Translator(Estimator):
         warn_of(notes)
         return texts.tolist()
 
-    def answers(self, inputs, *, beam: int = BEAM, penalty: float = PENALTY, best: int = 1, alignment: bool = False,
-                strict: bool = False, precision: str = "float32", where=None) -> Answers:  # fmt: skip
-        """{"text", "log_prob"} a text; with `best` above 1 also the so many best, {"text", "score", "log_prob"} each; with
-        `alignment` also the tokens of both and how much each that was written looked at each that was read, (T, S)."""
-        return super().answers(inputs, beam=beam, penalty=penalty, best=best, alignment=alignment, strict=strict,
-                               precision=precision, where=where)  # fmt: skip
-
     def hypotheses(self, inputs, targets, *, beam: int = BEAM, penalty: float = PENALTY) -> Answers:
         """What `evaluate` scores: the best Hypothesis for each, with its tokens; and notes."""
         trained = self.trained()
@@ -49,15 +42,15 @@ class Translator(Estimator):
     def log_prob(self, inputs, texts) -> np.ndarray:
         """Σ log p of each text for its input (N,), its end among its tokens."""
         trained = self.trained()
-        examples = rows.pairs(self.task_, trained, inputs, texts)
-        warn_of(self.task_.cut_notes(trained, examples))
-        return writing.text_log_probs(trained, examples)
+        sums, notes = self.task_.log_prob(trained, inputs, texts)
+        warn_of(notes)
+        return sums
 
     def sample(self, input: str, count: int = 1, *, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0,
                seed: int = 0, strict: bool = False) -> list[str]:  # fmt: skip
         """So many texts for one, drawn by chance."""
         if count < 1:
-            raise Mistake(f"count={count}: expected 1 or more, how many texts are written.")
+            raise Mistake("count={count}: expected 1 or more, how many texts are written.", count=count)
         trained = self.trained()
         encoded, notes = self.task_.sources(trained, [input] * count, strict)
         warn_of(notes)

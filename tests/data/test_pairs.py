@@ -12,34 +12,10 @@ from wenmai.cli.training import absolute
 from wenmai.data.dataset import name_of, open_dataset, open_table, part_of
 from wenmai.data.files.pairs import two_files
 from wenmai.errors import Mistake, Notice
-from wenmai.tasks.columns import texts_in
+from wenmai.tasks.translate import Translate
 
 DATA = Path(os.environ.get("WENMAI_DATA") or Path(__file__).parents[3] / "shared" / "data")
 ROWS = [("a cat", "猫"), ("a dog", "狗"), ("two cats", "两只猫")]
-
-
-class Translate:
-    """As much of the task as reading needs."""
-
-    name, texts, history = "translate", "tokens", None
-
-    @staticmethod
-    def fits(names):
-        return {"source", "target"} <= set(names)
-
-    def inputs_of(self, chunk, source):
-        return texts_in(chunk, "source", source)
-
-    def targets_of(self, chunk, source):
-        return texts_in(chunk, "target", source)
-
-    def look(self, targets, where):
-        return []
-
-    def apart(self, inputs, targets):
-        return inputs, None
-
-
 TASKS = {"translate": Translate}
 
 
@@ -59,7 +35,7 @@ def lines(name, texts):
 
 
 def pairs_of(source, **more):
-    part = part_of(open_table(source, task="translate", **more), Translate())
+    part = part_of(open_table(source, task=Translate, **more), Translate())
     return list(zip(part.inputs, part.targets))
 
 
@@ -131,9 +107,9 @@ def test_equal_sources_stay_on_one_side():
 
 
 def test_sources_alone_are_read_for_predicting():
-    assert open_table(lines("t.en", ["a cat", "a dog"]), task="translate").load().columns == {"source": ["a cat", "a dog"]}
+    assert open_table(lines("t.en", ["a cat", "a dog"]), task=Translate).load().columns == {"source": ["a cat", "a dog"]}
     assert open_table("t.en").names == ["text"]
-    table = open_table(write("t.tsv", "a cat\t\nb cat\t\n"), task="translate")  # a target that is yet to be found
+    table = open_table(write("t.tsv", "a cat\t\nb cat\t\n"), task=Translate)  # a target that is yet to be found
     assert table.load().columns == {"source": ["a cat", "b cat"], "target": ["", ""]}
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from wenmai.catalog import TASKS
 from wenmai.cli import overview
 from wenmai.data.builtin import BUILTIN
 from wenmai.data.dataset import Dataset, Part
@@ -16,25 +17,14 @@ from wenmai.data.examples.sequences import Sequences
 from wenmai.data.files.readers import Chunk, Table
 
 
-class Task:
-    """Stands in for a row of the catalog's TASKS."""
-
-    name = "classify"
-
-    @staticmethod
-    def shown(value):
-        if isinstance(value, str):
-            return value
-        return " ".join(value) if isinstance(value, (list, tuple)) else f"array {value.shape}"
-
-
 def part(inputs, targets):
     return Part(inputs, targets, "reviews.csv", range(1, len(inputs) + 1))
 
 
-def seen(inputs, targets, lang="en", **others):
+def seen(inputs, targets, lang="en", task="classify", **others):
     """The JSON, and what is drawn on a terminal."""
-    data = Dataset("reviews", Task, part(inputs, targets), others.get("valid"), others.get("test"), others.get("notes", []))
+    parts = part(inputs, targets), others.get("valid"), others.get("test")
+    data = Dataset("reviews", TASKS[task](), *parts, others.get("notes", []))
     return drawn(overview.data_set(data, lang))
 
 
@@ -75,7 +65,7 @@ def test_chinese_words():
 
 
 def test_columns_where_the_dataset_knows_them():
-    data = Dataset("reviews", Task, part(["a", "b"], ["x", "y"]), None, None)
+    data = Dataset("reviews", TASKS["classify"](), part(["a", "b"], ["x", "y"]), None, None)
     assert overview.data_set(data, "en").json["columns"] == []
     data.columns = ["text", "label", "stars"]
     known, text = drawn(overview.data_set(data, "en"))
@@ -98,34 +88,34 @@ def test_numbers_and_images():
 def test_tags_that_mark_spans():
     tokens = [["Anna", "lives", "in", "New", "York"], list("江泽民在北京"), ["yes"]]
     tags = [["B-PER", "O", "O", "B-LOC", "I-LOC"], ["B-PER", "I-PER", "I-PER", "O", "B-LOC", "I-LOC"], ["O"]]
-    known, text = seen(tokens, tags)
+    known, text = seen(tokens, tags, task="tag")
     assert known["inputs"] == "tokens" and known["tokens"] == {"shortest": 1, "median": 5, "longest": 6}
     assert known["spans"] == {"PER": 2, "LOC": 2} and known["tags"]["O"] == 4 and "classes" not in known
     assert known["first"][0]["target"] == tags[0]
     assert "→ PER Anna; LOC New York" in text and "→ PER 江泽民; LOC 北京" in text and "PER 2 50.0%" in words(text)
-    assert "片段类型" in seen(tokens, tags, "zh")[1]
-    assert seen(tokens, [["O"] * len(row) for row in tokens])[0]["spans"] == {}
+    assert "片段类型" in seen(tokens, tags, "zh", "tag")[1]
+    assert seen(tokens, [["O"] * len(row) for row in tokens], task="tag")[0]["spans"] == {}
 
 
 @pytest.mark.parametrize("tags", [["S-LOC", "O", "B-PER", "E-PER"], ["I-LOC", "O", "I-PER", "I-PER"]])
 def test_other_schemes(tags):
-    assert seen([list("abcd")] * 2, [tags] * 2)[0]["spans"] == {"LOC": 2, "PER": 2}
+    assert seen([list("abcd")] * 2, [tags] * 2, task="tag")[0]["spans"] == {"LOC": 2, "PER": 2}
 
 
 def test_tags_that_mark_no_spans():
-    known, text = seen([["the", "cat"], ["a", "dog", "barks"]], [["DET", "NOUN"], ["DET", "NOUN", "VERB"]])
+    known, text = seen([["the", "cat"], ["a", "dog", "barks"]], [["DET", "NOUN"], ["DET", "NOUN", "VERB"]], task="tag")
     assert known["tags"] == {"DET": 2, "NOUN": 2, "VERB": 1} and "spans" not in known
     assert "→ DET NOUN VERB" in text and "DET 2 40.0%" in words(text)
 
 
 @pytest.mark.parametrize("targets", [np.array([-1.0, 2.0, 5.0]), [-1.0, 2.0, 5.0], np.array([[-1.0], [2.0], [5.0]])])
 def test_one_number(targets):
-    known, text = seen(np.arange(3.0)[:, None], targets)
+    known, text = seen(np.arange(3.0)[:, None], targets, task="regress")
     assert known["targets"] == [{"least": -1.0, "mean": 2.0, "most": 5.0}] and "-1 2 5" in words(text)
 
 
 def test_several_numbers():
-    known, text = seen(np.arange(2.0)[:, None], np.array([[1.0, 10.0], [3.0, 30.0]]))
+    known, text = seen(np.arange(2.0)[:, None], np.array([[1.0, 10.0], [3.0, 30.0]]), task="regress")
     assert [column["mean"] for column in known["targets"]] == [2.0, 20.0] and known["first"][1]["target"] == [3.0, 30.0]
     assert "2 10 20 30" in words(text)
 
@@ -133,7 +123,7 @@ def test_several_numbers():
 @pytest.mark.parametrize("kind", [list, lambda rows: Sequences.of(rows, np.float64)])
 def test_sequences_of_numbers(kind):
     inputs, targets = [np.array([[3.0], [5.0]]), np.array([[1.0]])], [np.array([3.0, 8.0]), np.array([1.0])]
-    known, text = seen(kind(inputs), kind(targets))
+    known, text = seen(kind(inputs), kind(targets), task="regress")
     assert known["inputs"] == "sequences of numbers 1" and known["steps"] == {"shortest": 1, "median": 1, "longest": 2}
     assert known["targets"] == [{"least": 1.0, "mean": 4.0, "most": 8.0}] and known["first"][0]["target"] == [3.0, 8.0]
     assert "→ 3 8" in text and "length in steps: shortest 1" in text and known["languages"] == {}
@@ -180,7 +170,7 @@ def test_a_table_of_many_columns():
 
 def test_everything_said_is_said_in_chinese():
     source = Path(overview.__file__).read_text(encoding="utf-8")
-    said = re.findall(r'(?:say|grid)\(lang((?:, "[^"]+")+)', source)
+    said = re.findall(r'grid\(lang((?:, "[^"]+")+)', source)
     assert said and all(word in overview.WORDS for words in said for word in re.findall('"([^"]+)"', words))
 
 

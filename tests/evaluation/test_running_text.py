@@ -9,9 +9,11 @@ import pytest
 from wenmai import LanguageModel
 from wenmai.catalog import TASKS
 from wenmai.data.dataset import open_dataset
-from wenmai.evaluation.compare import compare, recommend, sizes_in, worse_by
-from wenmai.evaluation.measures import drawn
+from wenmai.evaluation.compare import compare
+from wenmai.evaluation.recommendation import recommend, worse_by
 from wenmai.evaluation.report import write
+from wenmai.tasks.measuring.running_text import sizes_in
+from wenmai.tasks.metrics import bootstrap
 
 LINES = [f"{who} {does} {what}" for who in ("the cat", "a dog", "the mat") for does in ("sat on", "saw", "is")
          for what in ("it", "a log", "them")] * 6  # fmt: skip
@@ -64,7 +66,7 @@ def test_a_difference_of_perplexities_is_told_in_percent():
     tokens = chance.integers(3, 20, 300).astype(float)
     best = tokens * chance.normal(4, 0.5, 300)
     other = best + tokens * chance.normal(0.002, 0.2, 300)
-    outputs = {"large": drawn(best, tokens), "small": drawn(other, tokens)}
+    outputs = {"large": bootstrap(best, tokens), "small": bootstrap(other, tokens)}
     rows = [{"rung": name, "failed": None, "bytes": size, "scores": {"test": {"perplexity": exp(lost.sum() / tokens.sum())}}}
             for name, size, lost in (("large", 900, best), ("small", 100, other))]  # fmt: skip
     found = recommend(rows, outputs, "perplexity", -1)

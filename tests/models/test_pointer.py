@@ -16,7 +16,7 @@ from wenmai.data.text.tokenizers import OWN
 from wenmai.errors import Mistake
 from wenmai.layers.trace import Trace
 from wenmai.models.attention_decoder import attention_translator
-from wenmai.tasks import rows, writing
+from wenmai.tasks import writing
 from wenmai.tasks.beam import beam
 from wenmai.training.progress import Snapshot
 
@@ -118,8 +118,7 @@ def test_names_that_were_never_seen_are_written_right(learned):
 
 def test_every_way_of_decoding_writes_them(learned):
     one = [row["text"] for row in learned.answers(SOURCES, beam=1)]
-    trained = learned.trained()
-    encoded, _ = learned.task_.sources(trained, SOURCES)
+    encoded, trained = learned.examples(SOURCES).inputs, learned.trained()
     most = learned.inputs_.most(encoded.lengths)
     begun = writing.begin(trained, encoded, int(most.max()))
     found = beam(writing.stepper(trained), *begun, most, 1, 1.0, 1, OWN.end)
@@ -139,7 +138,7 @@ def test_every_way_of_decoding_writes_them(learned):
 
 
 def test_the_outputs_are_as_wide_as_the_most_words(learned):
-    examples = rows.pairs(learned.task_, learned.trained(), SOURCES[:8], TARGETS[:8])
+    examples = learned.examples(SOURCES[:8], TARGETS[:8])
     found = learned.outputs(examples)
     extra = max(map(len, examples.inputs.words))
     assert extra > 1 and found.flat.shape == (len(examples.written.flat), learned.inputs_.target.vocabulary + extra)
@@ -169,7 +168,7 @@ def test_characters_are_copied_too():
     sources, targets = ["王明来了", "李华走了", "王华来了", "李明走了"] * 5, ["王明", "李华", "王华", "李明"] * 5
     model = Translator("attention", copy=True, tokenizer="characters", hidden=8, embed=4, steps=2).fit(sources, targets)
     assert np.isfinite(model.log_prob(["张明来了"], ["张"])).all()
-    assert len(model.task_.sources(model.trained(), ["张三来了"])[0].words[0]) >= 2
+    assert len(model.examples(["张三来了"]).inputs.words[0]) >= 2
 
 
 def test_what_cannot_copy_says_so():

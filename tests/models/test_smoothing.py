@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ngrams import BEGIN, END, FILES, PTB, UNK, a_text, by_hand, in_words, numbered, total
 
-from wenmai.chinese import in_chinese
 from wenmai.errors import Mistake
 from wenmai.models.ngram.additive import fitted_delta, held_counts
 from wenmai.models.ngram.counts import count
@@ -289,7 +288,7 @@ def expect(found: dict[str, float], expected: dict[str, F]) -> None:
 def test_notes_name_their_orders_once():
     ones = Model([["a", "b", "c", "d", "e", "f"]], "kneser-ney", 5).smoothed.notes
     assert len(ones) == 1 and ones[0].startswith("orders 1, 2, 3, 4 and 5: no n-gram was seen once, or none twice")
-    assert in_chinese(ones[0]).startswith("1、2、3、4、5 元：没有")
+    assert ones[0].chinese.startswith("1、2、3、4、5 元：没有")
     threes = Model([["a", "b", "c"]], "modified-kneser-ney", 2).smoothed
     assert len(threes.notes) == 1 and threes.notes[0].startswith("orders 1 and 2: the counts of counts give no three discounts")
     assert threes.discounts == [[0.5, 1.0, 1.5]] * 2

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics import BLEU, CHRF
 
-from wenmai.chinese import in_chinese
 from wenmai.data.files.readers import Chunk
 from wenmai.data.storage.saved import Unfit
 from wenmai.errors import Mistake
@@ -182,7 +181,7 @@ def test_what_is_wrong_with_a_file_is_said(columns, says):
     task, chunk = Translate(), Chunk(columns, [2, 3])
     with pytest.raises(Mistake, match=says) as caught:
         task.inputs_of(chunk, "a.tsv"), task.targets_of(chunk, "a.tsv")
-    assert in_chinese(caught.value.english) != caught.value.english
+    assert caught.value.message.chinese != caught.value.english
 
 
 @pytest.mark.parametrize("sources, targets, says", [

@@ -9,6 +9,7 @@ import torch
 from wenmai.errors import Mistake, Notice
 from wenmai.estimators import Classifier, LanguageModel, Regressor, Tagger
 from wenmai.models.network import Network
+from wenmai.tasks.classify import Classify
 from wenmai.training import loop, memory, run_folder
 from wenmai.training.progress import Diverged, Snapshot
 from wenmai.training.updater import Updater
@@ -220,14 +221,12 @@ def test_what_a_container_allows(tmp_path):
 
 def test_no_table_of_all_outputs(monkeypatch, tmp_path):
     """Answers and scores come out the same when outputs are held a few rows at a time."""
-    import wenmai.estimator
-
     model = Classifier("softmax", epochs=2).fit(TEXTS, LABELS)
     expected = model.predict(TEXTS), model.evaluate(TEXTS, LABELS), model.answers(TEXTS)
     held = []
-    whole = Classifier.outputs
-    monkeypatch.setattr(wenmai.estimator, "TABLE", 64)
-    monkeypatch.setattr(Classifier, "outputs", lambda self, examples: held.append(len(examples)) or whole(self, examples))
+    whole = Classify.outputs
+    monkeypatch.setattr("wenmai.tasks.rows.TABLE", 64)
+    monkeypatch.setattr(Classify, "outputs", lambda self, trained, some: held.append(len(some)) or whole(self, trained, some))
     np.testing.assert_array_equal(model.predict(TEXTS), expected[0])
     assert model.evaluate(TEXTS, LABELS) == expected[1] and model.answers(TEXTS) == expected[2]
     assert max(held) == 8

@@ -7,6 +7,7 @@ import json
 import os
 import warnings
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,8 @@ from wenmai.data.files.opening import not_the_same
 from wenmai.data.files.readers import Table
 from wenmai.errors import Mistake, Notice
 from wenmai.estimator import Estimator
+from wenmai.locale import Message
 from wenmai.tasks.contract import Answers
-from wenmai.translator import Translator
 
 CHUNK = 4096  # rows that are read, answered and written at a time
 
@@ -33,12 +34,14 @@ def answer_file(estimator: Estimator, table: Table, out: Path | None, as_json: b
     with writer(out, quiet=as_json) as write:
         for chunk in chunks:
             inputs = task.inputs_of(chunk if task.history else without_target(chunk, task), table.source)
-            if task.name == "translate":
-                answers = translated(estimator, inputs, lambda row, chunk=chunk: f"{table.source}, line {chunk.lines[row]}", how)
-                empty += sum(not answer["text"] for answer in answers)
-            else:
+            if task.profile.blank_answer is None:
                 answers = estimator.answers(inputs, **how)
+            else:
+                named = partial(line_of, chunk, table.source)
+                answers = without_blanks(estimator, inputs, named, how)
             notes |= dict.fromkeys(answers.notes)
+            if task.profile.blank_answer is not None:
+                empty += sum(not answer["text"] for answer in answers)
             shown = {} if task.history else {name: v for name, v in chunk.columns.items() if not isinstance(v, np.ndarray)}
             for row, answer in enumerate(answers):
                 write({name: values[row] for name, values in shown.items() if name != task.target} | answer)
@@ -48,16 +51,20 @@ def answer_file(estimator: Estimator, table: Table, out: Path | None, as_json: b
     for note in notes:
         warnings.warn(Notice(note), stacklevel=2)
     if empty:
-        warnings.warn(Notice(f"{empty:,} of the texts are empty, and so is what is written for them"), stacklevel=2)
+        warnings.warn(Notice("{count:,} of the texts are empty, and so is what is written for them", count=empty), stacklevel=2)
     return {"rows": rows} | ({"out": str(out)} if out else {"answers": kept})
 
 
-def translated(estimator: Translator, texts: list[str], where, how: dict) -> Answers:
-    """For an empty text, an empty one."""
+def without_blanks(estimator: Estimator, texts: list[str], where, how: dict) -> Answers:
+    """For an empty text, the empty one that the task has for it; the model answers for the others."""
     rows = [row for row, text in enumerate(texts) if text.strip()]
-    found = estimator.answers([texts[row] for row in rows], **how, where=lambda row: where(rows[row]))
-    each = iter(found)
-    return Answers((next(each) if text.strip() else {"text": "", "log_prob": 0.0} for text in texts), found.notes)
+    answers = estimator.answers([texts[row] for row in rows], **how, where=lambda row: where(rows[row]))
+    each, blank = iter(answers), estimator.task_.profile.blank_answer
+    return Answers((next(each) if text.strip() else dict(blank) for text in texts), answers.notes)
+
+
+def line_of(chunk, source: str, row: int) -> Message:
+    return Message("{file}, line {line}", file=source, line=chunk.lines[row])
 
 
 def last_rows(chunk, count: int):
@@ -97,7 +104,7 @@ def writer(out: Path | None, quiet: bool):
         yield (lambda record: None) if quiet else (lambda record: print(json.dumps(record, ensure_ascii=False)))
         return
     if out.suffix not in (".jsonl", ".csv", ".tsv", ".conll"):
-        raise Mistake(f"--out {out}: expected a name that ends in .jsonl, .csv, .tsv or (for tags) .conll.")
+        raise Mistake("--out {file}: expected a name that ends in .jsonl, .csv, .tsv or (for tags) .conll.", file=out)
     # What was there stays until all is written; a pipe is written to at once.
     part = out if out.exists() and not out.is_file() else out.with_name(f"{out.name}.part")
     # A half character (a lone surrogate), which UTF-8 does not know, is written as the escape that JSON reads back.
@@ -129,7 +136,7 @@ def whole_or_kept(part: Path, out: Path):
     except BaseException:
         if part != out and part.exists():
             if part.stat().st_size:
-                warnings.warn(Notice(f"what was answered before stands in {part}"), stacklevel=2)
+                warnings.warn(Notice("what was answered before stands in {file}", file=part), stacklevel=2)
             else:
                 part.unlink()
         raise
@@ -139,7 +146,7 @@ def whole_or_kept(part: Path, out: Path):
 
 def conll(record: dict, out: Path) -> str:
     if "tokens" not in record or "tags" not in record:
-        raise Mistake(f"--out {out}: a .conll file holds tokens and tags; for these answers, use .jsonl.")
+        raise Mistake("--out {file}: a .conll file holds tokens and tags; for these answers, use .jsonl.", file=out)
     return "".join(f"{token}\t{tag}\n" for token, tag in zip(record["tokens"], record["tags"])) + "\n"
 
 
@@ -150,7 +157,7 @@ def read_arguments(estimator: Estimator, given: list[str]):
     kind = estimator.inputs_.kind
     if kind == "tokens" and getattr(read, "pairs", False):
         if len(given) % 2:
-            raise Mistake(f"this run reads pairs: found {len(given)} texts, expected two for every answer.")
+            raise Mistake("this run reads pairs: found {texts} texts, expected two for every answer.", texts=len(given))
         return list(zip(given[::2], given[1::2]))
     if kind in ("tokens", "lines", "labels"):
         return given
@@ -162,4 +169,4 @@ def read_arguments(estimator: Estimator, given: list[str]):
         rows = [[float(number) for number in row.split(",")] for row in given]
         return Sequences.of(rows, np.float64) if kind == "frames" else np.array(rows)
     except ValueError:
-        raise Mistake(f"this run reads {read.width} numbers for every answer, as in 5.1,3.5,1.4,0.2.") from None
+        raise Mistake("this run reads {width} numbers for every answer, as in 5.1,3.5,1.4,0.2.", width=read.width) from None

@@ -6,74 +6,68 @@ The JSON is the same in every language; only what is shown is translated.
 from __future__ import annotations
 
 import inspect
-from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import chain, islice
-from math import fsum, inf
+from math import inf
 
 import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from wenmai.chinese import in_chinese
 from wenmai.data.dataset import Dataset
-from wenmai.data.examples.sequences import Sequences
 from wenmai.data.files import readers
-from wenmai.data.files.corpus import Corpus
 from wenmai.data.text import schemes
-from wenmai.data.text.languages import languages_in
+from wenmai.locale import Listed, Message, phrase, told_in
+from wenmai.locale.theirs import Theirs
 from wenmai.options import accepted
-from wenmai.page.pictures import metric_name
+from wenmai.page.pictures import METRICS
 from wenmai.page.terminal import console
-from wenmai.tasks.columns import shown as as_shown
+from wenmai.tasks.overviews import FIRST, plain
 
-WORDS = {
-    "rung": "级", "tasks": "任务", "what it is": "是什么", "name": "名称", "option": "选项", "default": "默认", "type": "类型",
-    "task": "任务", "class": "类别", "rows": "行数", "share": "占比", "about": "说明",
-    "tag": "标签", "tokens": "词元", "span": "片段类型", "spans": "片段数", "number": "数值", "column": "列",
-    "least": "最小", "mean": "平均", "most": "最大", "shortest": "最短", "median": "中位数", "longest": "最长",
-    "texts": "文本", "pairs of texts": "文本对", "images": "图像", "numbers": "数值", "sequences of numbers": "数值序列",
-    "train": "训练", "valid": "验证", "test": "测试", "row": "行", "unknown": "无法判断", "target": "目标值",
-    # sentences, with places for what is counted
-    "task {task}, {rows} rows, {inputs}": "任务 {task}，{rows} 行，输入为{inputs}",
-    "a word": "每词", "a character": "每字", "a subword": "每子词", "a byte": "每字节",
-    "{source}: {rows} rows": "{source}：{rows} 行",
-    "task {task}, {rows} rows: {inputs} in, {texts} different texts out":
-        "任务 {task}，{rows} 行：输入为{inputs}，输出为 {texts} 种不同的文本",
-    "label": "标签", "labels": "标签", "sources": "源文", "targets": "目标文",
-    "task {task}, {rows} pairs of texts: {sources} different sources, {targets} different targets":
-        "任务 {task}，{rows} 对文本：{sources} 种不同的源，{targets} 种不同的目标",
-    "{side}, length in characters: {lengths}": "{side}，长度（字符）：{lengths}",
-    "{side}, languages: {shares}": "{side}，语言：{shares}",
-    "task {task}, running text: {rows} lines, {words} words between spaces, {bytes} bytes":
-        "任务 {task}，连续文本：{rows} 行，以空格分开的词 {words} 个，{bytes} 字节",
-    "columns: {}": "列：{}", "parts: {}": "划分：{}", "languages: {}": "语言：{}",
-    "length in characters: {}": "长度（字符）：{}", "length in tokens: {}": "长度（词元）：{}",
-    "length in steps: {}": "长度（步）：{}", ", and {} more": "，另有 {} 项",
-}  # fmt: skip
-FIRST, MOST = 3, 30  # rows shown, and lines of a table
+WORDS = {word.english: word for word in (  # heads of tables, kinds of inputs, parts, units
+    phrase("overview", "rung"), phrase("overview", "tasks"), phrase("overview", "what it is"), phrase("overview", "name"),
+    phrase("overview", "option"), phrase("overview", "default"), phrase("overview", "type"), phrase("overview", "task"),
+    phrase("overview", "class"), phrase("overview", "rows"), phrase("overview", "share"), phrase("overview", "about"),
+    phrase("overview", "tag"), phrase("overview", "tokens"), phrase("overview", "span"), phrase("overview", "spans"),
+    phrase("overview", "number"), phrase("overview", "column"), phrase("overview", "least"), phrase("overview", "mean"),
+    phrase("overview", "most"), phrase("overview", "shortest"), phrase("overview", "median"), phrase("overview", "longest"),
+    phrase("overview", "texts"), phrase("overview", "pairs of texts"), phrase("overview", "images"),
+    phrase("overview", "numbers"), phrase("overview", "sequences of numbers"), phrase("overview", "train"),
+    phrase("overview", "valid"), phrase("overview", "test"), phrase("overview", "row"), phrase("overview", "unknown"),
+    phrase("overview", "target"), phrase("overview", "a word"), phrase("overview", "a character"),
+    phrase("overview", "a subword"), phrase("overview", "a byte"), phrase("overview", "label"), phrase("overview", "labels"),
+    phrase("overview", "sources"), phrase("overview", "targets"),
+)}  # fmt: skip
+UNITS = {unit.english: unit for unit in (phrase("length", "characters"), phrase("length", "tokens"), phrase("length", "steps"))}
+INPUTS = ("texts", "pairs of texts", "images", "numbers", "sequences of numbers", "tokens", "labels")
+COUNTED = (("classes", "class", "rows"), ("labels", "label", "rows"), ("spans", "span", "spans"), ("tags", "tag", "tokens"))
+MOST = 30  # lines of a table
 
 
-def say(lang: str, text: str, *values, **named) -> str:
-    return (WORDS.get(text, text) if lang == "zh" else text).format(*values, **named)
+def listed(items) -> Message:
+    return Listed(items, phrase("overview", ", "))
 
 
-def listed(lang: str, items) -> str:
-    return ("，" if lang == "zh" else ", ").join(items)
+def counts(parts: dict[str, int]) -> Message:
+    """'train 90, valid 10'"""
+    return listed(Message("{name} {count:,}", name=WORDS[name], count=count) for name, count in parts.items())
 
 
-def noted(notes: list[str], lang: str) -> list[str]:
-    return [in_chinese(note) for note in notes] if lang == "zh" else notes
+def shares(spoken: dict[str, float]) -> Message:
+    """'en 98.0%, unknown 2.0%'"""
+    return some([Message("{name} {share:.1%}", name=code or WORDS["unknown"], share=share)
+                 for code, share in spoken.items() if share >= 0.005], 6)  # fmt: skip
 
 
 def scored(part: str, scores: dict[str, float], lang: str, unit: str = "") -> str:
     """'valid: accuracy 0.6047, macro f1 0.5220'; a perplexity is one of a word, a subword, a character or a byte."""
-    names = {name: metric_name(name, lang) if lang == "zh" else name.replace("_", " ") for name in scores}
-    values = {name: "∞" if value == inf else f"{value:.4f}" for name, value in scores.items()}
-    for name in (name for name in values if unit and name.startswith("perplexity")):
-        values[name] += f"（{say(lang, f'a {unit}')}）" if lang == "zh" else f" a {unit}"
-    told = listed(lang, (f"{names[name]} {value}" for name, value in values.items()))
-    return f"{say(lang, part)}{'：' if lang == 'zh' else ': '}{told}"
+    found = []
+    for name, score in scores.items():
+        metric, value = Theirs(name.replace("_", " "), METRICS.get(name)), "∞" if score == inf else f"{score:.4f}"
+        if unit and name.startswith("perplexity"):
+            value = Message("{value} {unit}", value=value, unit=WORDS[f"a {unit}"])
+        found.append(Message("{name} {value}", name=metric, value=value))
+    return Message("{part}: {scores}", part=WORDS[part], scores=listed(found)).told_in(lang)
 
 
 @dataclass
@@ -90,9 +84,10 @@ class Overview:
 
 
 def grid(lang: str, *headers: str) -> Table:
+    """With a column for each of these WORDS."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for header in headers:
-        table.add_column(say(lang, header), overflow="fold")
+        table.add_column(told_in(header if isinstance(header, Message) else WORDS[header], lang), overflow="fold")
     return table
 
 
@@ -141,110 +136,54 @@ def probes(known, lang: str) -> Overview:
 
 
 def data_set(data: Dataset, lang: str) -> Overview:
-    """Task, columns, rows, lengths, languages, what the answers are, the first rows, and everything worth a warning."""
-    if isinstance(data.train.inputs, Corpus):
-        return running_text(data, lang)
-    inputs, targets, task = data.train.inputs, data.train.targets, data.task
-    if task.name == "compose":
-        return to_write(data, lang)
-    if task.name == "translate":
-        return two_sides(data, lang)
-    parts = {name: len(part) for name in ("train", "valid", "test") if (part := getattr(data, name)) is not None}
-    columns = list(getattr(data, "columns", None) or ())
-    kind, shape, unit, spread = kind_of(inputs)
-    spoken = languages_of(inputs)
-    answers, tables = answers_of(targets, lang)
-    first = [{"input": as_shown(inputs[row]), "target": plain(targets[row])} for row in range(min(FIRST, len(inputs)))]
-    known = {"source": data.train.source, "task": task.name, "columns": columns, "rows": len(data.train), "parts": parts,
-             "inputs": f"{kind} {shape}".strip(), **({unit: spread} if unit else {}), "languages": spoken, **answers,
-             "notes": data.notes, "first": first}  # fmt: skip
-    lines = [say(lang, "task {task}, {rows} rows, {inputs}", task=task.name, rows=f"{len(data.train):,}",
-                 inputs=f"{say(lang, kind)} {shape}".strip())]  # fmt: skip
-    if columns:
-        lines.append(say(lang, "columns: {}", some(columns, lang)))
-    if len(parts) > 1:
-        lines.append(say(lang, "parts: {}", listed(lang, (f"{say(lang, name)} {rows:,}" for name, rows in parts.items()))))
-    if unit:
-        lengths = listed(lang, (f"{say(lang, name)} {value:,}" for name, value in spread.items()))
-        lines.append(say(lang, f"length in {unit}: {{}}", lengths))
-    if spoken:
-        shares = [f"{code or say(lang, 'unknown')} {share:.1%}" for code, share in spoken.items() if share >= 0.005]
-        lines.append(say(lang, "languages: {}", some(shares, lang, 6)))
-    lines += noted(data.notes, lang)
-    lines += [f"  {row['input'][:100]!r} → {answer(inputs[at], row['target'])}" for at, row in enumerate(first)]
-    return Overview(known, [table for table in tables if table.row_count], lines)
+    """Task, columns, rows, lengths, languages, what the answers are, the first rows, and everything worth a warning: whatever the
+    task tells of the data."""
+    facts = data.task.profile.describe(data)
+    lines = [headline(facts)]
+    if facts["columns"] and not data.task.running_text:
+        lines.append(Message("columns: {columns}", columns=some(facts["columns"])))
+    if len(facts["parts"]) > 1:
+        lines.append(Message("parts: {parts}", parts=counts(facts["parts"])))
+    for unit, words in UNITS.items():
+        if unit in facts:
+            lines.append(Message("length in {unit}: {lengths}", unit=words, lengths=counts(facts[unit])))
+    if facts.get("languages"):
+        lines.append(Message("languages: {shares}", shares=shares(facts["languages"])))
+    for name, side in facts.get("sides", {}).items():
+        words = WORDS[f"{name}s"]
+        lines.append(Message("{side}, length in characters: {lengths}", side=words, lengths=counts(side["characters"])))
+        if set(side["languages"]) != {""}:  # of numbers and dates there is nothing to say
+            lines.append(Message("{side}, languages: {shares}", side=words, shares=shares(side["languages"])))
+    lines += facts["notes"]
+    for at, row in enumerate(facts["first"]):
+        given, *target = row.values()
+        lines.append(" → ".join([f"  {given[:100]!r}", *(answer(data.train.inputs[at], one) for one in target)]))
+    return Overview(facts, [table for table in tables_of(facts, lang) if table.row_count], in_language(lines, lang))
 
 
-def running_text(data: Dataset, lang: str) -> Overview:
-    """Its lines, words between spaces and bytes, and how it begins."""
-    parts = {name: len(part) for name in ("train", "valid", "test") if (part := getattr(data, name)) is not None}
-    text = data.train.inputs
-    words, first = sum(len(block.split()) for block in text.blocks()), list(islice(text, FIRST))
-    sample = list(islice(text, 5000))
-    spoken, spread = languages_of(sample), spread_of(sample)
-    known = {"source": data.train.source, "task": data.task.name, "columns": ["text"], "rows": len(text), "parts": parts,
-             "inputs": "running text", "words": words, "bytes": text.size, "characters": spread, "languages": spoken,
-             "notes": data.notes, "first": [{"input": as_shown(line)} for line in first]}  # fmt: skip
-    lines = [say(lang, "task {task}, running text: {rows} lines, {words} words between spaces, {bytes} bytes",
-                 task=data.task.name, rows=f"{len(text):,}", words=f"{words:,}", bytes=f"{text.size:,}")]  # fmt: skip
-    if len(parts) > 1:
-        lines.append(say(lang, "parts: {}", listed(lang, (f"{say(lang, name)} {rows:,}" for name, rows in parts.items()))))
-    lengths = listed(lang, (f"{say(lang, name)} {value:,}" for name, value in spread.items()))
-    lines.append(say(lang, "length in characters: {}", lengths))
-    shares = [f"{code or say(lang, 'unknown')} {share:.1%}" for code, share in spoken.items() if share >= 0.005]
-    lines.append(say(lang, "languages: {}", some(shares, lang, 6)))
-    return Overview(known, [], [*lines, *noted(data.notes, lang), *(f"  {as_shown(line)[:100]!r}" for line in first)])
+def headline(facts: dict) -> Message:
+    """The task, and how much there is of what."""
+    known = {"task": facts["task"], "rows": facts["rows"]}
+    if "words" in facts:
+        return Message("task {task}, running text: {rows:,} lines, {words:,} words between spaces, {bytes:,} bytes", **known,
+                       words=facts["words"], bytes=facts["bytes"])  # fmt: skip
+    if "sides" in facts:
+        sources, targets = (side["texts"] for side in facts["sides"].values())
+        return Message("task {task}, {rows:,} pairs of texts: {sources:,} different sources, {targets:,} different targets",
+                       **known, sources=sources, targets=targets)  # fmt: skip
+    if "texts" in facts:
+        return Message("task {task}, {rows:,} rows: {inputs} in, {texts:,} different texts out", **known,
+                       inputs=kind_in_words(facts["inputs"]), texts=facts["texts"])  # fmt: skip
+    return Message("task {task}, {rows:,} rows, {inputs}", **known, inputs=kind_in_words(facts["inputs"]))
 
 
-def to_write(data: Dataset, lang: str) -> Overview:
-    """What is read, how often each label, and of the texts that are written how long they are and in which languages."""
-    inputs, texts = data.train.inputs, data.train.targets
-    parts = {name: len(part) for name in ("train", "valid", "test") if (part := getattr(data, name)) is not None}
-    kind, shape, _, _ = kind_of(inputs)
-    kind = "labels" if kind == "texts" else kind
-    labels = dict(Counter(inputs).most_common()) if kind == "labels" else {}
-    spread, spoken = spread_of(texts), languages_of(texts)
-    first = [{"input": as_shown(inputs[row]), "target": texts[row]} for row in range(min(FIRST, len(texts)))]
-    known = {"source": data.train.source, "task": data.task.name, "columns": data.columns, "rows": len(texts), "parts": parts,
-             "inputs": f"{kind} {shape}".strip(), **({"labels": labels} if labels else {}), "texts": len(set(texts)),
-             "characters": spread, "languages": spoken, "notes": data.notes, "first": first}  # fmt: skip
-    lines = [say(lang, "task {task}, {rows} rows: {inputs} in, {texts} different texts out", task=data.task.name,
-                 rows=f"{len(texts):,}", inputs=f"{say(lang, kind)} {shape}".strip(), texts=f"{len(set(texts)):,}"),
-             say(lang, "columns: {}", some(data.columns, lang))]  # fmt: skip
-    if len(parts) > 1:
-        lines.append(say(lang, "parts: {}", listed(lang, (f"{say(lang, name)} {rows:,}" for name, rows in parts.items()))))
-    lengths = listed(lang, (f"{say(lang, name)} {value:,}" for name, value in spread.items()))
-    shares = [f"{code or say(lang, 'unknown')} {share:.1%}" for code, share in spoken.items() if share >= 0.005]
-    lines += [say(lang, "length in characters: {}", lengths), say(lang, "languages: {}", some(shares, lang, 6))]
-    lines += noted(data.notes, lang)
-    lines += [f"  {row['input'][:100]!r} → {answer(None, row['target'])}" for row in first]
-    return Overview(known, [counted(labels, lang, "label", "rows")] if labels else [], lines)
-
-
-def two_sides(data: Dataset, lang: str) -> Overview:
-    """Of sources and of targets how many there are, how long, and in which languages; and the first pairs."""
-    sides = {"source": data.train.inputs, "target": data.train.targets}
-    parts = {name: len(part) for name in ("train", "valid", "test") if (part := getattr(data, name)) is not None}
-    known = {name: {"texts": len(set(texts)), "characters": spread_of(texts), "languages": languages_of(texts)}
-             for name, texts in sides.items()}  # fmt: skip
-    lines = [say(lang, "task {task}, {rows} pairs of texts: {sources} different sources, {targets} different targets",
-                 task=data.task.name, rows=f"{len(data.train):,}", sources=f"{known['source']['texts']:,}",
-                 targets=f"{known['target']['texts']:,}"),
-             say(lang, "columns: {}", some(data.columns, lang))]  # fmt: skip
-    if len(parts) > 1:
-        lines.append(say(lang, "parts: {}", listed(lang, (f"{say(lang, name)} {rows:,}" for name, rows in parts.items()))))
-    for name, found in known.items():
-        side = say(lang, f"{name}s")
-        lengths = listed(lang, (f"{say(lang, word)} {value:,}" for word, value in found["characters"].items()))
-        shares = [f"{code or say(lang, 'unknown')} {share:.1%}" for code, share in found["languages"].items() if share >= 0.005]
-        lines.append(say(lang, "{side}, length in characters: {lengths}", side=side, lengths=lengths))
-        if set(found["languages"]) != {""}:  # of numbers and dates there is nothing to say
-            lines.append(say(lang, "{side}, languages: {shares}", side=side, shares=some(shares, lang, 6)))
-    first = [{name: as_shown(texts[row]) for name, texts in sides.items()} for row in range(min(FIRST, len(data.train)))]
-    lines += [*noted(data.notes, lang), *(f"  {row['source'][:100]!r} → {answer(None, row['target'])}" for row in first)]
-    known = {"source": data.train.source, "task": data.task.name, "columns": data.columns, "rows": len(data.train),
-             "parts": parts, "inputs": "texts", "sides": known, "notes": data.notes, "first": first}  # fmt: skip
-    return Overview(known, [], lines)
+def tables_of(facts: dict, lang: str) -> Iterator[Table]:
+    """Counts of labels, counts of tags and spans, or the least, mean and most of numbers."""
+    for name, what, unit in COUNTED:
+        if name in facts:
+            yield counted(facts[name], lang, what, unit)
+    if "targets" in facts:
+        yield numbers(facts["targets"], lang)
 
 
 def table(data: readers.Table, sentence: str, lang: str) -> Overview:
@@ -257,59 +196,12 @@ def table(data: readers.Table, sentence: str, lang: str) -> Overview:
     count = min(rows, FIRST)
     known = {"source": data.source, "task": None, "columns": data.names, "rows": rows, "notes": [*data.notes, sentence],
              "first": [{name: values[row] for name, values in first.items()} for row in range(count)]}  # fmt: skip
-    shown = grid(lang, "column", *(f"{say(lang, 'row')} {row}" for row in range(1, count + 1)))
+    shown = grid(lang, "column", *(Message("{name} {count:,}", name=WORDS["row"], count=row) for row in range(1, count + 1)))
     for name, values in list(first.items())[:MOST]:
         fill(shown, name, *values)
-    lines = [say(lang, "{source}: {rows} rows", source=data.source, rows=f"{rows:,}")]
-    lines += [say(lang, "columns: {}", some(data.names, lang)), *noted([*data.notes, sentence], lang)]
-    return Overview(known, [shown], lines)
-
-
-# What the inputs are
-
-
-def kind_of(inputs) -> tuple[str, str, str, dict]:
-    """In words: what they are, the shape of one, what its length is counted in, and how long they are."""
-    if isinstance(inputs, np.ndarray):
-        return "images" if inputs.ndim > 2 else "numbers", " × ".join(map(str, inputs.shape[1:])), "", {}
-    one = inputs[0]
-    if isinstance(one, np.ndarray):
-        return "sequences of numbers", " × ".join(map(str, one.shape[1:] or (1,))), "steps", spread_of(inputs)
-    if isinstance(one, list):
-        return "tokens", "", "tokens", spread_of(inputs)
-    if isinstance(one, tuple):
-        return "pairs of texts", "", "characters", spread_of([a + b for a, b in inputs])
-    return "texts", "", "characters", spread_of(inputs)
-
-
-def spread_of(values) -> dict[str, int]:
-    lengths = np.fromiter((len(value) for value in values), np.int64, len(values))
-    return {"shortest": int(lengths.min()), "median": int(np.median(lengths)), "longest": int(lengths.max())}
-
-
-def languages_of(inputs) -> dict[str, float]:
-    if isinstance(inputs, (np.ndarray, Sequences)) or isinstance(inputs[0], np.ndarray):
-        return {}
-    texts = inputs if isinstance(inputs[0], str) else [" ".join(value) for value in inputs]
-    return {code: round(share, 4) for code, share in languages_in(texts).items()}
-
-
-# What the answers are
-
-
-def answers_of(targets, lang: str) -> tuple[dict, list[Table]]:
-    """Counts of labels, counts of tags and spans, or the least, mean and most of numbers."""
-    if isinstance(targets, (np.ndarray, Sequences)) or isinstance(targets[0], (np.ndarray, float, int)):
-        return numbers_of(targets, lang)
-    if isinstance(targets[0], str):
-        counts = dict(Counter(targets).most_common())
-        return {"classes": counts}, [counted(counts, lang, "class", "rows")]
-    tags = dict(Counter(chain.from_iterable(targets)).most_common())
-    if not spanned(tags):
-        return {"tags": tags}, [counted(tags, lang, "tag", "tokens")]
-    found = schemes.read(targets)
-    spans = dict(Counter(found.kinds[kind] for kind in found.kind.tolist()).most_common())
-    return {"tags": tags, "spans": spans}, [counted(spans, lang, "span", "spans"), counted(tags, lang, "tag", "tokens")]
+    lines = [Message("{source}: {rows:,} rows", source=data.source, rows=rows)]
+    lines += [Message("columns: {columns}", columns=some(data.names)), *data.notes, sentence]
+    return Overview(known, [shown], in_language(lines, lang))
 
 
 def counted(counts: dict[str, int], lang: str, what: str, unit: str) -> Table:
@@ -321,24 +213,11 @@ def counted(counts: dict[str, int], lang: str, what: str, unit: str) -> Table:
     return table
 
 
-def numbers_of(targets, lang: str) -> tuple[dict, list[Table]]:
-    if isinstance(targets, Sequences):
-        flat = targets.flat
-    elif isinstance(targets, np.ndarray):
-        flat = targets
-    else:
-        flat = np.concatenate([np.atleast_1d(np.asarray(value, np.float64)) for value in targets])
-    flat = flat[:, None] if flat.ndim == 1 else flat.reshape(len(flat), -1)  # (ΣT, K)
-    known = [{"least": float(column.min()), "mean": fsum(column) / len(column), "most": float(column.max())} for column in flat.T]
+def numbers(targets: list[dict], lang: str) -> Table:
     table = grid(lang, "target", "least", "mean", "most")
-    for number, column in enumerate(known[:MOST], 1):
-        fill(table, number if len(known) > 1 else "", *(f"{value:,.6g}" for value in column.values()))
-    return {"targets": known}, [table]
-
-
-def spanned(tags) -> bool:
-    """Whether these tags mark spans, as B-PER and I-PER do."""
-    return schemes.marks(set(tags)) == set(tags)
+    for number, column in enumerate(targets[:MOST], 1):
+        fill(table, number if len(targets) > 1 else "", *(f"{value:,.6g}" for value in column.values()))
+    return table
 
 
 # What a reader sees of a value
@@ -346,7 +225,7 @@ def spanned(tags) -> bool:
 
 def answer(value, target) -> str:
     """A target on one line; of tags, the spans they mark in the tokens."""
-    if isinstance(value, list) and isinstance(target, list) and target and spanned(target):
+    if isinstance(value, list) and isinstance(target, list) and target and schemes.marks(set(target)) == set(target):
         found, between = schemes.read([target]), "" if all(len(token) == 1 for token in value) else " "
         text = "; ".join(f"{found.kinds[kind]} {between.join(value[first : last + 1])}"
                          for first, last, kind in zip(found.first, found.last, found.kind)) or "O"  # fmt: skip
@@ -355,13 +234,6 @@ def answer(value, target) -> str:
     else:
         text = f"{target:g}" if isinstance(target, float) else str(target)
     return text if len(text) <= 100 else text[:99] + "…"
-
-
-def plain(value):
-    """As JSON writes it."""
-    if isinstance(value, (np.ndarray, np.generic)):
-        return value.tolist()
-    return list(value) if isinstance(value, tuple) else value
 
 
 def shortened(value, most: int = 60):
@@ -375,6 +247,18 @@ def shortened(value, most: int = 60):
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def some(names: list[str], lang: str, most: int = 12) -> str:
-    more = say(lang, ", and {} more", len(names) - most) if len(names) > most else ""
-    return listed(lang, names[:most]) + more
+def some(names: list[str], most: int = 12) -> Message:
+    if len(names) <= most:
+        return listed(names)
+    return Message("{names}, and {count} more", names=listed(names[:most]), count=len(names) - most)
+
+
+def kind_in_words(inputs: str) -> Message:
+    """'images 8 × 8': a kind of inputs, and the shape of one."""
+    kind = next(kind for kind in INPUTS if inputs.startswith(kind))
+    shape = inputs.removeprefix(kind).strip()
+    return Message("{name} {shape}", name=WORDS[kind], shape=shape) if shape else WORDS[kind]
+
+
+def in_language(lines: list[str], lang: str) -> list[str]:
+    return [told_in(line, lang) for line in lines]

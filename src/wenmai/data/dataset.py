@@ -20,7 +20,8 @@ from wenmai.data.files.columns import listed, position_of, short
 from wenmai.data.files.corpus import Corpus
 from wenmai.data.files.readers import Chunk, Table
 from wenmai.data.splits import groups_of, shared, split, split_by_position
-from wenmai.errors import Mistake, harmless, unknown
+from wenmai.errors import Mistake, unknown
+from wenmai.locale import Listed, Message, phrase
 from wenmai.options import accepted, fitting
 
 
@@ -37,12 +38,27 @@ class Part:
         return len(self.inputs)
 
     def where(self, row: int) -> str:
-        return f"{self.source}, line {self.lines[row]}"
+        return Message("{file}, line {line}", file=self.source, line=self.lines[row])
 
     def take(self, rows: np.ndarray) -> Part:
         straight = isinstance(self.lines, range) and self.lines.step == 1
         lines = self.lines.start + rows if straight else np.asarray(self.lines)[rows]
         return Part(picked(self.inputs, rows), picked(self.targets, rows), self.source, lines)
+
+    def random_share(self, share: float, seed: int) -> Part:
+        """So large a share of the rows, at least two, drawn by chance; they stay in their order."""
+        return self.take(np.sort(np.random.default_rng(seed).permutation(len(self))[: self._size(share)]))
+
+    def last_share(self, share: float) -> Part:
+        """So large a share of the rows, at least two: the last ones."""
+        return self.take(np.arange(len(self) - self._size(share), len(self)))
+
+    def first_share(self, share: float) -> Part:
+        """The beginning of a running text."""
+        return replace(self, inputs=self.inputs.parts([1 - share])[0])
+
+    def _size(self, share: float) -> int:
+        return max(2, int(share * len(self)))
 
     @contextmanager
     def named(self) -> Iterator[None]:
@@ -50,9 +66,9 @@ class Part:
         try:
             yield
         except Mistake as mistake:
-            if self.source in str(mistake):
+            if self.source in mistake.english:
                 raise
-            raise Mistake(f"{self.source}: {mistake.args[0]}") from None
+            raise Mistake("{file}: {note}", file=self.source, note=mistake.message) from None
 
     @property
     def pair(self) -> tuple:
@@ -102,26 +118,27 @@ class Dataset:
         return digest.hexdigest()
 
 
-def open_table(source: str, columns: dict[str, str] | None = None, target: str | None = None, task: str | None = None) -> Table:
-    """A file, a folder, or a built-in set by its name; `languages:all` gives a set its one option, else the `task` may. `target`
-    is the second of two aligned files; `train.en,train.de` names both."""
+def open_table(source: str, columns: dict[str, str] | None = None, target: str | None = None, task=None) -> Table:
+    """A file, a folder, or a built-in set by its name; `languages:all` gives a set its one option, else the `task` may, where it
+    is known. `target` is the second of two aligned files; `train.en,train.de` names both."""
     name, _, option = source.partition(":")
     if Path(source).exists() or name not in BUILTIN:
         two = pairs.two_files(source) if target is None else None
         there = any(Path(one).exists() for one in two or (source,))
         if not there and "/" not in source and "." not in source:
-            raise Mistake(f"{unknown('data set', source, BUILTIN)} Or give the path of a file.")
+            raise Mistake("{sentence} Or give the path of a file.", sentence=unknown("data set", source, BUILTIN).message)
         table = readers.read(two[0], columns, two[1]) if two else readers.read(source, columns, target)
-        return pairs.named(table) if task == "translate" else table
+        return pairs.named(table) if task is not None and task.two_texts else table
     if target is not None:
-        raise Mistake(f"--target {target} is the second of two files, and {name} is a built-in set; leave --target out.")
-    option = option or BUILTIN[name].suits.get(task, "")
+        raise Mistake("--target {target} is the second of two files, and {name} is a built-in set; leave --target out.",
+                      target=target, name=name)  # fmt: skip
+    option = option or ("" if task is None else BUILTIN[name].suits.get(task.name, ""))
     chunk = BUILTIN[name].load(**({name.replace("-", "_"): option} if option else {}))
     if columns:
         names = list(chunk.columns)
         chosen = {word: names[position_of(word, column, names, source)] for word, column in columns.items()}
         chunk = Chunk({word: chunk.columns[column] for word, column in chosen.items()}, chunk.lines)
-    return Table(source, list(chunk.columns), ["built in"], lambda rows: iter([chunk]))
+    return Table(source, list(chunk.columns), [Message("built in")], lambda rows: iter([chunk]))
 
 
 def open_dataset(
@@ -139,39 +156,43 @@ def open_dataset(
     """`valid` and `test` are each a file (or two: a.en,a.de) like the first, or a share of its rows, such as 0.1, or None.
     `unseen` drops the rows of those files whose input stands in the training rows too; `settings` may hold options of the
     task; `target` is the second of two aligned files."""
-    table = open_table(source, columns, target, task)
+    table = open_table(source, columns, target, tasks.get(task))
     kind = task_for(table, tasks, task)
     known = accepted(kind)
     kind = kind(**{name: fitting(known[name], value) for name, value in (settings or {}).items() if name in known})
     whole = part_of(table, kind)
     said = kind.inspect_targets(whole.targets, whole.where)
-    notes, shares = [f"{source}: {note}" for note in table.notes] + said, []
+    notes, shares = [Message("{file}: {note}", file=source, note=note) for note in table.notes] + said, []
     given: dict[str, Part | None] = {"valid": None, "test": None}
     for name, value in (("valid", valid), ("test", test)):
         share = as_share(value)
         shares.append(share or 0.0)
         if value is not None and share is None:
-            given[name] = part_of(open_table(value, columns, task=kind.name), kind)
-    if kind.name == "generate":
+            given[name] = part_of(open_table(value, columns, task=kind), kind)
+    if kind.running_text:
         return in_order(source, kind, whole, shares, given, notes, table.names)
     if kind.history:
         return in_time(source, kind, whole, shares, given, notes, table.names)
     whole_keys, classes = kind.split_keys(*whole.pair)
-    what = "input" if whole_keys is whole.inputs else "text"  # that no two parts share
+    what = phrase("what", "input") if whole_keys is whole.inputs else phrase("what", "text")  # that no two parts share
     groups = groups_of(whole_keys)
     repeated = len(whole) - (int(groups.max(initial=-1)) + 1)
     if repeated:
-        notes.append(f"{repeated} rows repeat the {what} of another; equal {what}s stay on one side of every split")
+        notes.append(Message("{rows} rows repeat the {what1} of another; equal {what2}s stay on one side of every split",
+                             rows=repeated, what1=what, what2=what))  # fmt: skip
     for name, part in given.items():
         leaked = np.zeros(0, bool) if part is None else shared(whole_keys, kind.split_keys(*part.pair)[0])
         if leaked.any() and leaked.all() and unseen:
-            raise Mistake(f"{part.source}: every {what} of the {name} rows stands in the training rows too; give other rows.")
+            raise Mistake("{file}: every {what} of the {part} rows stands in the training rows too; give other rows.",
+                          file=part.source, what=what, part=PARTS[name])  # fmt: skip
         if leaked.any() and unseen:
             given[name] = part.take(np.flatnonzero(~leaked))
-            notes.append(f"{leaked.sum()} of the {len(part)} {name} rows dropped: their {what}s stand in the training rows too")
+            notes.append(Message("{found} of the {rows} {part} rows dropped: their {what}s stand in the training rows too",
+                                 found=leaked.sum(), rows=len(part), part=PARTS[name], what=what))  # fmt: skip
         elif leaked.any():
-            notes.append(f"{leaked.sum()} of the {len(part)} {name} {what}s stand in the training rows too: the score flatters; "
-                         "--unseen drops them")  # fmt: skip
+            notes.append(Message("{found} of the {rows} {part} {what}s stand in the training rows too: the score flatters; "
+                                 "--unseen drops them", found=leaked.sum(), rows=len(part), part=PARTS[name],
+                                 what=what))  # fmt: skip
     if any(shares):
         rows = split(whole_keys, shares, seed, classes, groups)
         del groups, whole_keys, classes
@@ -187,7 +208,7 @@ def in_time(source: str, kind, whole: Part, shares: list[float], given: dict[str
     shares = [share and max(share, min(0.3, 2 * kind.horizon / len(whole))) for share in shares]
     first, *later = split_by_position(len(whole), shares, kind.history)
     cut = {name: whole.take(rows) for name, rows in zip(("valid", "test"), later) if len(rows)}
-    notes += ["a series in time: the last rows are held out, none of them is learned from"] if cut else []
+    notes += [Message("a series in time: the last rows are held out, none of them is learned from")] if cut else []
     given = given | cut
     return Dataset(name_of(source), kind, whole.take(first), given["valid"], given["test"], notes, names)
 
@@ -197,7 +218,7 @@ def in_order(source: str, kind, whole: Part, shares: list[float], given: dict[st
     """Running text is cut by position: its end is held out."""
     first, *later = whole.inputs.parts(shares)
     cut = {name: Part(text, None, whole.source, ()) for name, text in zip(("valid", "test"), later) if text.size}
-    notes += ["running text: its last lines are held out, none of them is learned from"] if cut else []
+    notes += [Message("running text: its last lines are held out, none of them is learned from")] if cut else []
     given = given | cut
     return Dataset(name_of(source), kind, Part(first, None, whole.source, ()), given["valid"], given["test"], notes, names)
 
@@ -213,7 +234,7 @@ def as_share(value: str | None) -> float | None:
     except (TypeError, ValueError):
         return None
     if not 0 <= share < 0.9:
-        raise Mistake(f"a share of {value} was asked for; expected a file, or a number from 0 to 0.9.")
+        raise Mistake("a share of {share} was asked for; expected a file, or a number from 0 to 0.9.", share=value)
     return share
 
 
@@ -228,6 +249,7 @@ def task_for(table: Table, tasks: dict[str, type], task: str | None) -> type:
     return next(kind for kind in tasks.values() if kind.fits(table.names))
 
 
+PARTS = {"valid": phrase("part", "valid"), "test": phrase("part", "test")}
 LATER = {"answer": {"context", "question"}}
 
 
@@ -235,22 +257,23 @@ def says_no_task(table: Table, tasks: dict[str, type]) -> str:
     """A sentence on columns from which no task can be told that a rung does; empty where one can."""
     if any(kind.fits(table.names) for kind in tasks.values()):
         return ""
-    found = harmless(listed(table.names))
+    found = listed(table.names)
     for task, columns in LATER.items():
         if columns <= set(table.names):
-            return (f"{table.source} has the columns {found}: data for the task {task}, which no rung here does yet; for one "
-                    f"that is done ({', '.join(tasks)}), name its columns, as in --columns text=NAME,label=NAME.")  # fmt: skip
-    return (f"{table.source} has the columns {found}, which say no task; to classify, name a text and a label: "
-            f"--columns text={harmless(short(table.names[0]))},label={harmless(short(table.names[-1]))}; to regress, "
-            "the numbers and a target; to tag, tokens and tags; to generate, a text alone; to compose, say --task "
-            "compose.")  # fmt: skip
+            return Message("{file} has the columns {names}: data for the task {task}, which no rung here does yet; for one "
+                           "that is done ({choices}), name its columns, as in --columns text=NAME,label=NAME.", file=table.source,
+                           names=found, task=task, choices=Listed(tasks))  # fmt: skip
+    return Message("{file} has the columns {names}, which say no task; to classify, name a text and a label: --columns "
+                   "text={first},label={last}; to regress, the numbers and a target; to tag, tokens and tags; to generate, a "
+                   "text alone; to compose, say --task compose.", file=table.source, names=found, first=short(table.names[0]),
+                   last=short(table.names[-1]))  # fmt: skip
 
 
 def part_of(table: Table, kind) -> Part:
     """All rows of a table. Texts that are too large for memory go to a file as they are read; pairs and tokens stay in it."""
-    if kind.name == "generate":
+    if kind.running_text:
         return Part(kind.corpus_of(table), None, table.source, ())
-    if kind.name == "translate":
+    if kind.two_texts:
         table = pairs.checked(table)
     texts = "text" in table.names and "tokens" not in table.names and kind.texts == "tokens" and not kind.history
     held, size, chunks = [], 0, table.chunks(1024)
@@ -261,7 +284,7 @@ def part_of(table: Table, kind) -> Part:
             return stored_part(table, kind, chain(held, chunks))
     chunk = replace(table, stream=lambda rows: iter(held)).load() if held else table.load()
     if not len(chunk):
-        raise Mistake(f"{table.source} has no rows; expected at least one below its header.")
+        raise Mistake("{file} has no rows; expected at least one below its header.", file=table.source)
     return Part(kind.inputs_of(chunk, table.source), kind.targets_of(chunk, table.source), table.source, chunk.lines)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from wenmai.data.examples.sequences import Sequences
 from wenmai.data.examples.stored import StoredTexts
 from wenmai.errors import Mistake
+from wenmai.locale import Message, phrase
 
 
 def listed(values):
@@ -15,8 +16,8 @@ def listed(values):
     if isinstance(values, (Sequences, StoredTexts)):
         return values
     if values is None or isinstance(values, (str, bytes)):  # a text is a list of its letters, which nobody means
-        what = "nothing" if values is None else "a single text"
-        raise Mistake(f"found {what} where rows are expected; give a list, of one row too.")
+        what = phrase("rows", "nothing") if values is None else Message("a single text")
+        raise Mistake("found {what} where rows are expected; give a list, of one row too.", what=what)
     values = values.to_numpy() if hasattr(values, "to_numpy") else values  # a column or a table of pandas or polars
     if isinstance(values, np.ndarray) and values.dtype.kind not in "OUS":
         return values
@@ -37,7 +38,8 @@ def as_frames(values, width: int) -> Sequences:
     try:
         return Sequences.of([np.atleast_1d(np.asarray(row, np.float64)) for row in values], np.float64)
     except (TypeError, ValueError):
-        raise Mistake(f"expected sequences of numbers, {width} a step, found {str(values[0])[:40]!r}.") from None
+        raise Mistake("expected sequences of numbers, {width} a step, found {value!r}.", width=width,
+                      value=str(values[0])[:40]) from None  # fmt: skip
 
 
 def pick(values, rows: np.ndarray):
@@ -48,6 +50,7 @@ def pick(values, rows: np.ndarray):
 
 def check_lengths(inputs, targets) -> None:
     if len(inputs) != len(targets):
-        raise Mistake(f"found {len(inputs)} inputs and {len(targets)} targets; expected one target for every input.")
+        raise Mistake("found {inputs} inputs and {targets_count} targets; expected one target for every input.",
+                      inputs=len(inputs), targets_count=len(targets))  # fmt: skip
     if not len(inputs):
         raise Mistake("there are no rows; expected at least one input with its target.")

@@ -10,35 +10,52 @@ import os
 import platform
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass
 from datetime import datetime
-from math import exp, inf, log, log2
 from pathlib import Path
 
 import numpy as np
 
 import wenmai
 from wenmai.catalog import RUNGS, rungs_for
-from wenmai.chinese import in_chinese
-from wenmai.data.dataset import Dataset, Part
-from wenmai.data.examples.rows import Examples, taken
-from wenmai.data.examples.sequences import joined
+from wenmai.data.dataset import Dataset
 from wenmai.data.inputs.kinds import kind_of
 from wenmai.errors import Mistake, unknown
-from wenmai.estimator import Estimator, accepted, device_named
+from wenmai.estimator import Estimator, device_named
 from wenmai.estimators import ESTIMATORS, load
-from wenmai.evaluation.measures import drawn, edges, latency
-from wenmai.evaluation.translating import lead, measured_translation
-from wenmai.evaluation.writing import measured_writing
-from wenmai.language_model import LanguageModel
-from wenmai.page.leaderboard import size as size_of
-from wenmai.page.pictures import metric_name
-from wenmai.tasks.columns import shown
+from wenmai.evaluation.recommendation import recommend
+from wenmai.locale import Listed, Message, told_in
+from wenmai.training import loop
 from wenmai.training.progress import Progress
 from wenmai.training.run_folder import check_place
 
 SIZES = {0.1: 0.15, 0.3: 0.3}  # share of the rows → length of the training on them, compared with all rows
 MAIN = 0.95 / (1 + sum(SIZES.values()))  # share of the budget; the rest is for measuring
+LEAST = 0.01  # minutes that a rung gets in any case
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What all rungs of a comparison share."""
+
+    data: Dataset
+    seed: int
+    seeds: int
+    device: str
+    options: dict  # given by the user; a rung that lacks one goes without
+    runs: Path  # where trained rungs are kept
+
+    def estimator(self, rung: str, **options) -> Estimator:
+        return ESTIMATORS[self.data.task.name](rung, **options)
+
+    def known_options(self, rung: str) -> set[str]:
+        return set(self.estimator(rung).get_params()) - {"rung"}
+
+    def run_of(self, rung: str) -> Path:
+        return self.runs / f"{self.data.name.replace(':', '-')}-{rung}"
+
+
+# The budget and the order.
 
 
 def compare(
@@ -48,224 +65,151 @@ def compare(
     """Yields (rung, stage, progress) as it goes and returns the report, a plain dict (`report.write` says its keys)."""
     if data.test is None or data.valid is None:
         raise Mistake("compare needs a valid and a test part: give files or shares for both.")
+    plan = Plan(data, seed, seeds, device, options or {}, out or Path("runs"))
     names = rungs or [rung.name for rung in rungs_for(data.task.name, kind_of(data.train.inputs, data.task.texts))]
-    device_named(device)
-    known = {option for name in names for option in ESTIMATORS[data.task.name](name).get_params()}
-    for option in options or {}:  # a rung that lacks it goes without
-        if option not in known:
-            raise unknown("option", option, known)
-    for name in names:  # before any is trained: what was trained and not finished is not replaced
-        check_place(run_of(data, name, out))
-    rows, outputs, end = [], {}, time.perf_counter() + minutes * 60
+    check(plan, names)
+    rows, samples, end = [], {}, time.perf_counter() + minutes * 60
     for number, name in enumerate(names):
         try:
-            if name in COMPILED:
-                yield name, "compiling", None
-                end += compile_kernels(data.task.name, name)
-            share = max(0.01, (end - time.perf_counter()) / 60 / (len(names) - number))
-            row, outputs[name] = yield from one_rung(data, name, share, seed, seeds, device, options or {}, out)
+            if RUNGS[name].train is not loop.train:
+                yield name, Message("compiling"), None
+                end += compile_kernels(plan, name)
+            share = max(LEAST, (end - time.perf_counter()) / 60 / (len(names) - number))
+            row, samples[name] = yield from one_rung(plan, name, share)
         except Exception as error:  # a rung that fails is shown with its reason, and the others go on
-            row = failure(name, data, error)
-            yield name, "failed", None
+            row = failure(data, name, error)
+            yield name, Message("failed"), None
         rows.append(row)
     for run in with_runs:
         name = Path(run).name
-        name = str(run) if name in outputs else name  # two runs of one name are told apart by their folders
-        yield name, "measuring", None
+        name = str(run) if name in samples else name  # two runs of one name are told apart by their folders
+        yield name, Message("measuring"), None
         try:
-            row, outputs[name] = one_run(data, run, name)
+            row, samples[name] = one_run(data, run, name)
         except (Mistake, OSError, ValueError) as error:
-            row = failure(name, data, error)
+            row = failure(data, name, error)
         rows.append(row)
-    return summary(data, rows, outputs, minutes, seed, seeds, device)
+    return summary(plan, rows, samples, minutes)
 
 
-def run_of(data: Dataset, rung: str, out: Path | None) -> Path:
-    return (out or Path("runs")) / f"{data.name.replace(':', '-')}-{rung}"
+def check(plan: Plan, names: list[str]) -> None:
+    """Before any is trained: the device is there, some rung knows each option, and what was trained and not finished is not
+    replaced."""
+    device_named(plan.device)
+    known = {option for name in names for option in plan.known_options(name)}
+    for option in plan.options:
+        if option not in known:
+            raise unknown("option", option, known)
+    for name in names:
+        check_place(plan.run_of(name))
 
 
-def one_rung(data: Dataset, name: str, share: float, seed: int, seeds: int, device: str, given: dict, out: Path | None):
-    began, kind = time.perf_counter(), ESTIMATORS[data.task.name]
-    known = {option for owner in kind(name)._owners().values() for option in accepted(owner)}
-    few = {"evaluations": 10, "patience": 4} if "evaluations" in known else {}  # scoring is paid from the same budget
-    options = {"seed": seed, "device": device} | few | {k: v for k, v in given.items() if k in known}
-    quickly = {"beam": 1} if data.task.name == "translate" else {}  # a search would take more than the training on a few rows
-    runs, scores = [], []
-    for number in range(seeds):
-        more = {"minutes": share * MAIN / seeds, "seed": seed + number} | ({"search": True} if number == 0 else {})
-        estimator = kind(name, **(options | more))
-        for progress in estimator.training(*data.train.pair, data.valid.pair, data.train.where):
-            yield name, progress.note or "training", progress
-        if number == 0 and estimator.rates_tried_:
-            better = max if data.task.higher_is_better else min
-            options["learning_rate"] = better(estimator.rates_tried_, key=lambda t: t["score"])["learning_rate"]
-        runs.append(estimator)
-        scores.append(estimator.evaluate(*data.test.pair, data.test.where, **quickly)[data.task.metric])
-    first, seconds = runs[0], time.perf_counter() - began
-    sizes = []
-    for fraction, part in SIZES.items():
-        size = max(2, int(fraction * len(data.train)))
-        drawn = np.sort(np.random.default_rng(seed).permutation(len(data.train))[:size])
-        if data.task.name == "generate":
-            some = replace(data.train, inputs=data.train.inputs.parts([1 - fraction])[0])
-        else:
-            some = data.train.take(np.arange(len(data.train) - size, len(data.train)) if data.task.history else drawn)
-        if not complete(some, data):
-            continue  # a class would be unknown
-        estimator = kind(name, **(options | shortened(first, known, part) | as_seen(first.task_)))
-        reads = first.inputs_ if data.task.name == "generate" else None  # fewer words known would be fewer to be wrong about
-        for progress in estimator.training(*some.pair, data.valid.pair, some.where, known=reads):
-            yield name, f"{fraction:.0%} of the rows", progress
-        score = estimator.evaluate(*data.test.pair, **quickly)[data.task.metric]
-        sizes.append({"fraction": fraction, "rows": len(some), "score": score})
-    yield name, "measuring", None
+def compile_kernels(plan: Plan, rung: str) -> float:
+    """Numba compiles the loops of rungs that learn without gradients on first use; that is not training, so the seconds it took
+    are given back. The rows are of no meaning: the compiled loops are the same for every kind of input."""
+    began, (inputs, targets) = time.perf_counter(), plan.data.task.profile.few_rows
+    known, once = plan.known_options(rung), {"solver": "gradient", "epochs": 1}
+    options = {name: value for name, value in once.items() if name in known} | ({"minutes": 1.0} if "epochs" in known else {})
+    estimator = plan.estimator(rung, validation=0.0, **options)
+    for _ in estimator.training(inputs, targets):
+        pass
+    estimator.predict(inputs)
+    return time.perf_counter() - began
+
+
+# One rung.
+
+
+def one_rung(plan: Plan, name: str, minutes: float):
+    """Trained for every seed and with less data, measured, and kept as a run. Returns its row of the report, and its metric on
+    test sets drawn again."""
+    data, began = plan.data, time.perf_counter()
+    first, scores, options = yield from every_seed(plan, name, minutes)
+    seconds = time.perf_counter() - began
+    sizes = yield from with_less_data(plan, name, first, options)
     sizes.append({"fraction": 1.0, "rows": len(data.train), "score": scores[0]})
-    folder = run_of(data, name, out)
-    row, outputs = measured(first, data, name)
+    yield name, Message("measuring"), None
+    row, samples = measured(first, data, name)
     best = max if data.task.higher_is_better else min
     valid = best((p.score for p in first.progress_ if p.score is not None), default=None)
-    row["scores"]["valid"] = {judged_by(data.task): valid}
+    row["scores"]["valid"] = {data.task.profile.judged_by(data.task): valid}
     row |= {
-        "seed_scores": scores, "spread": float(np.std(scores, ddof=1)) if seeds > 1 else None, "seconds": seconds,
+        "seed_scores": scores, "spread": float(np.std(scores, ddof=1)) if plan.seeds > 1 else None, "seconds": seconds,
         "steps": first.progress_[-1].step, "learning_rate": options.get("learning_rate"), "rates_tried": first.rates_tried_,
         "curve": [{"step": p.step, "seconds": p.seconds, "train_loss": p.loss, "score": p.score} for p in first.progress_],
         "sizes": sizes, "options": first.options, "notes": first.notes_ + row.get("notes", []),
     }  # fmt: skip
+    folder = plan.run_of(name)
     first.save(folder, data=data.name, fingerprint=data.fingerprint(), scores=row["scores"], seconds=seconds)
-    row |= {"run": str(folder), "bytes": folder_bytes(folder)}
-    return row, outputs
+    return row | {"run": str(folder), "bytes": folder_bytes(folder)}, samples
 
 
-def complete(some: Part, data: Dataset) -> bool:
-    """Whether a part of the rows has every class, tag and label, so that what was learned from it can be asked about all."""
-    if data.task.name == "tag":
-        return {tag for row in some.targets for tag in row} == {tag for row in data.train.targets for tag in row}
-    if data.task.name in ("classify", "compose"):
-        own, every = (data.task.split_keys(*part.pair)[1] for part in (some, data.train))
-        return every is None or set(own) == set(every)
-    return not data.task.history or len(some) > data.task.history + data.task.horizon + 20
+def every_seed(plan: Plan, name: str, minutes: float):
+    """Returns the estimator of the first seed, the test scores of all, and the options to go on with: the first seed searches for
+    a learning rate, which the others take over."""
+    data, known = plan.data, plan.known_options(name)
+    few = {"evaluations": 10, "patience": 4} if "evaluations" in known else {}  # scoring is paid from the same budget
+    options = {"seed": plan.seed, "device": plan.device} | few | {k: v for k, v in plan.options.items() if k in known}
+    first, scores = None, []
+    for number in range(plan.seeds):
+        more = {"minutes": minutes * MAIN / plan.seeds, "seed": plan.seed + number} | ({} if number else {"search": True})
+        estimator = plan.estimator(name, **(options | more))
+        for progress in estimator.training(*data.train.pair, data.valid.pair, data.train.where):
+            yield name, progress.note or Message("training"), progress
+        if number == 0 and estimator.rates_tried_:
+            better = max if data.task.higher_is_better else min
+            options["learning_rate"] = better(estimator.rates_tried_, key=lambda t: t["score"])["learning_rate"]
+        first = first or estimator
+        evaluated = estimator.evaluate(*data.test.pair, data.test.where, **data.task.profile.quick)
+        scores.append(evaluated[data.task.metric])
+    return first, scores, options
 
 
-def as_seen(task) -> dict:
-    """What all rows said of the task, which a few of them might say otherwise: the scheme of tags, the windows of a series, that
-    texts are summaries."""
-    return {name: value for name in ("scheme", "horizon", "history", "summarise") if (value := getattr(task, name, None))}
+def with_less_data(plan: Plan, name: str, first: Estimator, options: dict):
+    """Returns the scores of shorter trainings on shares of the rows, with what all rows settled."""
+    data, profile, sizes = plan.data, plan.data.task.profile, []
+    for fraction, length in SIZES.items():
+        some = profile.fewer(data.task, data.train, fraction, plan.seed)
+        if not profile.complete(data.task, some, data.train):
+            continue  # a class would be unknown
+        settled = profile.settled_options(first.task_)
+        estimator = plan.estimator(name, **(options | shortened(first, plan.known_options(name), length) | settled))
+        reads = first.inputs_ if profile.keeps_tokens else None
+        for progress in estimator.training(*some.pair, data.valid.pair, some.where, known=reads):
+            yield name, Message("{share:.0%} of the rows", share=fraction), progress
+        score = estimator.evaluate(*data.test.pair, **profile.quick)[data.task.metric]
+        sizes.append({"fraction": fraction, "rows": len(some), "score": score})
+    return sizes
 
 
-def shortened(estimator: Estimator, known: set, part: float) -> dict:
+def shortened(estimator: Estimator, known: set, length: float) -> dict:
     """A network trains for a part of the steps; a linear rung, which is quick, for as many epochs as on all rows."""
     if "steps" not in known:
         return {}
-    return {"steps": max(20, int(estimator.progress_[-1].steps * part)), "evaluations": 4}
+    return {"steps": max(20, int(estimator.progress_[-1].steps * length)), "evaluations": 4}
 
 
-# rows of no meaning: the compiled loops are the same for every kind of input
-FEW = {"classify": (["a b", "c d"] * 2, ["x", "y"] * 2), "tag": ([["a", "b"]] * 4, [["x", "y"]] * 4),
-       "regress": (["a b", "c d"] * 2, [0.2, 0.8] * 2), "generate": (["a b c d e f"] * 4, None)}  # fmt: skip
-
-
-COMPILED = ("ngram", "perceptron", "linear", "logistic", "softmax")
-
-
-def compile_kernels(task: str, rung: str) -> float:
-    """Numba compiles the loops of these rungs on first use; that is not training, so the seconds it took are given back."""
-    began = time.perf_counter()
-    solver = {"solver": "gradient"} if rung == "linear" else {}
-    passes = {} if rung == "ngram" else {"epochs": 1, "minutes": 1.0}
-    ESTIMATORS[task](rung, validation=0.0, **passes, **solver).fit(*FEW[task]).predict(FEW[task][0])
-    return time.perf_counter() - began
-
-
-def one_run(data: Dataset, run: str, name: str):
-    estimator = load(run)
-    row, outputs = measured(estimator, data, name)
-    return row | {"run": run, "bytes": folder_bytes(Path(run))}, outputs
-
-
-def judged_by(task) -> str:
-    """The metric on the validation rows while a rung is trained."""
-    return getattr(task, "judged", task.metric)
+def one_run(data: Dataset, run: str, name: str) -> tuple[dict, np.ndarray | tuple]:
+    """A run that was trained before."""
+    row, samples = measured(load(run), data, name)
+    return row | {"run": run, "bytes": folder_bytes(Path(run))}, samples
 
 
 def measured(estimator: Estimator, data: Dataset, name: str) -> tuple[dict, np.ndarray | tuple]:
     """Everything that a trained estimator shows on the test part: quality, mistakes, speed, size; and its metric on test sets
     drawn again from this one. Of running text, what each line weighs: the metric is chosen when all models are there."""
-    if estimator.task_name == "generate":
-        return measured_text(estimator, data, name)
-    if estimator.task_name == "compose":
-        return measured_writing(estimator, data, name)
-    if estimator.task_name == "translate":
-        return measured_translation(estimator, data, name)
-    task, test = estimator.task_, data.test
-    start = time.perf_counter()
-    examples = estimator.examples(*test.pair, test.where)
-    targets, answered, missed = examples.targets, [], []
-    for rows, outputs, decided in estimator.streamed(examples):
-        answered.append(decided)
-        missed.append(task.missed(outputs, decided, taken(targets, rows)))
-    decided, missed = joined(answered), np.concatenate(missed)
-    rates = [len(test) / (time.perf_counter() - start)]
-    while len(rates) < 3 and sum(len(test) / rate for rate in rates) < 2:
-        start = time.perf_counter()
-        estimator.predict(test.inputs)
-        rates.append(len(test) / (time.perf_counter() - start))
-    samples = drawn(*task.score_terms(decided, targets))
     about = RUNGS[estimator.rung]
+    shown, samples = estimator.task_.profile.measure(estimator, data)
     row = {
-        "rung": name, "task": task.name, "failed": None, "scores": {"test": task.scores(decided, targets)},
-        "interval": edges(samples), "parameters": estimator.model_.parameters_count(),
-        "predictions_per_second": float(np.median(rates)), "latency_ms": latency(estimator, test),
-        "confusion": task.confusion(decided, targets),
-        "worst": worst(estimator, examples, missed, task.prepare(*test.pair)[0]),
-        "about": about.about, "about_zh": about.about_zh, "options": estimator.options,
+        "rung": name, "task": estimator.task_name, "failed": None, **shown,
+        "parameters": estimator.model_.parameters_count(), "about": about.about, "about_zh": about.about_zh,
+        "options": estimator.options,
     }  # fmt: skip
     return row, samples
 
 
-def measured_text(estimator: LanguageModel, data: Dataset, name: str) -> tuple[dict, tuple]:
-    """Of running text: how likely its lines are, and the least likely of them; speed is in tokens, of a next token in time."""
-    text, start = data.test.inputs, time.perf_counter()
-    found = [(sums, lengths, sizes_in(block)) for block, sums, lengths, _ in estimator.scored(text)]
-    sums, lengths, sizes = (np.concatenate(part) for part in zip(*found))
-    seconds, lines = time.perf_counter() - start, text.texts()
-    mean = -sums / lengths
-    rows = np.argsort(-mean, kind="stable")[:10]
-    prompts, times = [lines[row] for row in range(0, len(lines), max(1, len(lines) // 50))], []
-    for prompt in prompts:
-        start = time.perf_counter()
-        estimator.model_.begin(estimator.inputs_.prompt(prompt))[0].cpu()
-        times.append(1000 * (time.perf_counter() - start))
-    about, scores = RUNGS[estimator.rung], estimator.evaluate(text)
-    row = {
-        "rung": name, "task": "generate", "failed": None, "scores": {"test": scores},
-        "interval": np.exp(edges(drawn(-sums, lengths))).tolist() if np.isfinite(sums).all() else [inf, inf],
-        "parameters": estimator.model_.parameters_count(), "predictions_per_second": float(lengths.sum() / seconds),
-        "latency_ms": {"p50": float(np.quantile(times, 0.5)), "p99": float(np.quantile(times, 0.99))}, "confusion": None,
-        "worst": [{"input": shown(lines[row]), "perplexity": f"{np.exp(mean[row]):,.0f}"} for row in rows],
-        "about": about.about, "about_zh": about.about_zh, "options": estimator.options,
-        "unit": estimator.inputs_.unit, "vocabulary": len(estimator.inputs_), "notes": scores.notes,
-    }  # fmt: skip
-    return row, (-sums, lengths.astype(np.float64), sizes.astype(np.float64))
-
-
-def sizes_in(block: bytes) -> np.ndarray:
-    """Bytes of every line, with its end."""
-    whole = block if block.endswith(b"\n") else block + b"\n"
-    return np.diff(np.flatnonzero(np.frombuffer(whole, np.uint8) == ord("\n")), prepend=-1)
-
-
-def worst(estimator: Estimator, examples: Examples, missed: np.ndarray, inputs, most: int = 10) -> list[dict]:
-    """The rows that were missed by most."""
-    rows = np.argsort(-missed, kind="stable")[:most]
-    rows = rows[missed[rows] > 0]
-    few = examples.take(rows)
-    outputs = estimator.outputs(few)
-    decided = estimator.task_.decide(outputs, estimator.model_)
-    return estimator.task_.mistakes(outputs, decided, few.targets, [inputs[row] for row in rows])
-
-
-def failure(name: str, data: Dataset, error: Exception) -> dict:
-    reason = error.english if isinstance(error, Mistake) else f"{type(error).__name__}: {error}"
+def failure(data: Dataset, name: str, error: Exception) -> dict:
+    reason = error.message if isinstance(error, Mistake) else f"{type(error).__name__}: {error}"
     about = RUNGS.get(name)
     return {"rung": name, "task": data.task.name, "failed": reason, "scores": {"test": {}},
             "about": about.about if about else "", "about_zh": about.about_zh if about else ""}  # fmt: skip
@@ -276,56 +220,35 @@ def folder_bytes(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.iterdir() if file.name != "progress.jsonl")
 
 
-def summary(data: Dataset, rows: list[dict], outputs: dict, minutes: float, seed: int, seeds: int, device: str) -> dict:
-    metric, sign = data.task.metric, 1 if data.task.higher_is_better else -1
-    notes = list(data.notes)
-    if data.task.name == "generate":
-        metric, outputs = comparable(rows, outputs)
-        notes += [UNLIKE] if metric != data.task.metric else []
+# The summary.
+
+
+def summary(plan: Plan, rows: list[dict], samples: dict, minutes: float) -> dict:
+    data, task, profile = plan.data, plan.data.task, plan.data.task.profile
+    sign = 1 if task.higher_is_better else -1
+    metric, samples, common = profile.common_metric(task, rows, samples)
+    notes = data.notes + common
     rows.sort(key=lambda row: (bool(row["failed"]), -sign * row["scores"]["test"].get(metric, 0.0)))
     for row in rows:
         notes += [note for note in row.pop("notes", []) if note not in notes]
-    rising = ", ".join(row["rung"] for row in rows if still_rising(row.get("curve", []), sign))
+    rising = [row["rung"] for row in rows if still_rising(row.get("curve", []), sign)]
     if rising:
-        notes.append(f"Still improving when the budget ended, so that more --minutes would raise them: {rising}.")
-    advice = recommend(rows, outputs, metric, sign)
-    if advice and data.task.name == "translate" and data.task.summarise:
-        said = lead(data, rows[0]["scores"]["test"][metric])
-        advice |= {"reason": f"{advice['reason']} {said}", "reason_zh": advice["reason_zh"] + in_chinese(said)}
+        notes.append(Message("Still improving when the budget ended, so that more --minutes would raise them: {choices}.",
+                             choices=Listed(rising)))  # fmt: skip
+    advice = recommend(rows, samples, metric, sign)
+    if advice and (baseline := profile.baseline(data, rows[0]["scores"]["test"][metric])):
+        advice |= {"reason": f"{advice['reason']} {baseline.english}", "reason_zh": advice["reason_zh"] + baseline.chinese}
     classes = next((row["confusion"]["classes"] for row in rows if row.get("confusion")), None)
     return {
-        "wenmai": wenmai.__version__, "data": data.name, "task": data.task.name, "metric": metric,
-        "higher_is_better": data.task.higher_is_better, "minutes": minutes, "seed": seed, "seeds": seeds, "device": device,
-        "machine": f"{processor()}, {os.cpu_count()} cores", "created": datetime.now().isoformat(timespec="seconds"),
+        "wenmai": wenmai.__version__, "data": data.name, "task": task.name, "metric": metric,
+        "higher_is_better": task.higher_is_better, "minutes": minutes, "seed": plan.seed, "seeds": plan.seeds,
+        "device": plan.device, "machine": f"{processor()}, {os.cpu_count()} cores",
+        "created": datetime.now().isoformat(timespec="seconds"),
         "rows": {"train": len(data.train), "valid": len(data.valid), "test": len(data.test)}, "classes": classes,
-        "judged": metric if data.task.name == "generate" else judged_by(data.task),
-        **({"signature": data.task.signature()} if data.task.name == "translate" else {}),
-        "notes": notes, "notes_zh": [in_chinese(note) for note in notes], "rungs": rows,
+        "judged": profile.judged or metric, **profile.details(task),
+        "notes": notes, "notes_zh": [told_in(note, "zh") for note in notes], "rungs": rows,
         "recommendation": advice,
     }  # fmt: skip
-
-
-UNLIKE = ("the models cut the text differently, so that perplexities, each of its own unit, cannot be compared: they are ranked "
-          "by bits per byte, which can")  # fmt: skip
-
-
-def comparable(rows: list[dict], outputs: dict[str, tuple]) -> tuple[str, dict[str, np.ndarray]]:
-    """(the metric, what it is on texts drawn again): the logarithm of the perplexity, from −log p and tokens of every line; or
-    bits per byte, where not all models know the same tokens. Then what is told of training is told in bits per byte too."""
-    able = [row for row in rows if not row["failed"]]
-    if len({(row["unit"], row["vocabulary"]) for row in able}) < 2:
-        return "perplexity", {name: drawn(lost, tokens) for name, (lost, tokens, _) in outputs.items()}
-    samples = {name: drawn(lost / log(2), sizes) for name, (lost, _, sizes) in outputs.items()}
-    for row in able:
-        lost, tokens, sizes = outputs[row["rung"]]
-        row["interval"] = edges(samples[row["rung"]]) if np.isfinite(lost).all() else [inf, inf]
-        each = float(tokens.sum() / sizes.sum())
-        for told in (*row.get("curve", ()), *row.get("sizes", ())):
-            told["score"] = told["score"] and log2(told["score"]) * each
-        if row.get("seed_scores"):
-            row["seed_scores"] = [log2(score) * each for score in row["seed_scores"]]
-            row["spread"] = float(np.std(row["seed_scores"], ddof=1)) if row["spread"] is not None else None
-    return "bits_per_byte", samples
 
 
 def still_rising(curve: list[dict], sign: int) -> bool:
@@ -333,50 +256,6 @@ def still_rising(curve: list[dict], sign: int) -> bool:
     scores = [sign * point["score"] for point in curve if point["score"] is not None]
     quarter = -(-len(scores) // 4)
     return len(scores) > 4 and max(scores[-quarter:]) - max(scores[:-quarter]) > 0.01 * abs(max(scores))
-
-
-def recommend(rows: list[dict], outputs: dict[str, np.ndarray], metric: str, sign: int) -> dict | None:
-    """The smallest on disk of the rungs whose quality cannot be told from the best."""
-    able = [row for row in rows if not row["failed"]]
-    if not able:
-        return None
-    best = able[0]
-    side = 0 if sign > 0 else 1  # of the interval: the smallest difference in the best one's favour
-    level = [row for row in able if sign * worse_by(outputs[best["rung"]], outputs[row["rung"]])[side] <= 0]
-    choice = min(level, key=lambda row: row["bytes"])
-    score, top = choice["scores"]["test"][metric], best["scores"]["test"][metric]
-    name, zh, size, count = metric_name(metric, "en"), metric_name(metric, "zh"), size_of(choice["bytes"]), len(level)
-    chosen, leader = choice["rung"], best["rung"]
-    if choice is best:
-        beaten = len(able) - count
-        reason = f"{chosen} has the best {name} ({score:.3f}, {size})"
-        spaced = f"{' ' * zh[:1].isascii()}{zh}{' ' * zh[-1:].isascii()}"
-        reason_zh = f"{chosen} 的{spaced}最{'高' if sign > 0 else '低'}（{score:.3f}，{size}）"
-        if count > 1:
-            reason += f" and is the smallest of the {count} rungs that cannot be told from it"
-            reason_zh += f"，在与它难分高下的 {count} 级中体积最小"
-        if beaten:
-            reason += f"; {beaten} {'is' if beaten == 1 else 'are'} worse beyond chance"
-            reason_zh += f"；其余 {beaten} 级更差"
-        reason, reason_zh = f"{reason}.", f"{reason_zh}。"
-    else:
-        low, high = (apart(edge, metric) for edge in worse_by(outputs[leader], outputs[chosen]))
-        reason = (f"{chosen} ({name} {score:.3f}, {size}) is the smallest of the {count} rungs that cannot be told from the "
-                  f"best, {leader} ({top:.3f}): the difference lies between {low} and {high} (95%).")  # fmt: skip
-        reason_zh = (f"{chosen}（{zh} {score:.3f}，{size}）是与最佳的 {leader}（{top:.3f}）难分高下的 {count} 级中体积最小的："
-                     f"两者之差在 {low} 与 {high} 之间（95%）。")  # fmt: skip
-    return {"rung": chosen, "reason": reason, "reason_zh": reason_zh}
-
-
-def apart(difference: float, metric: str) -> str:
-    """A difference of the metric; of perplexities, whose logarithms are weighed, in percent."""
-    return f"{exp(min(difference, 700.0)) - 1:+.1%}" if metric == "perplexity" else f"{difference:+.3f}"
-
-
-def worse_by(best: np.ndarray, other: np.ndarray) -> tuple[float, float]:
-    """95% interval of the difference of the metrics, over the same test rows drawn again (a paired bootstrap)."""
-    low, high = edges(best - other)
-    return low, high
 
 
 def processor() -> str:

@@ -1,18 +1,17 @@
 """The report that `compare` leaves: report.json, report.md, report.html and the pictures."""
 
-import json
 import re
 from html import escape
 from pathlib import Path
 
 from wenmai.page.leaderboard import (
     LANGS,
-    TASKS,
     columns,
     measured,
     notes,
     recommended,
     sample_keys,
+    task_name,
     why_failed,
     word,
     worst_keys,
@@ -21,11 +20,11 @@ from wenmai.page.lengths import lengths
 from wenmai.page.pictures import (
     as_file,
     clean,
-    finite,
     pictures,
     png,
 )
 from wenmai.page.report_page import page
+from wenmai.page.strict_json import strict_json
 
 
 def write(report: dict, folder) -> list[Path]:
@@ -34,7 +33,7 @@ def write(report: dict, folder) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     drawn, image = pictures(report), png(report)
     files = {
-        "report.json": json.dumps(plain(report), ensure_ascii=False, indent=1, allow_nan=False) + "\n",
+        "report.json": strict_json(report, indent=1) + "\n",
         "report.md": markdown(report, drawn),
         "report.html": page(report, drawn),
         **{f"{name}.{lang}.svg": as_file(svg) for name, both in drawn.items() for lang, svg in both.items()},
@@ -43,15 +42,6 @@ def write(report: dict, folder) -> list[Path]:
     for name, text in files.items():  # half a surrogate pair in somebody's text: JSON has an escape for it, as here
         (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace"))
     return [folder / name for name in files]
-
-
-def plain(value):
-    """JSON knows no NaN; a score that is none is null."""
-    if isinstance(value, dict):
-        return {key: plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
-    return None if isinstance(value, float) and finite(value) is None else value
 
 
 def markdown(report: dict, drawn: dict) -> str:
@@ -68,7 +58,6 @@ def _markdown(report, drawn, lang):
     zh, told, chosen = lang == "zh", columns(report), recommended(report)
     advice = report.get("recommendation") or {}
     reason = advice.get("reason_zh" if zh else "reason") or advice.get("reason") or ""
-    task = TASKS.get(report["task"], report["task"]) if zh else report["task"]
 
     def table(head, rows, left=1):
         ruler = [":--" if i < left else "--:" for i in range(len(head))]
@@ -82,11 +71,11 @@ def _markdown(report, drawn, lang):
         else:
             board.append([name, str(rank), *(column.show(rung) for column in told)])
     parts = [
-        f"# {_md(report['data'], 60)} · {_md(task)}\n",
+        f"# {_md(report['data'], 60)} · {_md(task_name(report, lang))}\n",
         (f"**{word('recommended', lang)}: {_md(chosen['rung'], 48)}.** " if chosen else f"**{word('none', lang)}** ")
         + f"{_md(reason, 1000)}\n",
         f"## {word('leaderboard', lang)}\n",
-        table([word("rung", lang), "#", *(column.words[zh] for column in told)], board),
+        table([word("rung", lang), "#", *(column.words.told_in(lang) for column in told)], board),
     ]
     if told_lengths := lengths(report, lang):
         head, rows = told_lengths
@@ -106,7 +95,7 @@ def _markdown(report, drawn, lang):
         rows = [[_md(sample[key], 80) for key in keys] for sample in chosen["samples"]]
         head = [word(key, lang) for key in keys]
         parts.append(f"## {_md(chosen['rung'], 48)}: {word('samples', lang)}\n\n{table(head, rows, left=len(keys))}")
-    for key, lines in (("notes", notes(report, lang)), ("measured", measured(report)[lang])):
+    for key, lines in (("notes", notes(report, lang)), ("measured", [line.told_in(lang) for line in measured(report)])):
         if lines:
             parts.append(f"## {word(key, lang)}\n\n" + "".join(f"- {_md(line, 1000)}\n" for line in lines))
     return "\n".join(parts)

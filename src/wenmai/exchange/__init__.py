@@ -1,0 +1,4 @@
+"""Models of other tools.
+
+arpa_files.py  ARPA files become runs, runs become ARPA files
+"""

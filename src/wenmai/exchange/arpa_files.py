@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+from wenmai.catalog import Build
 from wenmai.data.files.columns import short
 from wenmai.data.files.opening import bare_name, find, packed
 from wenmai.data.text import tokenizers
@@ -12,14 +13,17 @@ from wenmai.data.text.lines import Lines
 from wenmai.data.text.tokenizers import Characters
 from wenmai.data.text.vocabulary import SPECIAL, Vocabulary
 from wenmai.errors import Mistake
-from wenmai.estimator import Estimator, new_model
+from wenmai.estimator import Estimator
 from wenmai.language_model import LanguageModel
+from wenmai.locale import Listed, Message, phrase
 from wenmai.models.ngram import arpa
 from wenmai.models.ngram.estimation import LAYOUTS
 from wenmai.models.ngram.model import NGram
 from wenmai.models.ngram.printing import read_back
 from wenmai.tasks.generate import Generate
 
+PIECES = {"words": phrase("pieces", "words"), "bpe": phrase("pieces", "bpe"), "wordpiece": phrase("pieces", "wordpiece"),
+          "unigram": phrase("pieces", "unigram")}  # fmt: skip
 FORMATS, TOKENIZERS = ("arpa",), ("spaces", "characters")
 
 
@@ -27,34 +31,35 @@ def imported(source: str, layout: str, tokenizer: str = "spaces") -> LanguageMod
     """A language model from the file of another tool, which cuts texts into words between spaces, or into characters."""
     path = find(source)
     if layout not in LAYOUTS:
-        raise Mistake(f"--layout {layout}: expected one of {', '.join(LAYOUTS)}.")
+        raise Mistake("--layout {layout}: expected one of {choices}.", layout=layout, choices=Listed(LAYOUTS))
     if path.is_dir() or not bare_name(path).endswith((".arpa", ".lm", ".txt")):
-        raise Mistake(f"{source} cannot be imported; expected an ARPA file, whose name ends in .arpa, .lm or .txt.")
+        raise Mistake("{file} cannot be imported; expected an ARPA file, whose name ends in .arpa, .lm or .txt.", file=source)
     if tokenizer not in TOKENIZERS:
-        raise Mistake(f"--tokenizer {tokenizer}: expected one of {', '.join(TOKENIZERS)}.")
+        raise Mistake("--tokenizer {tokenizer}: expected one of {choices}.", tokenizer=tokenizer, choices=Listed(TOKENIZERS))
     words, levels, smoothed = arpa.read(path)
     own = words[len(SPECIAL) :]
     if tokenizer == "characters":
         tokens = [read_back(word) for word in own]
         if long := next((token for token in tokens if len(token) != 1), None):
-            raise Mistake(f"{source}: found the word {short(long)!r}, expected single characters; leave out --tokenizer "
-                          "characters.")  # fmt: skip
+            raise Mistake("{file}: found the word {word!r}, expected single characters; leave out --tokenizer characters.",
+                          file=source, word=short(long))  # fmt: skip
         lines = Lines(Characters([*tokenizers.SPECIAL, *tokens], lowercase=False))
     else:
         lines = Lines(None, Vocabulary.of(own))
     task, options = Generate(), {"order": len(levels), "layout": layout}
-    model = new_model("ngram", task, lines, options)
+    build = Build.of("ngram", task.name, options)
+    model = build.model(task, lines)
     model.grams = LAYOUTS[layout].of(levels, smoothed)
-    return LanguageModel.assembled(task, lines, model, rung="ngram", options=options, notes=smoothed.notes)
+    return LanguageModel.assembled(task, lines, model, build=build, options=options, notes=smoothed.notes)
 
 
 def exported(estimator: Estimator, form: str, out: Path) -> str:
     """Writes the file; returns what is worth saying of it."""
     if form not in FORMATS:
-        raise Mistake(f"--format {form}: expected one of {', '.join(FORMATS)}.")
+        raise Mistake("--format {format}: expected one of {choices}.", format=form, choices=Listed(FORMATS))
     if not isinstance(getattr(estimator, "model_", None), NGram):
-        raise Mistake(f"an ARPA file holds an n-gram language model, and this run is the rung {estimator.rung} for "
-                      f"{estimator.task_name}.")  # fmt: skip
+        raise Mistake("an ARPA file holds an n-gram language model, and this run is the rung {rung} for {task}.",
+                      rung=estimator.rung, task=estimator.task_name)  # fmt: skip
     lines = estimator.inputs_
     levels, smoothed = estimator.model_.grams.levels()
     with packed(out) as stream, io.TextIOWrapper(stream, "utf-8", newline="\n") as text:
@@ -62,7 +67,8 @@ def exported(estimator: Estimator, form: str, out: Path) -> str:
     if lines.name == "spaces" and not lines.lowercase:
         return ""
     if lines.name == "characters":
-        return "its words are characters, the space ▁; wenmai import reads them with --tokenizer characters"
+        return Message("its words are characters, the space ▁; wenmai import reads them with --tokenizer characters")
     if lines.name == "spaces":
-        return "its words are in lower case: write a text so before you ask another tool about it"
-    return f"its words are tokens of {lines.name}: cut a text so before you ask another tool about it"
+        return Message("its words are in lower case: write a text so before you ask another tool about it")
+    return Message("its words are tokens of {pieces}: cut a text so before you ask another tool about it",
+                   pieces=PIECES.get(lines.name, lines.name))  # fmt: skip

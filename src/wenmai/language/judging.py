@@ -19,6 +19,7 @@ from wenmai.language import dynamic
 from wenmai.language.continuous_cache import ContinuousCache
 from wenmai.language.network_model import NetworkLanguageModel
 from wenmai.language.scoring import stride_of
+from wenmai.locale import Message
 
 # that are tried where a text is given to try them on
 RATES = {"sgd": (0.003, 0.01, 0.03, 0.1, 0.3, 1.0), "rms": (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3)}
@@ -47,13 +48,13 @@ class EvaluationModes:
                  "dynamic_segment": learns}  # fmt: skip
         for name, asked in owned.items():
             if getattr(self, name) is not None and not asked:
-                raise Mistake(f"{name}={getattr(self, name):g} goes with {name.partition('_')[0]}=…, which is missing; add it, "
-                              f"or leave out {name}.")  # fmt: skip
+                raise Mistake("{name}={value:g} goes with {option}=…, which is missing; add it, or leave out {name}.", name=name,
+                              value=getattr(self, name), option=name.partition("_")[0])  # fmt: skip
         if self.dynamic_segment is not None and self.dynamic_segment < 1:
-            raise Mistake(f"dynamic_segment={self.dynamic_segment}: expected at least 1.")
+            raise Mistake("dynamic_segment={tokens}: expected at least 1.", tokens=self.dynamic_segment)
         for name in ("cache_weight", "dynamic_decay"):
             if (getattr(self, name) or 0) > 1:
-                raise Mistake(f"{name}={getattr(self, name):g}: expected a share, from 0 to 1.")
+                raise Mistake("{name}={value:g}: expected a share, from 0 to 1.", name=name, value=getattr(self, name))
 
 
 def evaluate_modes(model, text: Corpus, modes: EvaluationModes, tune: Corpus | None) -> Iterator[tuple[str, float, str]]:
@@ -67,8 +68,8 @@ def evaluate_modes(model, text: Corpus, modes: EvaluationModes, tune: Corpus | N
     if modes.stride is not None and not windows:
         raise Mistake("stride goes with rungs that read a text in windows, and this one reads it from end to end; leave it out.")
     if modes.dynamic != "none" and not is_network(model):
-        raise Mistake(f"dynamic={modes.dynamic} learns by gradients, and an n-gram model has none: it counts; leave it out, or "
-                      "judge a network so.")  # fmt: skip
+        raise Mistake("dynamic={kind} learns by gradients, and an n-gram model has none: it counts; leave it out, or judge "
+                      "a network so.", kind=modes.dynamic)  # fmt: skip
     if modes.stride is not None:
         stride = stride_of(model.network, modes.stride)
         total = sum(float(scores.log_probs.sum()) for scores in model.token_scores(text.blocks(), stride))
@@ -84,8 +85,9 @@ def is_network(model) -> bool:
 
 
 def windows_note(steps: int, stride: int) -> str:
-    return (f"windows of {steps:,} tokens move on by {stride:,}, so that every token is said from at least {steps - stride:,} "
-            "before it, where there are so many")  # fmt: skip
+    return Message("windows of {steps:,} tokens move on by {stride:,}, so that every token is said from at least "
+                   "{least:,} before it, where there are so many", steps=steps, stride=stride,
+                   least=steps - stride)  # fmt: skip
 
 
 def with_cache(model, text: Corpus, modes: EvaluationModes, tune: Corpus | None) -> tuple[float, str]:
@@ -103,13 +105,16 @@ def with_cache(model, text: Corpus, modes: EvaluationModes, tune: Corpus | None)
     total = float(cache.log_probs(model.token_scores(text.blocks(), **stride)).sum())
     weight, flatness = cache.best()
     if len(cache.weights) * len(cache.flatnesses) > 1:
-        note = (f"cache: the last {modes.cache:,} tokens; weight and flatness were always those that had been best so far, at "
-                f"the end {weight:g} and {flatness:g}")  # fmt: skip
+        note = Message("cache: the last {size:,} tokens; weight and flatness were always those that had been best so far, "
+                       "at the end {weight:g} and {flatness:g}", size=modes.cache, weight=weight,
+                       flatness=flatness)  # fmt: skip
     elif tune is not None and fitted:
-        note = (f"cache: the last {modes.cache:,} tokens, weight {weight:g}, flatness {flatness:g}, as they were best on the "
-                "other text")  # fmt: skip
+        note = Message("cache: the last {size:,} tokens, weight {weight:g}, flatness {flatness:g}, as they were best on "
+                       "the other text", size=modes.cache, weight=weight,
+                       flatness=flatness)  # fmt: skip
     else:
-        note = f"cache: the last {modes.cache:,} tokens, weight {weight:g}, flatness {flatness:g}"
+        note = Message("cache: the last {size:,} tokens, weight {weight:g}, flatness {flatness:g}", size=modes.cache,
+                       weight=weight, flatness=flatness)
     return total, note
 
 
@@ -134,9 +139,10 @@ def learning(model, text: Corpus, modes: EvaluationModes, tune: Corpus | None) -
         tried = next(numbers(tune))[:TRIED]
         rate = max(RATES[kind], key=lambda rate: np.nan_to_num(log_probs([tried], rate)[len(tried) // 2 :].sum(), nan=-np.inf))
     if fitted:
-        note = (f"dynamic: learned by {kind} from every {segment:,} tokens after they were scored, decay {decay:g}, rate "
-                f"{rate:g}, as it was best on the other text; the run itself is as it was")  # fmt: skip
+        note = Message("dynamic: learned by {kind} from every {segment:,} tokens after they were scored, decay {decay:g}, rate "
+                       "{rate:g}, as it was best on the other text; the run itself is as it was", kind=kind, segment=segment,
+                       decay=decay, rate=rate)  # fmt: skip
     else:
-        note = (f"dynamic: learned by {kind} from every {segment:,} tokens after they were scored, decay {decay:g}, rate "
-                f"{rate:g}; the run itself is as it was")  # fmt: skip
+        note = Message("dynamic: learned by {kind} from every {segment:,} tokens after they were scored, decay {decay:g}, rate "
+                       "{rate:g}; the run itself is as it was", kind=kind, segment=segment, decay=decay, rate=rate)  # fmt: skip
     return float(log_probs(numbers(text), rate).sum()), note

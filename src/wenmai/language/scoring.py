@@ -64,7 +64,8 @@ def stride_of(network: Network, stride: int | None) -> int | None:
     if network.carried:
         return None
     if stride is not None and not 1 <= stride <= network.context:
-        raise Mistake(f"stride={stride}: expected 1 to {network.context}, how many tokens this model looks back on.")
+        raise Mistake("stride={stride}: expected 1 to {most}, how many tokens this model looks back on.", stride=stride,
+                      most=network.context)
     return stride or max(1, network.context - network.context // 2)
 
 

@@ -26,6 +26,8 @@ from wenmai.layers.crf import CRF
 from wenmai.layers.dropout import Dropout, Locked
 from wenmai.layers.losses import Loss
 
+POOLING = ("last", "first", "mean", "max", "sum", "ends")
+
 
 def pool(y: Tensor, mask: Tensor, how: str) -> Tensor:
     """(B, T, H) → (B, H) over the real positions: last, first, mean, max or sum; or `ends`, where each way has read all:

@@ -38,7 +38,7 @@ class Recurrent(Body):
         self.dropout = dropout if isinstance(dropout, nn.Module) else Dropout(dropout)
         self.norms = nn.ModuleList(nn.LayerNorm(size * ways) for size in hiddens) if normed and cell in GROWS else None
         self.causal = not bidirectional
-        self.carried = self.causal and self.norms is None
+        self.carried = self.causal and cell not in GROWS
 
     @property
     def sizes(self) -> list[int]:

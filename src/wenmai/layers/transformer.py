@@ -28,7 +28,8 @@ from wenmai.layers.trace import Trace, under
 def check_heads(width: int, heads: int) -> None:
     if width % heads:
         fitting = max(1, width // heads) * heads
-        raise Mistake(f"width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.")
+        raise Mistake("width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.",
+                      width=width, heads=heads, fitting=fitting)
 
 
 class Transformer(Body):

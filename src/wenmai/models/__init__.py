@@ -1,0 +1,13 @@
+"""The rungs, a file a family, each opening with its paper and formula; in the order of the ladder.
+
+ngram/                  counts, smoothed
+perceptron.py           and structured_perceptron.py: learning from mistakes only
+linear.py               linear, logistic, softmax
+network.py              what every rung with gradients is: input layer, body, head
+mlp.py, cnn.py, rnn.py  layers, filters, cells
+attention.py            a recurrent network that looks back; transformer.py: nothing but looking
+gpt.py                  blocks that look back only
+writer.py               networks that write: recurrent_writer.py, window_writer.py
+encoder_decoder.py      networks that read one thing and write another: seq2seq.py, and the decoders
+                        recurrent_decoder.py, prefix_decoder.py, attention_decoder.py, transformer_decoder.py
+"""

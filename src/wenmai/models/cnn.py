@@ -47,7 +47,7 @@ def cnn_language_model(inputs, head, *, embed: int = 256, filters: int = 256, la
 def sizes(widths: str) -> list[int]:
     parts = [part.strip() for part in widths.split(",")]
     if not all(part.isdecimal() and int(part) for part in parts):
-        raise Mistake(f"widths={widths!r}: expected whole numbers from 1 on with commas between them, as in 2,3,4.")
+        raise Mistake("widths={widths!r}: expected whole numbers from 1 on with commas between them, as in 2,3,4.", widths=widths)
     return [int(part) for part in parts]
 
 

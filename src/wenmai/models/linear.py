@@ -52,11 +52,12 @@ def logistic(inputs, head, *, ngrams: int | None = None, weighting: Weighting = 
     """The logistic curve: its height L (of classes, 1), steepness k and midpoint z₀ may be given. Two classes need one output."""
     numbers = isinstance(head, Number)
     if not numbers and L != 1:
-        raise Mistake(f"L={L:g}: of classes the curve gives probabilities, so L is 1; leave it out.")
+        raise Mistake("L={L:g}: of classes the curve gives probabilities, so L is 1; leave it out.", L=L)
     for value, place in head.ends if numbers else ():
         if not 0 < value < L:
-            raise Mistake(f"{place}: found the target {value:g}, expected one between 0 and L = {L:g}, which the logistic curve "
-                          "does not leave; give a larger L (--set L=…), or use linear.")  # fmt: skip
+            raise Mistake("{where}: found the target {value:g}, expected one between 0 and L = {L:g}, which the logistic curve "
+                          "does not leave; give a larger L (--set L=…), or use linear.", where=place, value=value,
+                          L=L)  # fmt: skip
     columns = head.columns if numbers else 1 if head.classes == 2 else head.classes
     return Regression(Scores(inputs, head, columns, ngrams, weighting, min_documents, window), head, LOGISTIC, bias, L, k, z0)
 
@@ -73,7 +74,8 @@ class Scores:
     def __init__(self, inputs, head, columns: int, ngrams: int | None, weighting: str, min_documents: int, window: int):
         for name, value in (("ngrams", ngrams or 1), ("window", window)):
             if value > WIDEST:
-                raise Mistake(f"{name}={value}: expected at most {WIDEST}, which is more than any row of features needs.")
+                raise Mistake("{option}={value}: expected at most {most}, which is more than any row of features needs.",
+                              option=name, value=value, most=WIDEST)  # fmt: skip
         self.inputs, self.columns, self.weighting, self.min_documents = inputs, columns, weighting, min_documents
         self.per_step, self.window = head.per_step, window
         # Pairs say much about words; of characters it takes three to see a syllable, or a Chinese word and its neighbour.
@@ -145,7 +147,8 @@ def fitting(state: dict[str, np.ndarray], name: str, kind: type, shape: tuple) -
     same = len(found.shape) == len(shape) and all(size in (None, there) for size, there in zip(shape, found.shape))
     if found.dtype != kind or not same:
         wanted = " × ".join("…" if size is None else str(size) for size in shape)
-        raise Unfit(f"{name}: found {found.dtype} of {' × '.join(map(str, found.shape))}, expected {np.dtype(kind)} of {wanted}")
+        raise Unfit("{name}: found {type1} of {shape1}, expected {type2} of {shape2}", name=name, type1=found.dtype,
+                    shape1=" × ".join(map(str, found.shape)), type2=np.dtype(kind), shape2=wanted)  # fmt: skip
     return found
 
 
@@ -237,7 +240,8 @@ class Regression:
 
     def solves(self, rows: Rows | Pieces) -> bool:
         if self.solver == "closed" and rows.width > 5 * CLOSED:
-            raise Mistake(f"solver=closed: found {rows.width:,} features, expected at most {5 * CLOSED:,}; use solver=gradient.")
+            raise Mistake("solver=closed: found {found:,} features, expected at most {most:,}; use solver=gradient.",
+                          found=rows.width, most=5 * CLOSED)  # fmt: skip
         return self.solver == "closed" or (self.solver == "auto" and rows.width <= CLOSED)
 
     def solve(self, rows: Rows | Pieces, wanted: np.ndarray) -> None:

@@ -69,7 +69,8 @@ def embeddings(inputs, width: int, dropout: float, spread: float = 0.1) -> tuple
 def recurrent_encoder(embed: int, hidden: int, cell: str, layers: int, bidirectional: bool, dropout: float) -> Recurrent:
     """Its output is `hidden` wide, whether it reads one way or both."""
     if bidirectional and hidden % 2:
-        raise Mistake(f"hidden={hidden} cannot be shared by two ways of reading: expected an even number, such as {hidden + 1}.")
+        raise Mistake("hidden={hidden} cannot be shared by two ways of reading: expected an even number, such as {even}.",
+                      hidden=hidden, even=hidden + 1)  # fmt: skip
     return Recurrent(embed, hidden // 2 if bidirectional else hidden, cell, layers, bidirectional, dropout)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
+from wenmai.locale import Message
 from wenmai.page.leaderboard import word
 from wenmai.page.pictures import clean, metric_name, number
 
@@ -14,8 +15,8 @@ def lengths(report: dict, lang: str) -> tuple[list[str], list[list[str]]] | None
     rows = [rung for rung in report["rungs"] if len(rung.get("lengths") or ()) > 1]
     if not rows:
         return None
-    unit = " 个字符" if lang == "zh" else " characters"
-    spans = [f"{part['shortest']}–{part['longest']}{unit}" for part in rows[0]["lengths"]]
+    spans = [Message("{shortest}–{longest} characters", shortest=part["shortest"], longest=part["longest"]).told_in(lang)
+             for part in rows[0]["lengths"]]  # fmt: skip
     name = metric_name(report["metric"], lang)
     told = [[clean(rung["rung"], 48), *(number(part["score"]) for part in rung["lengths"])] for rung in rows]
     return [f"{word('rung', lang)} · {name}", *spans], told

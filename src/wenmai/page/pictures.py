@@ -9,6 +9,9 @@ from contextlib import contextmanager
 from html import escape
 from itertools import pairwise
 
+from wenmai.locale import Message, phrase
+from wenmai.locale.theirs import Theirs
+
 FAMILIES = {  # Okabe and Ito's colour-blind-safe set, tuned to be seen on white and on black; one colour a family
     "#858585": ("ngram",),
     "#c98500": ("softmax", "logistic", "perceptron", "linear"),
@@ -22,27 +25,27 @@ SHAPES = [("-", "o"), ((0, (5, 1.5)), "s"), ((0, (1, 1.2)), "^"), ((0, (6, 1.5, 
 FONTS = ["Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei"]
 INK, PAPER = "#010203", "#fdfcfb"  # two colours nobody else uses, so that svg() can find them again
 METRICS = {
-    "accuracy": "准确率", "macro_f1": "宏平均 F1", "span_f1": "片段 F1", "token_accuracy": "逐词准确率",
-    "mse": "均方误差", "r2": "R²", "exact_match": "完全匹配", "f1": "F1", "bleu": "BLEU", "chrf": "chrF",
-    "bleu_lower": "BLEU（小写）", "rouge_1": "ROUGE-1", "rouge_2": "ROUGE-2", "rouge_l": "ROUGE-L",
-    "wer": "词错误率", "cer": "字错误率",
-    "perplexity": "困惑度", "bits_per_byte": "每字节比特数",
-    "precision": "精确率", "recall": "召回率", "mae": "平均绝对误差",
-    "perplexity_sliding": "困惑度（滑动窗口）", "bits_per_byte_sliding": "每字节比特数（滑动窗口）",
-    "perplexity_cache": "困惑度（缓存）", "bits_per_byte_cache": "每字节比特数（缓存）",
-    "perplexity_dynamic": "困惑度（动态评估）", "bits_per_byte_dynamic": "每字节比特数（动态评估）",
-    "masked_accuracy": "遮词准确率", "next_sentence_accuracy": "下句准确率",
+    "accuracy": phrase("metric", "accuracy"), "macro_f1": phrase("metric", "macro F1"), "span_f1": phrase("metric", "span F1"),
+    "token_accuracy": phrase("metric", "token accuracy"), "mse": phrase("metric", "MSE"), "r2": phrase("metric", "R²"),
+    "exact_match": phrase("metric", "exact match"), "f1": phrase("metric", "F1"), "bleu": phrase("metric", "BLEU"),
+    "chrf": phrase("metric", "chrF"), "bleu_lower": phrase("metric", "BLEU, lower case"),
+    "rouge_1": phrase("metric", "ROUGE-1"), "rouge_2": phrase("metric", "ROUGE-2"), "rouge_l": phrase("metric", "ROUGE-L"),
+    "wer": phrase("metric", "WER"), "cer": phrase("metric", "CER"), "perplexity": phrase("metric", "perplexity"),
+    "bits_per_byte": phrase("metric", "bits per byte"), "precision": phrase("metric", "precision"),
+    "recall": phrase("metric", "recall"), "mae": phrase("metric", "MAE"),
+    "perplexity_sliding": phrase("metric", "perplexity sliding"),
+    "bits_per_byte_sliding": phrase("metric", "bits per byte sliding"),
+    "perplexity_cache": phrase("metric", "perplexity cache"), "bits_per_byte_cache": phrase("metric", "bits per byte cache"),
+    "perplexity_dynamic": phrase("metric", "perplexity dynamic"),
+    "bits_per_byte_dynamic": phrase("metric", "bits per byte dynamic"), "masked_accuracy": phrase("metric", "masked accuracy"),
+    "next_sentence_accuracy": phrase("metric", "next sentence accuracy"),
 }  # fmt: skip
-ENGLISH = {
-    "mse": "MSE", "mae": "MAE", "r2": "R²", "bleu": "BLEU", "chrf": "chrF", "bleu_lower": "BLEU, lower case",
-    "rouge_1": "ROUGE-1", "rouge_2": "ROUGE-2", "rouge_l": "ROUGE-L", "wer": "WER", "cer": "CER",
-}  # fmt: skip
-COSTS = {  # what a rung may cost: name → (its value, the axis in English and in Chinese)
-    "parameters": (lambda rung: rung.get("parameters"), ("parameters", "参数个数")),
-    "seconds": (lambda rung: rung.get("seconds"), ("training time, seconds", "训练时间（秒）")),
+COSTS = {  # what a rung may cost: name → (its value, the axis)
+    "parameters": (lambda rung: rung.get("parameters"), phrase("picture", "parameters")),
+    "seconds": (lambda rung: rung.get("seconds"), Message("training time, seconds")),
     "latency": (
         lambda rung: (rung.get("latency_ms") or {}).get("p50"),
-        ("time for one prediction, ms (median)", "单次预测时间（毫秒，中位数）"),
+        Message("time for one prediction, ms (median)"),
     ),
 }
 STYLE = {
@@ -97,10 +100,18 @@ def clean(value, limit: int = 200) -> str:
 TURNS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 
+def metric_words(metric: str) -> Message:
+    """What a metric is called; one that is not known, by its own name."""
+    return METRICS.get(metric) or Theirs(re.sub(r"\bf1\b", "F1", clean(metric, 40).replace("_", " ")))
+
+
 def metric_name(metric: str, lang: str) -> str:
-    plain = clean(metric, 40).replace("_", " ")
-    plain = re.sub(r"\bf1\b", "F1", plain)
-    return METRICS.get(metric, plain) if lang == "zh" else ENGLISH.get(metric, plain)
+    return metric_words(metric).told_in(lang)
+
+
+def metric_key(metric: str) -> Message:
+    """As JSON has it, in English."""
+    return Theirs(metric, METRICS.get(metric))
 
 
 def main_score(report: dict, rung: dict) -> float | None:
@@ -181,7 +192,7 @@ def quality(report: dict, cost: str, lang: str):
     spans = [[min(max(edge, low), high) for edge in interval(rung, y)] for _, y, rung in rows]
     _scale(axes, "x", [x for x, *_ in rows], pad=0.09)
     _scale(axes, "y", [low, high], pad=0.07)
-    axes.set_xlabel(words[lang == "zh"])
+    axes.set_xlabel(words.told_in(lang))
     axes.set_ylabel(_direction(report, lang))
 
     front, best = [], None
@@ -204,17 +215,16 @@ def quality(report: dict, cost: str, lang: str):
 
 def curves(report: dict, lang: str):
     """Score on the validation rows while the clock runs."""
-    words = ("training time, seconds", "训练时间（秒）")
     judged = report | {"metric": report.get("judged") or report["metric"]}
-    return _lines(judged, lang, "curve", "seconds", words, ("on the validation rows", "验证集"))
+    return _lines(judged, lang, "curve", "seconds", Message("training time, seconds"), Message("on the validation rows"))
 
 
 def sizes(report: dict, lang: str):
     """Score with a part of the rows: would more data help?"""
-    return _lines(report, lang, "sizes", "rows", ("rows learned from", "训练所用行数"), ("", ""), dots=True)
+    return _lines(report, lang, "sizes", "rows", Message("rows learned from"), dots=True)
 
 
-def _lines(report, lang, part, across, words, where, dots=False):
+def _lines(report, lang, part, across, words, where=None, dots=False):
     """One line a rung; its name stands at the right edge, level with where the line ends."""
     series = []
     for rung in report["rungs"]:
@@ -227,8 +237,8 @@ def _lines(report, lang, part, across, words, where, dots=False):
     figure, axes = _axes(5.4, max(3.8, 0.9 + 0.18 * len(series)), right=0.66)
     _scale(axes, "x", [x for points, _ in series for x, _ in points], pad=0.02)
     _scale(axes, "y", [y for points, _ in series for _, y in points], pad=0.05)
-    axes.set_xlabel(words[lang == "zh"])
-    axes.set_ylabel(_direction(report, lang, where[lang == "zh"]))
+    axes.set_xlabel(words.told_in(lang))
+    axes.set_ylabel(_direction(report, lang, where))
 
     right = axes.get_xlim()[1]
     for points, rung in series:
@@ -311,11 +321,13 @@ def _look(rung: str):
     return INK, *SHAPES[sum(map(ord, rung)) % len(SHAPES)]
 
 
-def _direction(report, lang, where="") -> str:
-    name, higher = metric_name(report["metric"], lang), report["higher_is_better"]
-    if lang == "zh":
-        return f"{name}（{where}{'，' * bool(where)}越{'高' if higher else '低'}越好）"
-    return f"{name}{' ' * bool(where)}{where} ({'higher' if higher else 'lower'} is better)"
+def _direction(report, lang, where=None) -> str:
+    better = Message("higher is better") if report["higher_is_better"] else Message("lower is better")
+    if where:
+        words = Message("{metric} {where} ({better})", metric=metric_words(report["metric"]), where=where, better=better)
+    else:
+        words = Message("{metric} ({better})", metric=metric_words(report["metric"]), better=better)
+    return words.told_in(lang)
 
 
 def _axes(width, height, right):

@@ -4,15 +4,16 @@ import base64
 import hashlib
 from html import escape
 
+from wenmai.locale import Message
 from wenmai.page.leaderboard import (
     LANGS,
-    TASKS,
     WORDS,
     columns,
     measured,
     notes,
     recommended,
     sample_keys,
+    task_name,
     why_failed,
     worst_keys,
 )
@@ -33,8 +34,8 @@ def page(report: dict, drawn: dict) -> str:
     reason = advice.get("reason") or ""
     title = f"{_h(report['data'], 60)} · Wenmai 文脉"
     name = f"<em>{_h(chosen['rung'], 48)}</em>" if chosen else ""
-    headline = _both(f"Use {name}.", f"推荐 {name}。") if chosen else _words("none")
-    task = _h(report["task"]), _h(TASKS.get(report["task"], report["task"]))
+    headline = _both(*(Message("Use {rung}.", rung=name).told_in(lang) for lang in LANGS)) if chosen else _words("none")
+    task = [_h(task_name(report, lang)) for lang in LANGS]
     lines = [_section(key, _figure(drawn[key]), help=True) for key in ("curves", "sizes") if key in drawn]
     sections = [
         _section("leaderboard", _board(report, chosen)),
@@ -43,7 +44,7 @@ def page(report: dict, drawn: dict) -> str:
         f'<div class="pair">{"".join(lines)}</div>' if lines else "",
         _section("each", "".join(_details(report, rung, i, rung is chosen) for i, rung in enumerate(report["rungs"]))),
         _section("notes", _lists({lang: notes(report, lang) for lang in LANGS})) if report.get("notes") else "",
-        _section("measured", _lists(measured(report))),
+        _section("measured", _lists({lang: [line.told_in(lang) for line in measured(report)] for lang in LANGS})),
     ]
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{_digest(SCRIPT)}'; base-uri 'none'"
     return f"""<!doctype html>
@@ -67,8 +68,12 @@ def _both(en: str, zh: str, tag="span") -> str:
     return en if en == zh else f'<{tag} lang="en">{en}</{tag}><{tag} lang="zh">{zh}</{tag}>'
 
 
+def _told(words: Message) -> str:
+    return _both(*(escape(words.told_in(lang)) for lang in LANGS))
+
+
 def _words(key) -> str:
-    return _both(*map(escape, WORDS[key]))
+    return _told(WORDS[key])
 
 
 def _why(rung, limit=200) -> str:
@@ -87,7 +92,7 @@ def _lists(lines):
 
 def _facts(report, chosen):
     """The recommended rung's numbers, large."""
-    facts = [(_both(*map(escape, c.words)), c.show(chosen)) for c in columns(report)] if chosen else []
+    facts = [(_told(c.words), c.show(chosen)) for c in columns(report)] if chosen else []
     return f"<dl>{''.join(f'<div><dt>{name}</dt><dd>{show}</dd></div>' for name, show in facts if show != '–')}</dl>"
 
 
@@ -113,7 +118,7 @@ def _board(report, chosen):
         cells = [f'<td data-v="{"" if c.value(rung) is None else c.value(rung)}">{c.show(rung)}</td>' for c in told]
         return f'{first}{cells[0]}<td class="whiskers">{whiskers(rung)}</td>{"".join(cells[1:])}</tr>'
 
-    heads = [f"<th><button>{_both(*map(escape, c.words))}</button></th>" for c in told]
+    heads = [f"<th><button>{_told(c.words)}</button></th>" for c in told]
     heads = ["<th><button>#</button></th>", f"<th>{_words('rung')}</th>", heads[0], "<th></th>", *heads[1:]]
     rows = "".join(row(i, rung) for i, rung in enumerate(report["rungs"]))
     return _scroll(f"<thead><tr>{''.join(heads)}</tr></thead><tbody>{rows}</tbody>", "board")

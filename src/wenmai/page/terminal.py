@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from wenmai.chinese import told
-
 console = Console()
 
 
@@ -20,8 +18,8 @@ class Bars:
         if name not in self.bars:
             for bar in self.bars.values():
                 self.progress.stop_task(bar)
-            self.bars[name] = self.progress.add_task(name, total=1, stage=told(stage), score="")
-        changes = {"stage": told(stage)}
+            self.bars[name] = self.progress.add_task(name, total=1, stage=str(stage), score="")
+        changes = {"stage": str(stage)}
         if step is not None:
             changes |= {"completed": step.step, "total": step.steps, "score": "" if step.score is None else f"{step.score:.4f}"}
         self.progress.update(self.bars[name], **changes)

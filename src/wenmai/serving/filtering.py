@@ -23,6 +23,7 @@ from wenmai.data.files.opening import MAGIC, bare_name, find, not_the_same, pack
 from wenmai.data.files.opening import SAMPLE as SAMPLED
 from wenmai.errors import Mistake
 from wenmai.language_model import LanguageModel
+from wenmai.locale import Listed
 
 BLOCK = 1 << 23
 SAMPLE = 100_000  # perplexities that the quantiles are taken from
@@ -57,24 +58,26 @@ def filtered(model: LanguageModel, source: str, lowest: float, highest: float, o
     `form` is lines or jsonl, or (auto) what the name says."""
     for name, value in (("min", lowest), ("max", highest)):
         if not value >= 0:
-            raise Mistake(f"--{name}-perplexity {value}: expected 0 or more; a perplexity is never below 1.")
+            raise Mistake("--{which}-perplexity {value}: expected 0 or more; a perplexity is never below 1.", which=name,
+                          value=value)  # fmt: skip
     if lowest > highest:
-        raise Mistake(f"--min-perplexity {lowest:g} is above --max-perplexity {highest:g}; nothing would pass.")
+        raise Mistake("--min-perplexity {least:g} is above --max-perplexity {most:g}; nothing would pass.", least=lowest,
+                      most=highest)  # fmt: skip
     if form not in FORMS:
-        raise Mistake(f"--format {form}: expected one of {', '.join(FORMS)}.")
+        raise Mistake("--format {format}: expected one of {choices}.", format=form, choices=Listed(FORMS))
     streamed = source == "-" or (Path(source).exists() and not Path(source).is_file() and not Path(source).is_dir())
     path = None if streamed else find(source)
     if path and path.is_dir():
-        raise Mistake(f"{source} is a folder; filter takes a file of lines or of JSON objects, a line each.")
+        raise Mistake("{file} is a folder; filter takes a file of lines or of JSON objects, a line each.", file=source)
     if path and bare_name(path).endswith((".csv", ".tsv", ".parquet", ".json")):
-        raise Mistake(f"{source} is a table; filter takes a file of lines or of JSON objects, a line each.")
+        raise Mistake("{file} is a table; filter takes a file of lines or of JSON objects, a line each.", file=source)
     not_the_same(out, path)
     counts, number, chinese = Counts(), 1, False
     with suppress(Mistake):  # what is neither UTF-8 nor GB18030 is read as it is, and its words are unknown
         chinese = path is not None and text_file(path, source).encoding == "gb18030"
     objects = form == "jsonl" or (form == "auto" and path is not None and bare_name(path).endswith((".jsonl", ".ndjson")))
     if column != "text" and not objects:
-        raise Mistake(f"--column {column} goes with JSON objects; with --format jsonl every line is one.")
+        raise Mistake("--column {column} goes with JSON objects; with --format jsonl every line is one.", column=column)
     with opened(path, source) as stream, written(out) as write:
         for block in blocks(stream, source):
             if number == 1:
@@ -119,11 +122,11 @@ def written(out: Path | None):
 def check_beginning(block: bytes, source: str) -> None:
     """Of what is read as it comes."""
     if any(block.startswith(magic) for magic in MAGIC):
-        raise Mistake(f"{source} is packed; unpack it on the way, as in zcat FILE | wenmai filter RUN -, or give the file's "
-                      "name.")  # fmt: skip
+        raise Mistake("{file} is packed; unpack it on the way, as in zcat FILE | wenmai filter RUN -, or give the file's name.",
+                      file=source)  # fmt: skip
     if b"\0" in block[:SAMPLED]:
-        raise Mistake(f"{source} looks like a binary file, where text in UTF-8 or GB18030 was expected; give a text file, or "
-                      "save this one as UTF-8.")  # fmt: skip
+        raise Mistake("{file} looks like a binary file, where text in UTF-8 or GB18030 was expected; give a text file, or save "
+                      "this one as UTF-8.", file=source)  # fmt: skip
 
 
 def blocks(stream: BinaryIO, source: str) -> Iterator[bytes]:
@@ -165,9 +168,11 @@ def texts_in(block: bytes, column: str, source: str, number: int) -> list[str]:
         try:
             found = json.loads(line.decode("utf-8")) if line.strip() else {column: ""}
         except (ValueError, RecursionError):
-            raise Mistake(f"{source}, line {number + at}: found no JSON object; correct the line or remove it.") from None
+            raise Mistake("{file}, line {line}: found no JSON object; correct the line or remove it.", file=source,
+                          line=number + at) from None  # fmt: skip
         if not isinstance(found, dict) or not isinstance(found.get(column), str):
-            raise Mistake(f'{source}, line {number + at}: found no text under "{column}"; name the column with --column.')
+            raise Mistake('{file}, line {line}: found no text under "{column}"; name the column with --column.', file=source,
+                          line=number + at, column=column)  # fmt: skip
         texts.append(found[column])
     return texts
 

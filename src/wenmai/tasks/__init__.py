@@ -1,0 +1,12 @@
+"""Tasks, one file a shape: columns, targets, head, answers, scores.
+
+classify.py    N→1: a label                      tag.py      N→N: a tag a token
+regress.py     N→1, N→N: numbers                 generate.py the next token
+compose.py     1→N: a text for a label …         translate.py N→M: a text for a text
+columns.py     what all of them read of a row
+profile.py     what compare, the report and the command line ask of a task
+measuring/     what compare shows of a trained estimator
+overviews.py   what `wenmai data` tells of a data set
+metrics.py     the bootstrap and its intervals; overlap.py: BLEU, chrF, ROUGE
+decoding.py    the next token chosen; beam.py: the best of many texts
+"""

@@ -22,9 +22,10 @@ from torch import Tensor
 
 from wenmai.errors import Mistake
 from wenmai.layers.cache import take, within
+from wenmai.locale import Message, phrase
 
 BLOCK = 64  # tokens of which the best is found first
-LOOKED = 8  # steps of a GPU until it is asked which sources are done
+ASKED = 8  # steps of a GPU until it is asked which sources are done
 NEVER = float("-inf")
 
 
@@ -37,14 +38,17 @@ class Candidate(NamedTuple):
 def check(size: int, penalty: float, count: int) -> None:
     for name, value, kind in (("beam", size, Integral), ("penalty", penalty, Real), ("best", count, Integral)):
         if isinstance(value, bool) or not isinstance(value, kind):
-            wanted = "a whole number" if kind is Integral else "a number"
-            raise Mistake(f"{name}={value!r}: expected {wanted}, found {type(value).__name__}.")
+            wanted = Message("a whole number") if kind is Integral else phrase("number", "a number")
+            raise Mistake("{option}={value!r}: expected {wanted}, found {found}.", option=name, value=value, wanted=wanted,
+                          found=type(value).__name__)  # fmt: skip
     if not 1 <= size <= 1000:
-        raise Mistake(f"beam={size}: expected 1 to 1000, how many texts are kept at every step; 1 is the most probable token.")
+        raise Mistake("beam={size}: expected 1 to 1000, how many texts are kept at every step; 1 is the most probable token.",
+                      size=size)  # fmt: skip
     if not 0 <= penalty <= 10:
-        raise Mistake(f"penalty={penalty}: expected 0 (long texts are not helped) to 10; 0.6 to 1 is usual.")
+        raise Mistake("penalty={penalty}: expected 0 (long texts are not helped) to 10; 0.6 to 1 is usual.", penalty=penalty)
     if not 1 <= count <= size:
-        raise Mistake(f"best={count}: expected 1 to {size}, no more texts than the beam keeps; give a larger beam for more.")
+        raise Mistake("best={count}: expected 1 to {size}, no more texts than the beam keeps; give a larger beam for more.",
+                      count=count, size=size)  # fmt: skip
 
 
 @torch.no_grad()
@@ -58,7 +62,7 @@ def beam(step: Callable, log_probs: Tensor, state, most: Sequence[int] | Tensor,
     rows = torch.arange(len(log_probs), device=device)  # R sources that are not done; at first all of them
     sums = most.new_zeros(len(rows), 1)  # (R, K) of the live texts; K grows to `size`
     finished = torch.zeros_like(rows)  # (R,) how many texts
-    found = most.new_full((len(rows), count, 5), NEVER)  # the best of them: score, Σ log p, length, slot, token
+    finals = most.new_full((len(rows), count, 5), NEVER)  # (R, count, 5) the best of them: score, Σ log p, length, slot, token
     steps, left = [], []
     blind, some = must_wait(log_probs), False  # some: texts that are finished
     for length in range(1, max(limits, default=0) + 1):
@@ -73,8 +77,8 @@ def beam(step: Callable, log_probs: Tensor, state, most: Sequence[int] | Tensor,
             new = torch.stack([reached / length**penalty, reached, torch.full_like(reached, length), slot, token], -1)[:, :size]
             new[..., 0].masked_fill_(~closes[:, :size], NEVER)
             finished = finished + (new[..., 0] > NEVER).sum(1)
-            found = torch.cat([found, new], 1)
-            found = found.take_along_dim(found[..., :1].topk(count, 1).indices, 1)  # (R, count, 5)
+            finals = torch.cat([finals, new], 1)
+            finals = finals.take_along_dim(finals[..., :1].topk(count, 1).indices, 1)  # (R, count, 5)
             dies = closes | ((~closes).cumsum(1) > size)
             reached, key = reached.masked_fill(dies, NEVER), slot.masked_fill(dies, slots)
         # In the order of those they go on from: where each goes on once, no row of the state has to be moved.
@@ -83,13 +87,13 @@ def beam(step: Callable, log_probs: Tensor, state, most: Sequence[int] | Tensor,
         steps.append((rows, torch.stack([slot, token])))
         sources = torch.arange(len(rows), device=device)
         if some:
-            done = (finished >= size) | (sums.amax(1) / most**penalty <= found[:, -1, 0])
+            done = (finished >= size) | (sums.amax(1) / most**penalty <= finals[:, -1, 0])
             sums = sums.masked_fill(done[:, None], NEVER)
-            if not blind or length % LOOKED == 0:
+            if not blind or length % ASKED == 0:
                 sources = (~done).nonzero()[:, 0]
         if len(sources) < len(rows):
-            left.append((rows[done], found[done]))
-            rows, found, sums, slot, token = (part[sources] for part in (rows, found, sums, slot, token))
+            left.append((rows[done], finals[done]))
+            rows, finals, sums, slot, token = (part[sources] for part in (rows, finals, sums, slot, token))
             finished, most = finished[sources], most[sources]
         if not len(rows) or length >= max(limits):
             break
@@ -99,7 +103,7 @@ def beam(step: Callable, log_probs: Tensor, state, most: Sequence[int] | Tensor,
         elif blind or not torch.equal(moved.flatten(), torch.arange(moved.numel())):
             state = within(state, moved.flatten())
         log_probs, state = step(state, token.flatten())
-    return read(steps, [*left, (rows, found)])
+    return backtrace(steps, [*left, (rows, finals)])
 
 
 def must_wait(tensor: Tensor) -> bool:
@@ -133,16 +137,16 @@ def best(log_probs: Tensor, sums: Tensor, many: int) -> tuple[Tensor, Tensor, Te
     return reached, slot.gather(1, order // BLOCK), inside.flatten(1).gather(1, order)
 
 
-def read(steps: list[tuple[Tensor, Tensor]], found: list[tuple[Tensor, Tensor]]) -> list[list[Candidate]]:
+def backtrace(steps: list[tuple[Tensor, Tensor]], finals: list[tuple[Tensor, Tensor]]) -> list[list[Candidate]]:
     """The texts, from their last tokens back to the first: at every step the live ones say from which slot they go on."""
-    rows, found = (torch.cat(part).cpu().numpy() for part in zip(*found))
-    found = found[rows.argsort()]  # (B, count, 5)
-    there = found[..., 0] > NEVER
-    scores, sums = found[..., 0].tolist(), found[..., 1].tolist()
-    lengths, slot, token = np.where(there[..., None], found[..., 2:], 0).astype(np.int64).transpose(2, 0, 1)  # (B, count)
+    rows, finals = (torch.cat(part).cpu().numpy() for part in zip(*finals))
+    finals = finals[rows.argsort()]  # (B, count, 5)
+    exists = finals[..., 0] > NEVER
+    scores, sums = finals[..., 0].tolist(), finals[..., 1].tolist()
+    lengths, slot, token = np.where(exists[..., None], finals[..., 2:], 0).astype(np.int64).transpose(2, 0, 1)  # (B, count)
     written = np.zeros((*lengths.shape, int(lengths.max(initial=0))), np.int64)
-    steps = list(zip(*map(brought, zip(*steps))))  # of numbers of sources (R,), and slots and tokens (2, R, K)
-    place = np.zeros(len(found), np.int64)
+    steps = list(zip(*map(to_cpu, zip(*steps))))  # of numbers of sources (R,), and slots and tokens (2, R, K)
+    place = np.zeros(len(finals), np.int64)
     for length in range(written.shape[2], 0, -1):
         sources, live = steps[length - 1]
         place[sources] = np.arange(len(sources))
@@ -151,10 +155,10 @@ def read(steps: list[tuple[Tensor, Tensor]], found: list[tuple[Tensor, Tensor]])
         slot, token = np.where(on, before, [slot, token])
         written[..., length - 1] = token
     return [[Candidate(written[row, one, : lengths[row, one]].tolist(), scores[row][one], sums[row][one])
-             for one in there[row].nonzero()[0].tolist()] for row in range(len(found))]  # fmt: skip
+             for one in exists[row].nonzero()[0].tolist()] for row in range(len(finals))]  # fmt: skip
 
 
-def brought(parts: Sequence[Tensor]) -> list[np.ndarray]:
+def to_cpu(parts: Sequence[Tensor]) -> list[np.ndarray]:
     """To the CPU, all at once."""
     flat = torch.cat([part.flatten() for part in parts]).cpu()
     return [part.view(like.shape).numpy() for part, like in zip(flat.split([part.numel() for part in parts]), parts)]

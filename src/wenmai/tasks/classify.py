@@ -11,8 +11,12 @@ from wenmai.data.inputs import kinds as kinds_of_input
 from wenmai.data.storage import saved as take
 from wenmai.errors import Mistake
 from wenmai.layers.heads import OneOf
+from wenmai.locale import Message, phrase
 from wenmai.tasks import rows
 from wenmai.tasks.columns import inputs_in, labels_in, shown
+from wenmai.tasks.measuring.rows import measure_rows
+from wenmai.tasks.overviews import describe_labels
+from wenmai.tasks.profile import Profile, has_every_kind
 
 
 class Classify:
@@ -27,6 +31,7 @@ class Classify:
     training_examples, judge, examples, trace_examples = rows.training_examples, rows.judge, rows.examples, rows.trace_examples
     outputs, streamed, predict, predict_proba = rows.outputs, rows.streamed, rows.predict, rows.predict_proba
     answers, evaluate, score = rows.answers, rows.evaluate, rows.score
+    running_text = two_texts = False  # rows, and of one text each
 
     def __init__(self, *, balance: bool = False):
         """`balance` lets every class weigh the same in the loss, however rare it is."""
@@ -45,7 +50,8 @@ class Classify:
     def targets_of(self, chunk: Chunk, source: str) -> list[str]:
         if "label" not in chunk.columns:
             names = listed(chunk.columns)
-            raise Mistake(f"{source} has no column label (found: {names}); name it with --columns label=NAME,text=NAME.")
+            raise Mistake("{file} has no column label (found: {names}); name it with --columns label=NAME,text=NAME.",
+                          file=source, names=names)  # fmt: skip
         return labels_in(chunk, source)
 
     def inspect_targets(self, targets, where) -> list[str]:
@@ -66,14 +72,16 @@ class Classify:
         self.counts = counts = np.bincount(which.ravel(), minlength=len(self.classes))
         if len(self.classes) < 2:
             only = short(str(self.classes[0])) if len(self.classes) else "–"
-            raise Mistake(f"found one class only ({only}) in {len(targets)} rows; to classify, at least two are needed.")
+            raise Mistake("found one class only ({label}) in {rows} rows; to classify, at least two are needed.", label=only,
+                          rows=len(targets))  # fmt: skip
         if counts.min() * 10 < counts.max():
             rare, often = self.classes[counts.argmin()], self.classes[counts.argmax()]
-            return [f"the classes are uneven: {often} has {counts.max()} rows, {rare} {counts.min()}; "
-                    "look at macro F1 beside accuracy, and try --set balance=true"]  # fmt: skip
+            return [Message("the classes are uneven: {often} has {most} rows, {rare} {least}; look at macro F1 beside "
+                            "accuracy, and try --set balance=true", often=often, most=counts.max(), rare=rare,
+                            least=counts.min())]  # fmt: skip
         return []
 
-    def encode(self, targets, where=lambda row: f"row {row + 1}") -> np.ndarray:
+    def encode(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> np.ndarray:
         distinct, which = numbered(targets)
         classes = self.classes
         if distinct.dtype.kind in "US" and classes.dtype.kind not in "US":  # numbers in training, texts in a file
@@ -87,7 +95,8 @@ class Classify:
             row = int(np.flatnonzero(strange[which])[0])
             label, known = distinct.tolist()[which[row]], listed(map(str, self.classes), 8)
             label = short(label) if isinstance(label, str) else label
-            raise Mistake(f"{where(row)}: the label {label!r} is not among the trained ones: {known}.")
+            raise Mistake("{where}: the label {label!r} is not among the trained ones: {names}.", where=where(row), label=label,
+                          names=known)  # fmt: skip
         return order[at][which]
 
     def head(self, inputs=None) -> OneOf:
@@ -161,6 +170,11 @@ class Classify:
         if not np.array_equal(np.unique(task.classes), task.classes) or len(task.counts) != len(classes):
             raise take.Unfit('"classes" are not in order, or "counts" does not fit them')
         return task
+
+    profile = Profile(
+        phrase("task", "classify"), measure_rows, describe_labels,
+        few_rows=(["a b", "c d"] * 2, ["x", "y"] * 2), complete=has_every_kind,
+    )  # fmt: skip
 
 
 def confusion(decided: np.ndarray, targets: np.ndarray, size: int) -> np.ndarray:

@@ -9,8 +9,10 @@ from wenmai.data.files.columns import listed, short
 from wenmai.data.files.readers import Chunk
 from wenmai.data.text.tokenizers import joined
 from wenmai.errors import Mistake
+from wenmai.locale import Listed, Message, phrase
 
 PLAIN = {str, int, float, bool}
+TARGETS = {"tags": phrase("targets", "tags"), "target": phrase("targets", "target"), "targets": phrase("targets", "targets")}
 ANSWERS = ("label", "tags", "target", "targets")  # columns that hold an answer
 
 
@@ -18,7 +20,10 @@ def inputs_in(chunk: Chunk, source: str):
     """The inputs in these columns: texts, pairs, tokens, images, numeric sequences, or else all columns as numbers."""
     columns = chunk.columns
     if "tokens" in columns:
-        return [as_tokens(value, f"{source}, line {line}") for value, line in zip(columns["tokens"], chunk.lines)]
+        return [
+            as_tokens(value, Message("{file}, line {line}", file=source, line=line))
+            for value, line in zip(columns["tokens"], chunk.lines)
+        ]
     if "text" in columns:
         return texts_in(chunk, "text", source)
     if "text_a" in columns and "text_b" in columns:
@@ -29,10 +34,9 @@ def inputs_in(chunk: Chunk, source: str):
         return number_sequences(columns["inputs"], chunk.lines, source, "inputs")
     names = [name for name in columns if name not in ANSWERS]
     if not names:
-        found = " and ".join(map(short, columns)) or "nothing"
-        raise Mistake(
-            f"{source} has only the column {found}; expected text, text_a and text_b, tokens, image, inputs, or numbers too."
-        )
+        found = Listed(map(short, columns), Message(" and ")) if columns else phrase("columns", "nothing")
+        raise Mistake("{file} has only the column {answers}; expected text, text_a and text_b, tokens, image, inputs, or "
+                      "numbers too.", file=source, answers=found)  # fmt: skip
     return numbers(columns, names, chunk.lines, source)
 
 
@@ -43,10 +47,9 @@ def texts_in(chunk: Chunk, name: str, source: str) -> list[str]:
     if not kinds <= PLAIN:
         for value, line in zip(values, chunk.lines):
             if value is None or isinstance(value, (list, dict, tuple, bytes)):
-                found = "nothing" if value is None else repr(short(str(value), 40))
-                raise Mistake(
-                    f"{source}, line {line}: found {found} in column {name}, expected a text; correct it or remove the row."
-                )
+                found = phrase("cell", "nothing") if value is None else repr(short(str(value), 40))
+                raise Mistake("{file}, line {line}: found {found} in column {name}, expected a text; correct it or remove the "
+                              "row.", file=source, line=line, found=found, name=name)  # fmt: skip
     return values if kinds == {str} and isinstance(values, list) else [str(value) for value in values]
 
 
@@ -54,13 +57,15 @@ def labels_in(chunk: Chunk, source: str) -> list[str]:
     labels = [text.strip() for text in texts_in(chunk, "label", source)]
     if "" in labels:
         row = labels.index("")
-        raise Mistake(f"{source}, line {chunk.lines[row]}: the label is empty; give every row a label or drop the row.")
+        raise Mistake("{file}, line {line}: the label is empty; give every row a label or drop the row.", file=source,
+                      line=chunk.lines[row])  # fmt: skip
     return labels
 
 
 def as_tokens(value, where: str) -> list[str]:
     if not isinstance(value, (list, tuple)) or not all(isinstance(token, str) for token in value):
-        raise Mistake(f'{where}: found {str(value)[:40]!r} in column tokens, expected a list of texts such as ["a", "b"].')
+        raise Mistake('{where}: found {value!r} in column tokens, expected a list of texts such as ["a", "b"].', where=where,
+                      value=str(value)[:40])  # fmt: skip
     return list(value)
 
 
@@ -76,19 +81,17 @@ def numbers(columns: dict, names: list[str], lines, source: str) -> np.ndarray:
         for row, value in enumerate(columns[name]):
             number = as_number(value)
             if number is None:
-                do = "correct the line or remove it"
+                do = Message("correct the line or remove it")
                 if name not in ANSWERS:
-                    do = ("correct it, choose columns with --columns, or, if it is the text, say "
-                          f"--columns text={short(name)},label=NAME")  # fmt: skip
-                raise Mistake(
-                    f"{source}, line {lines[row]}: found {str(value)[:40]!r} in column {short(name)}, expected a number; {do}."
-                )
+                    do = Message("correct it, choose columns with --columns, or, if it is the text, say --columns "
+                                 "text={name},label=NAME", name=short(name))  # fmt: skip
+                raise Mistake("{file}, line {line}: found {value!r} in column {name}, expected a number; {number_do}.",
+                              file=source, line=lines[row], value=str(value)[:40], name=short(name), number_do=do)  # fmt: skip
             if not np.isfinite(number):
-                raise Mistake(
-                    f"{source}, line {lines[row]}: found {short(str(value))} in column {short(name)}, expected a finite number; "
-                    "correct the line or remove it."
-                )
-    raise Mistake(f"{source}: the columns {listed(names)} are not numbers of equal length.")
+                raise Mistake("{file}, line {line}: found {value} in column {name}, expected a finite number; correct the line "
+                              "or remove it.", file=source, line=lines[row], value=short(str(value)),
+                              name=short(name))  # fmt: skip
+    raise Mistake("{file}: the columns {names} are not numbers of equal length.", file=source, names=listed(names))
 
 
 def as_number(value) -> float | None:
@@ -110,15 +113,21 @@ def number_sequences(values, lines, source: str, name: str) -> Sequences:
             row = None
         if row is None or row.ndim not in (1, 2):
             found = str(value)[:40]
-            raise Mistake(f"{source}, line {line}: found {found!r} in {name}, expected a list of numbers such as [3, 5].")
+            raise Mistake("{file}, line {line}: found {value!r} in {name}, expected a list of numbers such as [3, 5].",
+                          file=source, line=line, value=found, name=name)  # fmt: skip
         if not np.isfinite(row).all():
             at = int(np.argwhere(~np.isfinite(row))[0][0])
-            raise Mistake(f"{source}, line {line}: found {value[at]} at step {at + 1} of {name}, expected a finite number.")
+            raise Mistake("{file}, line {line}: found {value} at step {step} of {name}, expected a finite number.", file=source,
+                          line=line, value=value[at], step=at + 1, name=name)  # fmt: skip
         if len(row):
             width = row.shape[1:] if width is None else width
             if row.shape[1:] != width:
-                found, expected = (f"{shape[0]} numbers" if shape else "one number" for shape in (row.shape[1:], width))
-                raise Mistake(f"{source}, line {line}: found {found} a step in {name}, expected {expected} as before.")
+                found, expected = (
+                    Message("{count} numbers", count=shape[0]) if shape else Message("one number")
+                    for shape in (row.shape[1:], width)
+                )
+                raise Mistake("{file}, line {line}: found {numbers1} a step in {name}, expected {numbers2} as before.",
+                              file=source, line=line, numbers1=found, name=name, numbers2=expected)  # fmt: skip
         rows.append(row)
     return Sequences.of([row if len(row) else np.zeros((0, *(width or ()))) for row in rows], np.float64)
 

@@ -21,11 +21,15 @@ from wenmai.data.files.readers import Chunk
 from wenmai.data.inputs import kinds as kinds_of_input
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Next
+from wenmai.locale import Message, phrase
 from wenmai.tasks import rows, writing
 from wenmai.tasks.columns import ANSWERS, labels_in, numbers, texts_in
 from wenmai.tasks.contract import Answers, Parts, Scores, Trained, Untrained, row_name
 from wenmai.tasks.decoding import Choice, together
 from wenmai.tasks.generate import unknown_tokens
+from wenmai.tasks.measuring.compositions import measure_compositions
+from wenmai.tasks.overviews import describe_compositions
+from wenmai.tasks.profile import Profile, has_every_kind, unit_of_tokens
 
 TOGETHER = 256  # texts that are written at once
 GREEDY = Choice(temperature=0.0)
@@ -39,7 +43,9 @@ class Compose:
     estimator_type = None
 
     split, held_out = rows.split, rows.held_out
-    training_examples, outputs, cut_notes = writing.training_examples, writing.outputs, staticmethod(writing.target_cut_notes)
+    training_examples, outputs, log_prob = writing.training_examples, writing.outputs, writing.log_prob
+    cut_notes = staticmethod(writing.target_cut_notes)
+    running_text = two_texts = False
 
     @staticmethod
     def fits(names: list[str]) -> bool:
@@ -55,20 +61,20 @@ class Compose:
         names = [name for name in columns if name not in (*ANSWERS, "text")]
         if not names:
             found = listed(columns) or "–"
-            raise Mistake(f"{source} has the columns {found}; to compose, it takes a label, numbers or an image beside the text: "
-                          "name them with --columns label=NAME,text=NAME.")  # fmt: skip
+            raise Mistake("{file} has the columns {names}; to compose, it takes a label, numbers or an image beside the text: "
+                          "name them with --columns label=NAME,text=NAME.", file=source, names=found)  # fmt: skip
         return numbers(columns, names, chunk.lines, source)
 
     def targets_of(self, chunk: Chunk, source: str) -> list[str]:
         if "text" not in chunk.columns:
             names = listed(chunk.columns)
-            raise Mistake(f"{source} has no column text (found: {names}), which is what a model learns to write; name it with "
-                          "--columns text=NAME,….")  # fmt: skip
+            raise Mistake("{file} has no column text (found: {names}), which is what a model learns to write; name it with "
+                          "--columns text=NAME,….", file=source, names=names)  # fmt: skip
         texts = texts_in(chunk, "text", source)
         if not all(map(str.strip, texts)):
             row = next(row for row, text in enumerate(texts) if not text.strip())
-            where = f"{source}, line {chunk.lines[row]}"
-            raise Mistake(f"{where}: the text is empty; give every row a text to write or drop the row.")
+            where = Message("{file}, line {line}", file=source, line=chunk.lines[row])
+            raise Mistake("{where}: the text is empty; give every row a text to write or drop the row.", where=where)
         return texts
 
     def inspect_targets(self, targets, where) -> list[str]:
@@ -83,20 +89,22 @@ class Compose:
         """What no two parts share, and what the first must have all kinds of. Of labels there are few: the texts part them."""
         return (inputs, None) if isinstance(inputs, np.ndarray) and inputs.ndim > 1 else (targets, list(map(str, inputs)))
 
-    def learn(self, targets, where=lambda row: f"row {row + 1}") -> list[str]:
+    def learn(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> list[str]:
         self.encode(targets, where)
         if len(set(targets)) < 2:
             only = short(targets[0]) if targets else "–"
-            raise Mistake(f"found one text only ({only}) in {len(targets)} rows; to compose, at least two are needed.")
+            raise Mistake("found one text only ({only}) in {rows} rows; to compose, at least two are needed.", only=only,
+                          rows=len(targets))  # fmt: skip
         return []
 
-    def encode(self, targets, where=lambda row: f"row {row + 1}") -> None:
+    def encode(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> None:
         """What is to be written is encoded by its tokenizer; here it is looked at."""
         for row, text in enumerate(targets):
             if not isinstance(text, str):
-                raise Mistake(f"{where(row)}: expected a text to write, found {type(text).__name__} {str(text)[:40]!r}.")
+                raise Mistake("{where}: expected a text to write, found {type} {value!r}.", where=where(row),
+                              type=type(text).__name__, value=str(text)[:40])  # fmt: skip
             if not text.strip():
-                raise Mistake(f"{where(row)}: the text is empty; give every row a text to write or drop the row.")
+                raise Mistake("{where}: the text is empty; give every row a text to write or drop the row.", where=where(row))
 
     def head(self, inputs) -> Next:
         return Next.of(inputs.target)
@@ -189,3 +197,9 @@ class Compose:
     @classmethod
     def from_json(cls, saved: dict) -> Compose:
         return cls()
+
+    profile = Profile(
+        phrase("task", "compose"), measure_compositions, describe_compositions,
+        few_rows=(["x", "y"] * 2, ["a b", "c d"] * 2), complete=has_every_kind, unit=unit_of_tokens,
+        next_command="compose {run} …",
+    )  # fmt: skip

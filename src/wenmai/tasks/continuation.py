@@ -10,6 +10,7 @@ import torch
 
 from wenmai.errors import Mistake
 from wenmai.layers.cache import join
+from wenmai.locale import Message
 from wenmai.tasks.contract import Answers, Trained
 from wenmai.tasks.decoding import Choice, continued, together
 
@@ -18,17 +19,19 @@ SIDE_BY_SIDE = 64  # texts that are written at once
 
 def check_length(tokens: int, lines: int | None) -> None:
     if tokens < 1:
-        raise Mistake(f"tokens={tokens}: expected 1 or more, how many are written at the most.")
+        raise Mistake("tokens={tokens}: expected 1 or more, how many are written at the most.", tokens=tokens)
     if lines is not None and lines < 1:
-        raise Mistake(f"lines={lines}: expected 1 or more, after which it stops; leave it out to go on through their ends.")
+        raise Mistake("lines={lines}: expected 1 or more, after which it stops; leave it out to go on through their ends.",
+                      lines=lines)
 
 
 def prompt_notes(trained: Trained, prompt: np.ndarray) -> list[str]:
     """What a model will not see of these tokens (T,)."""
     model, notes = trained.model, []
     if not getattr(model, "carried", True) and len(prompt) > model.context:
-        note = (f"the prompt has {len(prompt):,} tokens, and {trained.rung} looks back on {model.context:,}: the first "
-                f"{len(prompt) - model.context:,} play no part")  # fmt: skip
+        note = (Message("the prompt has {tokens:,} tokens, and {rung} looks back on {steps:,}: the first {unseen:,} play "
+                        "no part", tokens=len(prompt), rung=trained.rung, steps=model.context,
+                        unseen=len(prompt) - model.context))  # fmt: skip
         notes.append(note)
     return notes
 
@@ -49,7 +52,8 @@ def continuations(trained: Trained, texts: list[str], seeds: list[int], tokens: 
     together."""
     for row, text in enumerate(texts):
         if not isinstance(text, str):
-            raise Mistake(f"input {row + 1}: expected a text, found {type(text).__name__} {str(text)[:40]!r}.")
+            raise Mistake("input {row}: expected a text, found {type} {value!r}.", row=row + 1, type=type(text).__name__,
+                          value=str(text)[:40])
     prompts, follows, special = [trained.inputs.prompt(text) for text in texts], [""] * len(texts), trained.inputs.special
     order = sorted(range(len(texts)), key=lambda row: len(prompts[row]))
     for some in (order[start : start + SIDE_BY_SIDE] for start in range(0, len(order), SIDE_BY_SIDE)):

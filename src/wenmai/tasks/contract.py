@@ -16,6 +16,7 @@ import numpy as np
 from wenmai.data.examples.rows import Examples
 from wenmai.language.network_model import NetworkLanguageModel
 from wenmai.layers.trace import Trace
+from wenmai.locale import Message
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class InputTrace(Trace):
 
 
 def row_name(row: int) -> str:
-    return f"row {row + 1}"
+    return Message("row {row}", row=row + 1)
 
 
 class Task(Protocol):
@@ -97,6 +98,7 @@ class Task(Protocol):
     higher_is_better: bool
     target: str | None  # the column that holds the answer
     texts: str  # the kind of input that texts are (data/inputs/kinds.py)
+    like: str  # another task, where the rungs that do that one do this one too: its head asks for the same; may be left out
     history: int | None  # how many rows an answer looks back on, where rows follow one another in time
     reads: Callable  # whose options say how inputs are read; the task's own options are those of its __init__
     estimator_type: str | None  # in scikit-learn's words

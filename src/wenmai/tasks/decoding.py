@@ -34,18 +34,19 @@ class Choice:
 
     def __post_init__(self):
         if not 0 <= self.temperature < float("inf"):
-            raise Mistake(f"temperature={self.temperature}: expected 0 (always the most probable token) or more.")
+            raise Mistake("temperature={temperature}: expected 0 (always the most probable token) or more.",
+                          temperature=self.temperature)  # fmt: skip
         if self.top_k < 0:
-            raise Mistake(f"top_k={self.top_k}: expected 1 or more, how many tokens are chosen from; 0 is all of them.")
+            raise Mistake("top_k={k}: expected 1 or more, how many tokens are chosen from; 0 is all of them.", k=self.top_k)
         if not 0 < self.top_p <= 1:
-            raise Mistake(f"top_p={self.top_p}: expected more than 0 and at most 1, the probability that is chosen from.")
+            raise Mistake("top_p={p}: expected more than 0 and at most 1, the probability that is chosen from.", p=self.top_p)
 
     def __call__(self, log_probs: Tensor, generator: torch.Generator) -> Tensor:
         """(B, V) → (B,)"""
-        drawn = torch.rand(len(log_probs), dtype=torch.float64, device=generator.device, generator=generator)
-        return self.at(log_probs, drawn.to(log_probs.device))
+        uniform = torch.rand(len(log_probs), dtype=torch.float64, device=generator.device, generator=generator)
+        return self.at(log_probs, uniform.to(log_probs.device))
 
-    def at(self, log_probs: Tensor, drawn: Tensor) -> Tensor:
+    def at(self, log_probs: Tensor, uniform: Tensor) -> Tensor:
         """The same by numbers that were drawn (B,); the vocabulary is put in order only where the order counts."""
         if self.temperature == 0 or self.top_k == 1:
             return log_probs.argmax(-1)
@@ -60,24 +61,24 @@ class Choice:
             before = probs.cumsum(-1, dtype=torch.float64) - probs
             probs = probs.masked_fill(before >= self.top_p, 0)
         sums = probs.cumsum(-1, dtype=torch.float64)
-        found = torch.searchsorted(sums, drawn[:, None] * sums[:, -1:], right=True).clamp(max=sums.shape[-1] - 1)
-        return (found if order is None else order.gather(-1, found)).squeeze(-1)
+        place = torch.searchsorted(sums, uniform[:, None] * sums[:, -1:], right=True).clamp(max=sums.shape[-1] - 1)
+        return (place if order is None else order.gather(-1, place)).squeeze(-1)
 
 
 def in_order(probs: Tensor, share: float) -> tuple[Tensor, Tensor]:
     """The most probable first, and which they are: at least as many as reach this share, which are seldom more than a few."""
     if probs.shape[-1] > FEW:
-        found, order = probs.topk(FEW)
-        if found.sum(-1, dtype=torch.float64).min() >= share:
-            return found, order
+        few, order = probs.topk(FEW)
+        if few.sum(-1, dtype=torch.float64).min() >= share:
+            return few, order
     return probs.sort(dim=-1, descending=True, stable=True)
 
 
 def continued(step: Callable, log_probs: Tensor, state, tokens: int, choice: Choice, seed: int) -> Iterator[Tensor]:
     """Up to `tokens` of them (B,), each as soon as it is chosen; a GPU has begun with the next by then. A row has the seed after
     that of the row before it."""
-    for left, drawn in zip(range(tokens, 0, -1), draws(range(seed, seed + len(log_probs)), log_probs.device)):
-        chosen = choice.at(log_probs, drawn)
+    for left, uniform in zip(range(tokens, 0, -1), uniforms(range(seed, seed + len(log_probs)), log_probs.device)):
+        chosen = choice.at(log_probs, uniform)
         if not log_probs.is_cuda:
             yield chosen
         else:
@@ -94,15 +95,15 @@ def together(step: Callable, log_probs: Tensor, state, tokens: int | Sequence[in
              end: int, lines: int | None) -> tuple[list[list[int]], list[float]]:  # fmt: skip
     """(the tokens of every row, each with its own seed, and Σ log p of them); a row that has ended so many lines leaves the
     others, and so does one that has as many tokens as it may have, if that is said of every row."""
-    found, rows, ended = [], torch.arange(len(seeds)), torch.zeros(len(seeds), dtype=torch.int64)
+    steps, rows, ended = [], torch.arange(len(seeds)), torch.zeros(len(seeds), dtype=torch.int64)
     most = torch.as_tensor(tokens).expand(len(seeds))
     longest = int(most.max()) if seeds else 0
-    for drawn in islice(draws(seeds, log_probs.device), longest):
-        chosen = choice.at(log_probs, drawn if len(rows) == len(seeds) else drawn[rows.to(drawn.device)])
-        found.append((rows, chosen, log_probs.gather(1, chosen[:, None])[:, 0]))
-        if len(found) == longest:
+    for uniform in islice(uniforms(seeds, log_probs.device), longest):
+        chosen = choice.at(log_probs, uniform if len(rows) == len(seeds) else uniform[rows.to(uniform.device)])
+        steps.append((rows, chosen, log_probs.gather(1, chosen[:, None])[:, 0]))
+        if len(steps) == longest:
             break
-        goes_on = most[rows] > len(found)
+        goes_on = most[rows] > len(steps)
         if lines is not None:
             ended[rows] += chosen.cpu() == end
             goes_on &= ended[rows] < lines
@@ -113,15 +114,14 @@ def together(step: Callable, log_probs: Tensor, state, tokens: int | Sequence[in
             break
         log_probs, state = step(state, chosen)
     written, sums = [[] for _ in seeds], [0.0 for _ in seeds]
-    if found:
-        rows, tokens, likely = (torch.cat(part).tolist() for part in zip(*found))
-        for row, token, log_prob in zip(rows, tokens, likely):
+    if steps:
+        for row, token, log_prob in zip(*(torch.cat(part).tolist() for part in zip(*steps))):
             written[row].append(token)
             sums[row] += log_prob
     return written, sums
 
 
-def draws(seeds: Sequence[int], device: torch.device) -> Iterator[Tensor]:
+def uniforms(seeds: Sequence[int], device: torch.device) -> Iterator[Tensor]:
     """Numbers from 0 to 1, one for every seed (B,), without end."""
     chances = [torch.Generator().manual_seed(seed) for seed in seeds]
     while True:

@@ -9,11 +9,13 @@ every token of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from math import exp, inf, log
 
 import numpy as np
 
+from wenmai.data.dataset import Part
 from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.streams import Stream
 from wenmai.data.files.columns import listed
@@ -24,12 +26,16 @@ from wenmai.errors import Mistake
 from wenmai.language.judging import EvaluationModes, evaluate_modes, windows_note
 from wenmai.language.scoring import quick_loss, stride_of
 from wenmai.layers.heads import Next
+from wenmai.locale import Message, phrase
 from wenmai.options import assign_options
 from wenmai.tasks import rows, writing
 from wenmai.tasks.columns import texts_in
 from wenmai.tasks.continuation import continuations
 from wenmai.tasks.contract import Answers, Parts, Scores, Trained, TrainingExamples, Untrained, row_name
 from wenmai.tasks.decoding import Choice
+from wenmai.tasks.measuring.running_text import common_metric, measure_text
+from wenmai.tasks.overviews import describe_text
+from wenmai.tasks.profile import Profile, unit_of_tokens
 
 
 @dataclass
@@ -54,6 +60,7 @@ class Generate:
     estimator_type = None
 
     learn_inputs = rows.learn_inputs
+    running_text, two_texts = True, False
 
     @staticmethod
     def fits(names: list[str]) -> bool:
@@ -64,7 +71,8 @@ class Generate:
         if table.plain is not None:
             return Corpus.file(table.plain)
         if "text" not in table.names:
-            raise Mistake(f"{table.source} has no column text (found: {listed(table.names)}); name it with --columns text=NAME.")
+            raise Mistake("{file} has no column text (found: {names}); name it with --columns text=NAME.", file=table.source,
+                          names=listed(table.names))  # fmt: skip
         chunks = table.chunks(1024)
         return Corpus.joined((text for chunk in chunks for text in texts_in(chunk, "text", table.source)), table.source)
 
@@ -103,8 +111,8 @@ class Generate:
         tokens, notes = untrained.inputs.read_all(text), []
         model = untrained.model  # whose sizes may follow from the length of the text
         if len(tokens) - 1 < model.context:
-            notes += [f"the text has {len(tokens) - 1:,} tokens, fewer than the {model.context:,} that are read at once: it "
-                      "is learned as one window"]  # fmt: skip
+            notes += [Message("the text has {tokens:,} tokens, fewer than the {steps:,} that are read at once: it is "
+                              "learned as one window", tokens=len(tokens) - 1, steps=model.context)]  # fmt: skip
         return TrainingExamples(Stream(tokens, model.context, model.carried), window_name, notes)
 
     def judge(self, untrained: Untrained, parts: Parts, seed: int) -> Callable[[Trained], float]:
@@ -142,6 +150,8 @@ class Generate:
         scores, notes = self.scores(total), self.notes(total)
         if not getattr(trained.model, "carried", True):
             notes.append(windows_note(trained.model.context, stride_of(trained.model, None)))
+        if asked.dynamic != "none":  # a copy learns as it reads: others go on asking the first
+            model = replace(trained, model=deepcopy(trained.model)).language
         for mode, log_prob, note in evaluate_modes(model, text, asked, None if tune is None else Corpus.of(tune)):
             others = self.scores(replace(total, log_prob=log_prob))
             scores |= {f"{name}_{mode}": score for name, score in others.items()}
@@ -184,8 +194,8 @@ class Generate:
         """What is worth saying of a score."""
         notes = unknown_tokens(total.unknown, total.tokens)
         if total.log_prob == -inf:
-            notes.append("the text holds what has no probability at all in this model, so its perplexity is infinite; smoothing "
-                         "gives every word some")  # fmt: skip
+            notes.append(Message("the text holds what has no probability at all in this model, so its perplexity is infinite; "
+                                 "smoothing gives every word some"))  # fmt: skip
         return notes
 
     def to_json(self) -> dict:
@@ -195,12 +205,21 @@ class Generate:
     def from_json(cls, saved: dict) -> Generate:
         return cls()
 
+    def beginning(self, train: Part, share: float, seed: int) -> Part:
+        return train.first_share(share)
+
+    profile = Profile(
+        phrase("task", "generate"), measure_text, describe_text,
+        few_rows=(["a b c d e f"] * 4, None), fewer=beginning, keeps_tokens=True, common_metric=common_metric,
+        unit=unit_of_tokens, next_command="generate {run} --prompt …",
+    )  # fmt: skip
+
 
 def window_name(at: int) -> str:
-    return f"the window from token {at + 1:,} on"
+    return Message("the window from token {token:,} on", token=at + 1)
 
 
 def unknown_tokens(unknown: int, tokens: int) -> list[str]:
-    note = (f"{unknown:,} of the {tokens:,} tokens are <unk>, unknown to the model or written so: what they are is not counted "
-            "in perplexity and bits per byte")  # fmt: skip
+    note = Message("{unknown:,} of the {tokens:,} tokens are <unk>, unknown to the model or written so: what they are is not "
+                   "counted in perplexity and bits per byte", unknown=unknown, tokens=tokens)  # fmt: skip
     return [note] if unknown else []

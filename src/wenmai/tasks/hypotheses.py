@@ -65,7 +65,7 @@ def best(trained: Trained, encoded: Sequences, size: int, penalty: float, count:
     """The `count` best for every row, that a search through `size` beginnings at once finds."""
     check(size, penalty, count)
     if precision not in PRECISIONS:
-        raise Mistake(f"precision={precision!r}: expected one of {', '.join(PRECISIONS)}.")
+        raise Mistake("precision={precision!r}: expected one of {choices}.", precision=precision, choices=', '.join(PRECISIONS))
     with torch.autocast(trained.device.split(":")[0], torch.bfloat16, enabled=precision == "bf16"):
         if size == 1:
             texts = greedy(trained, encoded)
@@ -97,7 +97,8 @@ def alignments(trained: Trained, encoded: Sequences, chosen: list[list[int]]) ->
         across = [name for name in names if name.endswith("memory")] or names
         if not across:
             raise Mistake(
-                f"{trained.rung} looks at nothing while it writes: it has no alignment; attention and transformer have."
+                "{rung} looks at nothing while it writes: it has no alignment; attention and transformer have.",
+                rung=trained.rung
             )
         weights = trace.notes[across[-1]][0].float().mean(0)  # (T, S)
         yield {"source_tokens": source_tokens(trained, encoded, row),

@@ -114,4 +114,5 @@ def package(module: str):
         return importlib.import_module(module)
     except ImportError:
         name = module.partition(".")[0].replace("_", "-")
-        raise Mistake(f"to score what was written takes the package {name}; run pip install {name}.") from None
+        raise Mistake("to score what was written takes the package {package}; run pip install {package2}.", package=name,
+                      package2=name) from None  # fmt: skip

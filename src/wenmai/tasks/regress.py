@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from wenmai.data.dataset import Part
 from wenmai.data.examples.sequences import Sequences, offsets_of
 from wenmai.data.files.columns import listed
 from wenmai.data.files.readers import Chunk
@@ -17,8 +18,12 @@ from wenmai.data.splits import split_by_position
 from wenmai.data.storage import saved as take
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Number
+from wenmai.locale import Message, phrase
 from wenmai.tasks import rows
-from wenmai.tasks.columns import as_number, inputs_in, number_sequences, numbers, shown
+from wenmai.tasks.columns import TARGETS, as_number, inputs_in, number_sequences, numbers, shown
+from wenmai.tasks.measuring.rows import measure_rows
+from wenmai.tasks.overviews import describe_numbers
+from wenmai.tasks.profile import Profile
 
 
 class Regress:
@@ -33,11 +38,13 @@ class Regress:
     training_examples, judge, examples, trace_examples = rows.training_examples, rows.judge, rows.examples, rows.trace_examples
     outputs, streamed, predict, predict_proba = rows.outputs, rows.streamed, rows.predict, rows.predict_proba
     answers, evaluate, score = rows.answers, rows.evaluate, rows.score
+    running_text = two_texts = False
 
     def __init__(self, *, horizon: int | None = None, history: int | None = None):
         """`horizon` forecasts so many values of a series from the `history` rows before them (3 horizons, at least 12)."""
         if history and not horizon:
-            raise Mistake(f"history={history} goes with horizon=N, how many values are forecast; give both, or leave it out.")
+            raise Mistake("history={history} goes with horizon=N, how many values are forecast; give both, or leave it out.",
+                          history=history)  # fmt: skip
         self.horizon = horizon
         self.history = history or max(12, 3 * horizon) if horizon else None
         self.per_step = False
@@ -52,7 +59,8 @@ class Regress:
         for name in ("target", "targets"):
             if name in columns:
                 return name
-        raise Mistake(f"{source} has no column target (found: {listed(columns)}); name it with --columns target=NAME,….")
+        raise Mistake("{file} has no column target (found: {names}); name it with --columns target=NAME,….", file=source,
+                      names=listed(columns))  # fmt: skip
 
     def inputs_of(self, chunk: Chunk, source: str):
         if self.horizon:  # what was measured so far is what the forecast is made from, the target first of all
@@ -67,13 +75,14 @@ class Regress:
             return numbers(chunk.columns, [name], chunk.lines, source)[:, 0]
         rows = number_sequences(values, chunk.lines, source, name)
         if "inputs" not in chunk.columns:
-            return table_of(rows, lambda row: f"{source}, line {chunk.lines[row]}")
+            return table_of(rows, lambda row: Message("{file}, line {line}", file=source, line=chunk.lines[row]))
         steps = np.array([len(row) for row in chunk.columns["inputs"]])
         wrong = np.flatnonzero(rows.lengths != steps)
         if len(wrong):
             row = wrong[0]
-            raise Mistake(f"{source}, line {chunk.lines[row]}: found {rows.lengths[row]} {name} for {steps[row]} inputs, "
-                          "expected one for every step, or one number for the row.")  # fmt: skip
+            raise Mistake("{file}, line {line}: found {found} {targets} for {steps} inputs, expected one for every step, or "
+                          "one number for the row.", file=source, line=chunk.lines[row], found=rows.lengths[row], 
+                          targets=TARGETS[name], steps=steps[row])  # fmt: skip
         return rows
 
     def inspect_targets(self, targets, where) -> list[str]:
@@ -87,8 +96,10 @@ class Regress:
         if isinstance(targets, np.ndarray) and isinstance(inputs, Sequences) and targets.ndim > 1 and len(targets) == len(inputs):
             ragged = (inputs.lengths == targets.shape[1]).all()
         if targets is not None and self.mean is not None and ragged != self.per_step:
-            found, expected = ("one target a step", "one a row") if ragged else ("one target a row", "one a step")
-            raise Mistake(f"found {found}, expected {expected} as in training.")
+            found, expected = Message("one target a row"), Message("one a step")
+            if ragged:
+                found, expected = Message("one target a step"), Message("one a row")
+            raise Mistake("found {per1}, expected {per2} as in training.", per1=found, per2=expected)
         if ragged and isinstance(inputs, np.ndarray):
             inputs = Sequences.of(list(inputs), np.float64)
         if ragged and targets is not None:
@@ -96,7 +107,8 @@ class Regress:
             wrong = np.flatnonzero(inputs.lengths != targets.lengths) if len(inputs) == len(targets) else []
             if len(wrong):
                 row, steps = wrong[0], (targets.lengths[wrong[0]], inputs.lengths[wrong[0]])
-                raise Mistake(f"row {row + 1}: found {steps[0]} targets for {steps[1]} steps, expected one for each.")
+                raise Mistake("row {row}: found {targets} targets for {steps} steps, expected one for each.", row=row + 1,
+                              targets=steps[0], steps=steps[1])  # fmt: skip
         return inputs, targets
 
     def windows(self, inputs, targets):
@@ -105,12 +117,14 @@ class Regress:
         ahead = 0 if targets is None else self.horizon
         count = len(inputs) - self.history - ahead + 1
         if count < 1 and targets is None:
-            raise Mistake(f"found {len(inputs)} rows in time, expected at least {self.history}, from which the forecast is made.")
+            raise Mistake("found {rows} rows in time, expected at least {history}, from which the forecast is made.",
+                          rows=len(inputs), history=self.history)  # fmt: skip
         if count < 1:
-            raise Mistake(f"found {len(inputs)} rows in time to train, validate or test on, expected at least history + horizon "
-                          f"= {self.history} + {ahead}; give more rows, or a smaller history or horizon.")  # fmt: skip
+            raise Mistake("found {rows} rows in time to train, validate or test on, expected at least history + horizon = "
+                          "{history} + {horizon}; give more rows, or a smaller history or horizon.", rows=len(inputs),
+                          history=self.history, horizon=ahead)  # fmt: skip
         if targets is not None:
-            all_finite(flat_table(targets), lambda row: f"row {row + 1}")
+            all_finite(flat_table(targets), lambda row: Message("row {row}", row=row + 1))
         at = np.arange(count)[:, None] + np.arange(self.history)
         flat = inputs[at].reshape(count * self.history, -1)  # the windows overlap
         rows = Sequences(flat, offsets_of(np.full(count, self.history)))
@@ -129,7 +143,7 @@ class Regress:
         share = max(share, min(0.5, 2 * self.horizon / len(inputs)))
         return split_by_position(len(inputs), [share], self.history)
 
-    def learn(self, targets, where=lambda row: f"row {row + 1}") -> list[str]:
+    def learn(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> list[str]:
         self.per_step = isinstance(targets, Sequences)
         values = all_finite(flat_table(targets, where), where, targets)
         if not len(values):
@@ -141,13 +155,17 @@ class Regress:
         self.ends = tuple((float(value), where(int(row))) for value, row in zip((values.min(), values.max()), rows))
         least, most = f"{values.min():g}", f"{values.max():g}"
         if self.horizon:
-            return [f"targets from {least} to {most}; {self.horizon} steps are forecast from {self.history}"]
-        return [f"targets from {least} to {most}, one a step" if self.per_step else f"targets from {least} to {most}"]
+            return [Message("targets from {least} to {most}; {horizon} steps are forecast from {history}", least=least, most=most,
+                            horizon=self.horizon, history=self.history)]  # fmt: skip
+        if self.per_step:
+            return [Message("targets from {least} to {most}, one a step", least=least, most=most)]
+        return [Message("targets from {least} to {most}", least=least, most=most)]
 
-    def encode(self, targets, where=lambda row: f"row {row + 1}"):
+    def encode(self, targets, where=lambda row: Message("row {row}", row=row + 1)):
         values = flat_table(targets, where)
         if values.shape[1] != len(self.mean):
-            raise Mistake(f"found {values.shape[1]} targets a row, expected {len(self.mean)} as in training.")
+            raise Mistake("found {found} targets a row, expected {expected} as in training.", found=values.shape[1],
+                          expected=len(self.mean))  # fmt: skip
         all_finite(values, where, targets)
         return Sequences(values, targets.offsets) if self.per_step else values
 
@@ -170,17 +188,17 @@ class Regress:
 
     def score_terms(self, decided, targets) -> tuple[np.ndarray, np.ndarray]:
         """Two numbers a row; R² is the sum of the first over the sum of the second: what was explained, over the variation."""
-        found, wanted = flat_table(decided), flat_table(targets)
-        error, spread = np.square(found - wanted).sum(1), np.square(wanted - wanted.mean(0)).sum(1)
+        predicted, wanted = flat_table(decided), flat_table(targets)
+        error, spread = np.square(predicted - wanted).sum(1), np.square(wanted - wanted.mean(0)).sum(1)
         if isinstance(targets, Sequences):
             error, spread = (np.diff(np.concatenate([[0.0], np.cumsum(v)])[targets.offsets]) for v in (error, spread))
         return spread - error, spread
 
     def scores(self, decided, targets) -> dict[str, float]:
-        found, wanted = flat_table(decided), flat_table(targets)
-        error, spread = np.square(found - wanted), np.square(wanted - wanted.mean(0)).sum()
+        predicted, wanted = flat_table(decided), flat_table(targets)
+        error, spread = np.square(predicted - wanted), np.square(wanted - wanted.mean(0)).sum()
         r2 = 1 - error.sum() / spread if spread else float(not error.any())
-        return {"mse": float(error.mean()), "r2": float(r2), "mae": float(np.abs(found - wanted).mean())}
+        return {"mse": float(error.mean()), "r2": float(r2), "mae": float(np.abs(predicted - wanted).mean())}
 
     def confusion(self, decided, targets) -> None:
         return None
@@ -193,7 +211,8 @@ class Regress:
     def mistakes(self, outputs, decided, targets, inputs) -> list[dict]:
         """What was read, expected and answered, a row each."""
         shared = zip(inputs, self.predictions(targets), self.predictions(decided))
-        return [{"input": shown(given), "expected": told(a), "answer": told(b), "probability": None} for given, a, b in shared]
+        return [{"input": shown(given), "expected": in_words(a), "answer": in_words(b), "probability": None}
+                for given, a, b in shared]  # fmt: skip
 
     def to_json(self) -> dict:
         return {"name": self.name, "horizon": self.horizon, "history": self.history, "per_step": self.per_step,
@@ -205,14 +224,28 @@ class Regress:
         task.per_step, (task.mean, task.deviation) = take.flag(saved, "per_step"), take.scaling(saved)
         return task
 
+    def fewer_rows(self, train: Part, share: float, seed: int) -> Part:
+        """Of a series the last rows, else any."""
+        return train.last_share(share) if self.history else train.random_share(share, seed)
 
-def flat_table(targets, where=lambda row: f"row {row + 1}") -> np.ndarray:
+    def has_windows(self, some: Part, whole: Part) -> bool:
+        """Whether a series is long enough for some windows to learn from."""
+        return not self.history or len(some) > self.history + self.horizon + 20
+
+    profile = Profile(
+        phrase("task", "regress"), measure_rows, describe_numbers,
+        few_rows=(["a b", "c d"] * 2, [0.2, 0.8] * 2), fewer=fewer_rows, complete=has_windows, settled=("horizon", "history"),
+    )  # fmt: skip
+
+
+def flat_table(targets, where=lambda row: Message("row {row}", row=row + 1)) -> np.ndarray:
     """(N, K), or (ΣT, K) where there is one a step."""
     try:
         values = np.asarray(targets.flat if isinstance(targets, Sequences) else targets, np.float64)
     except (TypeError, ValueError, OverflowError):
         row, found = next((row, value) for row, value in enumerate(targets) if as_number(value) is None)
-        raise Mistake(f"{where(row)}: found the target {str(found)[:40]!r}, expected a number.") from None
+        raise Mistake("{where}: found the target {value!r}, expected a number.", where=where(row),
+                      value=str(found)[:40]) from None  # fmt: skip
     return values[:, None] if values.ndim == 1 else values
 
 
@@ -221,7 +254,7 @@ def all_finite(values: np.ndarray, where, targets=None) -> np.ndarray:
     if len(wrong):
         at, column = wrong[0]
         row = int(np.searchsorted(targets.offsets, at, "right")) - 1 if isinstance(targets, Sequences) else at
-        raise Mistake(f"{where(row)}: found the target {values[at, column]}, expected a finite number.")
+        raise Mistake("{where}: found the target {value}, expected a finite number.", where=where(row), value=values[at, column])
     return values
 
 
@@ -229,9 +262,10 @@ def table_of(rows: Sequences, where) -> np.ndarray:
     wrong = np.flatnonzero(rows.lengths != rows.lengths[0])
     if len(wrong):
         found, expected = rows.lengths[wrong[0]], rows.lengths[0]
-        raise Mistake(f"{where(wrong[0])}: found {found} targets, expected {expected} as in the first row.")
+        raise Mistake("{where}: found {found} targets, expected {expected} as in the first row.", where=where(wrong[0]),
+                      found=found, expected=expected)  # fmt: skip
     return rows.flat.reshape(len(rows), -1)
 
 
-def told(value) -> str:
+def in_words(value) -> str:
     return ", ".join(f"{number:.6g}" for number in np.atleast_1d(value)[:20].ravel())

@@ -87,8 +87,9 @@ def examples(task, trained: Trained, inputs, targets=None, where: Callable = row
     if isinstance(examples.targets, Sequences):
         for row in np.flatnonzero(examples.inputs.lengths != examples.targets.lengths)[:1]:
             found, expected = examples.targets.lengths[row], examples.inputs.lengths[row]
-            raise Mistake(f"{where(row)}: found {found} {task.target} for a text that is cut into {expected} tokens, "
-                          "expected one for each; give the tokens instead of the text.")  # fmt: skip
+            raise Mistake("{where}: found {found} {targets} for a text that is cut into {expected} tokens, expected one "
+                          "for each; give the tokens instead of the text.", where=where(row), found=found,
+                          targets=task.target, expected=expected)  # fmt: skip
     return examples
 
 
@@ -99,20 +100,19 @@ def outputs(task, trained: Trained, examples: Examples) -> np.ndarray | Sequence
         return model.outputs(examples.inputs)
     per_step = model.per_step
     tokens = 4096 if trained.device == "cpu" else 16_384  # on a CPU, what stays in its cache
-    read = Examples(examples.inputs, longest=trained.inputs.longest)
-    read = read.windows(read.longest) if per_step else read
-    count = len(read.inputs.flat) if per_step else len(read)
+    pieces = Examples(examples.inputs, longest=trained.inputs.longest)
+    pieces = pieces.windows(pieces.longest) if per_step else pieces
+    count = len(pieces.inputs.flat) if per_step else len(pieces)
     table = np.empty((count, model.head.width), task.output_type)
 
     def batch_outputs(rows: np.ndarray) -> np.ndarray:
-        batch = read.batch(rows).to(trained.device)
-        values, mask = model.masked(batch)
+        values, mask = model.masked(pieces.batch(rows).to(trained.device))
         return (values[mask] if per_step else values).cpu().numpy()
 
     with torch.inference_mode():
-        batches = by_length(read.lengths, tokens)
+        batches = by_length(pieces.lengths, tokens)
         for rows, values in memory.in_pieces(batches, batch_outputs, trained.device):
-            table[read.inputs.places(rows) if per_step else rows] = values
+            table[pieces.inputs.places(rows) if per_step else rows] = values
     return Sequences(table, examples.inputs.offsets) if per_step else table
 
 
@@ -142,7 +142,7 @@ def predict(task, trained: Trained, inputs) -> tuple:
 
 def predict_proba(task, trained: Trained, inputs):
     if not trained.model.has_probabilities:
-        raise Mistake(f"the {trained.rung} answers without probabilities here; to classify or tag, softmax has them.")
+        raise Mistake("the {rung} answers without probabilities here; to classify or tag, softmax has them.", rung=trained.rung)
     return task.probabilities(task.outputs(trained, task.examples(trained, inputs)), trained.model)
 
 

@@ -11,6 +11,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from wenmai.data.dataset import Part
 from wenmai.data.examples.sequences import Sequences, offsets_of
 from wenmai.data.files.columns import listed, short
 from wenmai.data.files.readers import Chunk
@@ -22,9 +23,14 @@ from wenmai.data.text.tokenizers import joined
 from wenmai.errors import Mistake
 from wenmai.layers.crf import best_paths
 from wenmai.layers.heads import EachOf
+from wenmai.locale import Message, phrase
 from wenmai.tasks import rows
 from wenmai.tasks.classify import confusion, macro_f1
 from wenmai.tasks.columns import inputs_in, shown
+from wenmai.tasks.contract import row_name
+from wenmai.tasks.measuring.rows import measure_rows
+from wenmai.tasks.overviews import describe_tags
+from wenmai.tasks.profile import Profile
 
 Scheme = Literal["auto", "plain", "bio", "iob1", "ioe1", "ioe2", "bioes", "bmes", "bilou"]
 
@@ -41,6 +47,7 @@ class Tag:
     training_examples, judge, examples, trace_examples = rows.training_examples, rows.judge, rows.examples, rows.trace_examples
     outputs, streamed, predict, predict_proba = rows.outputs, rows.streamed, rows.predict, rows.predict_proba
     answers, evaluate, score = rows.answers, rows.evaluate, rows.score
+    running_text = two_texts = False
 
     def __init__(self, *, crf: bool = False, scheme: Scheme = "auto", write: Scheme = "auto"):
         """`crf` weighs whole rows of tags instead of every tag for itself; `scheme` is the one the tags are in (auto: it is
@@ -59,26 +66,31 @@ class Tag:
     def targets_of(self, chunk: Chunk, source: str) -> list[list[str]]:
         if "tags" not in chunk.columns:
             names = listed(chunk.columns)
-            raise Mistake(f"{source} has no column tags (found: {names}); name it with --columns tokens=NAME,tags=NAME.")
+            raise Mistake("{file} has no column tags (found: {names}); name it with --columns tokens=NAME,tags=NAME.",
+                          file=source, names=names)  # fmt: skip
         units = next((chunk.columns[name] for name in ("tokens", "inputs") if name in chunk.columns), None)
         rows = []
         for row, tags in enumerate(chunk.columns["tags"]):
-            where = f"{source}, line {chunk.lines[row]}"
+            where = Message("{file}, line {line}", file=source, line=chunk.lines[row])
             if not isinstance(tags, (list, tuple)) or not all(isinstance(tag, str) and tag for tag in tags):
                 found = str(tags)[:40]
-                raise Mistake(f'{where}: found {found!r} in column tags, expected a list of texts such as ["O", "B-PER"].')
+                raise Mistake('{where}: found {value!r} in column tags, expected a list of texts such as ["O", "B-PER"].',
+                              where=where, value=found)  # fmt: skip
             if units is not None and len(tags) != len(units[row]):
-                raise Mistake(f"{where}: found {len(tags)} tags for {len(units[row])} tokens, expected one for each.")
+                raise Mistake("{where}: found {tags} tags for {tokens} tokens, expected one for each.", where=where,
+                              tags=len(tags), tokens=len(units[row]))  # fmt: skip
             rows.append(list(tags))
         return rows
 
-    def inspect_targets(self, targets, where=lambda row: f"row {row + 1}") -> list[str]:
+    def inspect_targets(self, targets, where=row_name) -> list[str]:
         """The scheme, where it is not given: all rows have to keep to it, also those that are held out."""
         if self.scheme != "auto":
             return []
         self.scheme, note = schemes.detect(targets, where)
-        told = f"tags mark spans in {self.scheme.upper()}" if self.scheme != "plain" else "tags mark no spans"
-        return [told, note] if note else [told]
+        notes = [Message("tags mark no spans")]
+        if self.scheme != "plain":
+            notes = [Message("tags mark spans in {scheme}", scheme=self.scheme.upper())]
+        return [*notes, note] if note else notes
 
     def prepare(self, inputs, targets=None):
         """Frames may come as one array (N, T, F); tags must be as many as tokens."""
@@ -88,16 +100,18 @@ class Tag:
             for row, tags in enumerate(targets):
                 if isinstance(tags, str) or not all(isinstance(tag, str) for tag in tags):
                     found = str(tags)[:40]
-                    raise Mistake(f'row {row + 1}: found {found!r}, expected a list of tags such as ["O", "B-PER"].')
+                    raise Mistake('row {row}: found {value!r}, expected a list of tags such as ["O", "B-PER"].', row=row + 1,
+                                  value=found)  # fmt: skip
                 if not isinstance(inputs[row], str) and len(inputs[row]) != len(tags):
-                    raise Mistake(f"row {row + 1}: found {len(tags)} tags for {len(inputs[row])} tokens, expected one for each.")
+                    raise Mistake("row {row}: found {tags} tags for {tokens} tokens, expected one for each.", row=row + 1,
+                                  tags=len(tags), tokens=len(inputs[row]))  # fmt: skip
         return inputs, targets
 
     def split_keys(self, inputs, targets) -> tuple:
         """What no two parts share, and what the first must have all kinds of: here, nothing."""
         return inputs, None
 
-    def learn(self, targets, where=lambda row: f"row {row + 1}") -> list[str]:
+    def learn(self, targets, where=row_name) -> list[str]:
         notes = self.inspect_targets(targets, where)
         tags = sorted({tag for row in targets for tag in row})
         if self.scheme == "plain":
@@ -108,12 +122,13 @@ class Tag:
             self._marks = [(schemes.O, 0)] + [(letter, kind) for kind in named for letter in (1, 2, 3, 4)]
             self.classes = np.array(["O"] + [f"{'OBIES'[letter]}-{self.kinds[kind]}" for letter, kind in self._marks[1:]])
         if not tags:
-            raise Mistake(f"found no tokens in {len(targets)} rows; to tag, some are needed, each with its tag.")
+            raise Mistake("found no tokens in {rows} rows; to tag, some are needed, each with its tag.", rows=len(targets))
         if len(self.classes) < 2:
-            raise Mistake(f"found one tag only ({short(tags[0])}) in {len(targets)} rows; to tag, at least two are needed.")
+            raise Mistake("found one tag only ({tag}) in {rows} rows; to tag, at least two are needed.", tag=short(tags[0]),
+                          rows=len(targets))  # fmt: skip
         return notes
 
-    def encode(self, targets, where=lambda row: f"row {row + 1}") -> Sequences:
+    def encode(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> Sequences:
         offsets = offsets_of(np.fromiter(map(len, targets), np.int64, len(targets)))
         if self.scheme == "plain":
             number = {tag: at for at, tag in enumerate(self.classes.tolist())}
@@ -132,7 +147,8 @@ class Tag:
             row = int(np.searchsorted(offsets, unknown[0], "right")) - 1
             tag = targets[row][unknown[0] - offsets[row]]
             known = sorted({str(c).split("-", 1)[-1] for c in self.classes})
-            raise Mistake(f"{where(row)}: the tag {short(tag)!r} is not among the trained ones: {listed(known)}.")
+            raise Mistake("{where}: the tag {tag!r} is not among the trained ones: {names}.", where=where(row), tag=short(tag),
+                          names=listed(known))  # fmt: skip
         return Sequences(flat, offsets)
 
     def head(self, inputs=None) -> EachOf:
@@ -165,8 +181,8 @@ class Tag:
     def described(self, values, inputs, outputs: Sequences, decided: Sequences, model) -> list[dict]:
         """{"text", "tokens", "tags", "spans"} a row; text[start:end] of a span is its text. Of frames, tags and spans."""
         tags = self.predictions(decided)
-        found = None if self.scheme == "plain" else self.spans(decided)
-        rows = [] if found is None else found.row.tolist()
+        spans = None if self.scheme == "plain" else self.spans(decided)
+        rows = [] if spans is None else spans.row.tolist()
         answers = []
         for row, value in enumerate(values):
             if isinstance(value, np.ndarray):
@@ -178,9 +194,9 @@ class Tag:
                 tokens, (text, starts) = list(value), joined(value)
             answers.append({"text": text, "tokens": tokens, "tags": tags[row], "spans": [], "starts": starts})
         for span, row in enumerate(rows):
-            answer, offset = answers[row], int(found.offsets[row])
-            first, last = int(found.first[span]) - offset, int(found.last[span]) - offset
-            mark = {"label": self.kinds[found.kind[span]], "tokens": [first, last + 1]}
+            answer, offset = answers[row], int(spans.offsets[row])
+            first, last = int(spans.first[span]) - offset, int(spans.last[span]) - offset
+            mark = {"label": self.kinds[spans.kind[span]], "tokens": [first, last + 1]}
             if "starts" in answer:
                 start, end = answer["starts"][first], answer["starts"][last] + len(answer["tokens"][last])
                 mark = {"label": mark["label"], "text": answer["text"][start:end], "start": start, "end": end} | mark
@@ -237,13 +253,13 @@ class Tag:
         """The spans of every row in words, or its tags."""
         if self.scheme == "plain":
             return [" ".join(row) for row in self.predictions(tags)]
-        spans, told = self.spans(tags), [[] for _ in range(len(tags))]
+        spans, marked = self.spans(tags), [[] for _ in range(len(tags))]
         for first, last, kind, row in zip(spans.first, spans.last, spans.kind, spans.row):
             first, last = first - spans.offsets[row], last - spans.offsets[row]
             words = inputs[row][first : last + 1]
             text = joined(words)[0] if isinstance(words, list) else f"{first + 1}–{last + 1}"
-            told[row].append(f"{text}: {self.kinds[kind]}")
-        return ["; ".join(row) or "–" for row in told]
+            marked[row].append(f"{text}: {self.kinds[kind]}")
+        return ["; ".join(row) or "–" for row in marked]
 
     def to_json(self) -> dict:
         return {"name": self.name, "crf": self.crf, "scheme": self.scheme, "write": self.write, "metric": self.metric,
@@ -259,15 +275,25 @@ class Tag:
         marks = take.items(saved, "marks")
         for mark in marks:
             if not isinstance(mark, list) or list(map(take.is_whole, mark)) != [True] * 2:
-                raise take.unfit("marks", mark, "pairs of a letter and a kind")
+                raise take.unfit("marks", mark, phrase("saved", "pairs of a letter and a kind"))
             if mark[0] > schemes.S or mark[1] >= len(task.kinds):
-                raise take.Unfit(f'"marks" names the letter {mark[0]} and the kind {mark[1]}, one of which is not there')
+                raise take.Unfit('"marks" names the letter {letter} and the kind {kind_number}, one of which is not there',
+                                 letter=mark[0], kind_number=mark[1])  # fmt: skip
         task._marks = [tuple(mark) for mark in marks]
         if len(set(task.classes.tolist())) < max(2, len(task.classes)):
             raise take.Unfit('"classes" are not two or more different ones')
         if task.scheme != "plain" and (len(marks) != len(task.classes) or task._marks[0] != (schemes.O, 0)):
             raise take.Unfit('"marks" does not fit "classes"')
         return task
+
+    def has_every_tag(self, some: Part, whole: Part) -> bool:
+        """Whether every tag of all rows stands in some of them too."""
+        return {tag for row in some.targets for tag in row} == {tag for row in whole.targets for tag in row}
+
+    profile = Profile(
+        phrase("task", "tag"), measure_rows, describe_tags,
+        few_rows=([["a", "b"]] * 4, [["x", "y"]] * 4), complete=has_every_tag, settled=("scheme",),
+    )  # fmt: skip
 
 
 def per_row(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:

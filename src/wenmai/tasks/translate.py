@@ -24,9 +24,13 @@ from wenmai.data.text.languages import SCRIPTS, WEIGHT
 from wenmai.errors import Mistake
 from wenmai.layers.copying import CopyHead
 from wenmai.layers.heads import Next
+from wenmai.locale import Message, phrase
 from wenmai.tasks import hypotheses, overlap, rows, writing
 from wenmai.tasks.columns import texts_in
 from wenmai.tasks.contract import Answers, Parts, Scores, Trained, Untrained, row_name
+from wenmai.tasks.measuring.translations import lead, measure_translations
+from wenmai.tasks.overviews import describe_pairs
+from wenmai.tasks.profile import Profile
 
 BEAM, PENALTY = 5, 1.0
 JUDGED = 500  # held-out texts that are translated each time training is judged
@@ -37,13 +41,14 @@ WEIGHED = [(re.compile(f"[{SCRIPTS[name][0]}]"), weight) for name, weight in WEI
 class Translate:
     name, metric, higher_is_better = "translate", "bleu", True
     target = "target"
-    judged = "chrf"  # what training is judged by
     texts, history = "tokens", None  # rows have no order in time
     reads = staticmethod(Pairs.learn)
     estimator_type = None
 
     split, held_out = rows.split, rows.held_out
-    training_examples, outputs, score = writing.training_examples, writing.outputs, rows.score
+    training_examples, outputs, log_prob = writing.training_examples, writing.outputs, writing.log_prob
+    score = rows.score
+    running_text, two_texts = False, True
 
     def __init__(self, *, summarise: bool | None = None):
         """`summarise`: short texts for long ones are written, and ROUGE measures them; none: the lengths say it."""
@@ -59,16 +64,20 @@ class Translate:
     def inputs_of(self, chunk: Chunk, source: str) -> list[str]:
         if "source" not in chunk.columns:
             names = listed(chunk.columns)
-            raise Mistake(f"{source} has no column source (found: {names}), which is what a model reads; name it with "
-                          "--columns source=NAME,target=NAME.")  # fmt: skip
+            raise Mistake("{file} has no column source (found: {names}), which is what a model reads; name it with --columns "
+                          "source=NAME,target=NAME.", file=source, names=names)  # fmt: skip
         return texts_in(chunk, "source", source)
 
     def targets_of(self, chunk: Chunk, source: str) -> list[str]:
         if "target" not in chunk.columns:
             names = listed(chunk.columns)
-            raise Mistake(f"{source} has no column target (found: {names}), which is what a model learns to write; name it with "
-                          "--columns source=NAME,target=NAME.")  # fmt: skip
-        return not_empty(texts_in(chunk, "target", source), "target", lambda row: f"{source}, line {chunk.lines[row]}")
+            raise Mistake("{file} has no column target (found: {names}), which is what a model learns to write; name it with "
+                          "--columns source=NAME,target=NAME.", file=source, names=names)  # fmt: skip
+        return not_empty(
+            texts_in(chunk, "target", source),
+            "target",
+            lambda row: Message("{file}, line {line}", file=source, line=chunk.lines[row]),
+        )
 
     def inspect_targets(self, targets, where) -> list[str]:
         return []
@@ -83,7 +92,7 @@ class Translate:
     def check_sources(self, inputs) -> None:
         if isinstance(inputs, Sequences) or (isinstance(inputs, np.ndarray) and (inputs.ndim > 1 or inputs.dtype.kind in "biuf")):
             raise Mistake("found numbers; to translate, give a text for every text that is to be written.")
-        not_empty(inputs, "source", lambda row: f"row {row + 1}")
+        not_empty(inputs, "source", lambda row: Message("row {row}", row=row + 1))
 
     def decide_kind(self, sources: Sequence[str], targets: Sequence[str]) -> None:
         rows = range(0, len(targets), max(1, len(targets) // LOOKED_AT))
@@ -97,11 +106,12 @@ class Translate:
         self.check_sources(inputs)  # while rows are counted as they were given
         return inputs, None
 
-    def learn(self, targets, where=lambda row: f"row {row + 1}") -> list[str]:
+    def learn(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> list[str]:
         self.encode(targets, where)
         if len(set(targets)) < 2:
             only = short(targets[0]) if len(targets) else "–"
-            raise Mistake(f"found one target only ({only}) in {len(targets)} rows; to translate, at least two are needed.")
+            raise Mistake("found one target only ({only}) in {rows} rows; to translate, at least two are needed.", only=only,
+                          rows=len(targets))  # fmt: skip
         self.script = overlap.script_of(targets)
         words = np.median([len(text.split()) for text in targets[:LOOKED_AT]])
         self.single = self.script in ("english", "spaced") and bool(words == 1)
@@ -111,7 +121,7 @@ class Translate:
     def measure(self) -> None:
         self.metric = "rouge_l" if self.summarise else "exact_match" if self.single else "bleu"
 
-    def encode(self, targets, where=lambda row: f"row {row + 1}") -> None:
+    def encode(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> None:
         """What is to be written is encoded by its tokenizer; here it is looked at."""
         not_empty(targets, "target", where)
 
@@ -153,7 +163,8 @@ class Translate:
 
     def source_cut_notes(self, trained: Trained, examples: Examples) -> list[str]:
         over, most = trained.inputs.source.cut(examples.inputs), trained.inputs.source.most
-        note = f"{over:,} of the texts that are read are longer than max_length={most:,} tokens: what goes beyond is not read"
+        note = Message("{count:,} of the texts that are read are longer than max_length={most:,} tokens: what goes beyond "
+                       "is not read", count=over, most=most)
         return [note] if over else []
 
     def sources(self, trained: Trained, inputs, strict: bool = False, where=None) -> tuple[Sequences, list[str]]:
@@ -162,11 +173,11 @@ class Translate:
         over = source.cut(encoded)
         if over and strict:
             row = int(np.flatnonzero(encoded.flat[encoded.offsets[1:] - 1] != source.special.end)[0])
-            place = where(row) if where else f"input {row + 1}"
-            raise Mistake(f"{place}: it is longer than the {source.most:,} tokens that this model reads; shorten it, or "
-                          "leave strict out and what goes beyond is not read.")  # fmt: skip
-        note = (f"{over:,} of the texts are longer than the {source.most:,} tokens that this model reads: what "
-                "goes beyond is not read")  # fmt: skip
+            place = where(row) if where else Message("input {row}", row=row + 1)
+            raise Mistake("{where}: it is longer than the {most:,} tokens that this model reads; shorten it, or leave "
+                          "strict out and what goes beyond is not read.", where=place, most=source.most)  # fmt: skip
+        note = (Message("{count:,} of the texts are longer than the {most:,} tokens that this model reads: what goes "
+                        "beyond is not read", count=over, most=source.most))  # fmt: skip
         return encoded, [note] if over else []
 
     def predict(self, trained: Trained, inputs, *, beam: int = BEAM, penalty: float = PENALTY, strict: bool = False,
@@ -183,6 +194,8 @@ class Translate:
 
     def answers(self, trained: Trained, inputs, *, beam: int = BEAM, penalty: float = PENALTY, best: int = 1,
                 alignment: bool = False, strict: bool = False, precision: str = "float32", where=None) -> Answers:  # fmt: skip
+        """{"text", "log_prob"} a text; with `best` above 1 also the so many best, {"text", "score", "log_prob"} each; with
+        `alignment` also the tokens of both and how much each that was written looked at each that was read, (T, S)."""
         encoded, notes = self.sources(trained, inputs, strict, where)
         lists = hypotheses.best(trained, encoded, max(beam, best) if best > 1 else beam, penalty, best, precision)
         answers = [{"text": first.text, "log_prob": round(first.log_prob, 6)} for first, *_ in lists]
@@ -199,8 +212,10 @@ class Translate:
         """What `evaluate` scores: the best Hypothesis for each row."""
         examples = rows.pairs(self, trained, inputs, targets, where)
         unknown, tokens = int((examples.written.flat == trained.inputs.target.special.unknown).sum()), len(examples.written.flat)
-        note = f"{unknown:,} of the {tokens:,} tokens that are expected are unknown to the model, which never writes them"
-        notes = ([note] if unknown else []) + self.source_cut_notes(trained, examples)
+        note = Message("{count:,} of the {tokens:,} tokens that are expected are unknown to the model, which never writes "
+                       "them", count=unknown, tokens=tokens)
+        notes = [note] if unknown else []
+        notes += self.source_cut_notes(trained, examples)
         return Answers((first for first, *_ in hypotheses.best(trained, examples.inputs, beam, penalty, 1, precision)), notes)
 
     def evaluate(self, trained: Trained, inputs, targets, where=row_name, **search) -> Scores:
@@ -232,11 +247,11 @@ class Translate:
     def scores(self, answers: list[str], targets: list[str]) -> dict[str, float]:
         script = self.script or overlap.script_of(targets)
         rows = overlap.rouge(answers, targets, script) if self.summarise else {}
-        found = {name: float(each.mean()) if len(each) else 0.0 for name, each in rows.items()}
-        found |= overlap.bleu_and_chrf(answers, targets, script)
+        scores = {name: float(each.mean()) if len(each) else 0.0 for name, each in rows.items()}
+        scores |= overlap.bleu_and_chrf(answers, targets, script)
         if self.metric == "bleu" and script in ("english", "spaced"):
-            found["bleu_lower"] = overlap.lower_bleu(answers, targets, script)
-        return found | {"exact_match": sum(map(str.__eq__, answers, targets)) / max(1, len(targets))}
+            scores["bleu_lower"] = overlap.lower_bleu(answers, targets, script)
+        return scores | {"exact_match": sum(map(str.__eq__, answers, targets)) / max(1, len(targets))}
 
     def likeness(self, answers: list[str], targets: list[str]) -> float:
         """What training is judged by: chrF, which sees half a word that is right, where BLEU sees nothing."""
@@ -250,12 +265,12 @@ class Translate:
 
     def bootstrap(self, answers: list[str], targets: list[str], samples: int = 1000) -> np.ndarray:
         """The metric on test sets drawn again from this one (samples,), the same for every rung: BLEU is no ratio of sums."""
-        script, generator, found = self.script or overlap.script_of(targets), np.random.default_rng(0), np.empty(samples)
+        script, generator, metric = self.script or overlap.script_of(targets), np.random.default_rng(0), np.empty(samples)
         counts = overlap.bleu_counts(answers, targets, script) if self.metric == "bleu" else self.each(answers, targets)  # (N, …)
         for sample in range(samples):
             rows = counts[generator.integers(0, len(counts), len(counts))]
-            found[sample] = overlap.bleu_of(rows.sum(0)) if self.metric == "bleu" else rows.mean()
-        return found
+            metric[sample] = overlap.bleu_of(rows.sum(0)) if self.metric == "bleu" else rows.mean()
+        return metric
 
     def to_json(self) -> dict:
         return {"name": self.name, "summarise": bool(self.summarise), "single": self.single, "script": self.script}
@@ -267,17 +282,28 @@ class Translate:
         task.measure()
         return task
 
+    def details(self) -> dict:
+        return {"signature": self.signature()}
+
+    profile = Profile(
+        phrase("task", "translate"), measure_translations, describe_pairs,
+        few_rows=(["a b", "c d"] * 2, ["x y", "z"] * 2), judged="chrf", quick={"beam": 1}, settled=("summarise",),
+        baseline=lead, details=details, counted="tokens", next_command="translate {run} …",
+        blank_answer={"text": "", "log_prob": 0.0},
+    )  # fmt: skip
+
 
 def not_empty(texts: Sequence[str], side: str, where):
     """The same texts, or what is wrong with the first of them that is none."""
     for row, text in enumerate(texts):
         if not isinstance(text, str):
             found = f"{type(text).__name__} {str(text)[:40]!r}"
-            raise Mistake(f"{where(row)}: expected a text, found {found}; to translate, give a text for a text.")
+            raise Mistake("{where}: expected a text, found {value}; to translate, give a text for a text.", where=where(row),
+                          value=found)  # fmt: skip
         if not text.strip():
             if side == "source":
-                raise Mistake(f"{where(row)}: the source is empty; give it a text to read or drop the row.")
-            raise Mistake(f"{where(row)}: the target is empty; give it a text to write or drop the row.")
+                raise Mistake("{where}: the source is empty; give it a text to read or drop the row.", where=where(row))
+            raise Mistake("{where}: the target is empty; give it a text to write or drop the row.", where=where(row))
     return texts
 
 
@@ -285,9 +311,10 @@ def texts_of(inputs) -> list[str]:
     texts = values.listed(inputs)
     for row, text in enumerate(texts):
         if not isinstance(text, str):
-            raise Mistake(f"input {row + 1}: expected a text, found {type(text).__name__} {str(text)[:40]!r}.")
+            raise Mistake("input {row}: expected a text, found {type} {value!r}.", row=row + 1, type=type(text).__name__,
+                          value=str(text)[:40])
         if not text.strip():
-            raise Mistake(f"input {row + 1}: the text is empty; give every row a text to read or drop the row.")
+            raise Mistake("input {row}: the text is empty; give every row a text to read or drop the row.", row=row + 1)
     return list(texts)
 
 

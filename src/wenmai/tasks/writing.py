@@ -14,8 +14,9 @@ from wenmai.data.examples.batches import Batch, by_length
 from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences
 from wenmai.data.inputs.copying import Copied
+from wenmai.locale import Message
 from wenmai.tasks.contract import Trained, TrainingExamples, Untrained
-from wenmai.tasks.rows import places
+from wenmai.tasks.rows import pairs, places
 from wenmai.training import memory
 
 # Learning
@@ -30,7 +31,8 @@ def target_cut_notes(trained: Trained, examples: Examples) -> list[str]:
     """Of texts that are longer than what is learned of them."""
     target = trained.inputs.target
     over = target.cut(examples.written)
-    note = f"{over:,} of the texts are longer than max_length={target.most:,} tokens: what goes beyond is not read"
+    note = Message("{over:,} of the texts are longer than max_length={most:,} tokens: what goes beyond is not read",
+                   over=over, most=target.most)
     return [note] if over else []
 
 
@@ -60,6 +62,12 @@ def text_log_probs(trained: Trained, examples: Examples) -> np.ndarray:
     for rows, values in batch_results(trained, examples, summed):
         sums[rows] = values
     return sums
+
+
+def log_prob(task, trained: Trained, inputs, texts) -> tuple[np.ndarray, list[str]]:
+    """(Σ log p of each text for its input (N,), notes)"""
+    examples = pairs(task, trained, inputs, texts)
+    return text_log_probs(trained, examples), task.cut_notes(trained, examples)
 
 
 def batch_results(trained: Trained, examples: Examples, made: Callable) -> Iterator[tuple[np.ndarray, np.ndarray]]:

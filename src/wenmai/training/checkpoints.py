@@ -21,6 +21,8 @@ from pathlib import Path
 from wenmai.data.inputs import kinds as kinds_of_input
 from wenmai.data.storage import saved as take
 from wenmai.errors import Mistake
+from wenmai.locale import Message
+from wenmai.locale.theirs import Theirs
 from wenmai.training import folders
 from wenmai.training.distributed import Team
 from wenmai.training.progress import Progress, Snapshot
@@ -85,12 +87,13 @@ class Checkpoints:
         from safetensors.numpy import load_file
 
         if not self.begun():
-            raise Mistake(f"{self.folder.parent} holds no training that was stopped; start one with wenmai train RUNG DATA.")
+            raise Mistake("{folder} holds no training that was stopped; start one with wenmai train RUNG DATA.",
+                          folder=self.folder.parent)  # fmt: skip
         folders.check(self.folder / "start", "arguments.json", "inputs.json")
         with understood(self.folder / "start" / "arguments.json") as path:
             self.arguments = json.loads(path.read_text(encoding="utf-8"))
             if not isinstance(self.arguments, dict):
-                raise take.Unfit(f"found {take.told(self.arguments)}, expected an object")
+                raise take.Unfit("found {value}, expected an object", value=take.told(self.arguments))
         with understood(self.folder / "start" / "inputs.json") as path:
             inputs = json.loads(path.read_text(encoding="utf-8"))
             kinds_of_input.from_json(inputs)
@@ -103,12 +106,14 @@ class Checkpoints:
                 with understood(folder / "state.json") as path:
                     facts = json.loads(path.read_text(encoding="utf-8"))
                     if not isinstance(facts, dict):
-                        raise take.Unfit(f"found {take.told(facts)}, expected an object")
+                        raise take.Unfit("found {value}, expected an object", value=take.told(facts))
                 with understood(folder / "arrays.safetensors") as path:
                     return self.arguments, Snapshot(load_file(path), facts, inputs), notes
             except (Mistake, OSError) as damage:
-                reason = getattr(damage, "english", str(damage)).partition(": the ")[0]
-                notes.append(f"{folder} is damaged ({reason}); the checkpoint before it is used.")
+                said = damage.message if isinstance(damage, Mistake) else Theirs(damage)
+                reason = said.values.get("reason", said)  # without what to do
+                notes.append(Message("{folder} is damaged ({reason}); the checkpoint before it is used.", folder=folder,
+                                     reason=reason))  # fmt: skip
                 self.damaged.append(folder)
         return self.arguments, Snapshot({}, {}, inputs), notes
 

@@ -132,8 +132,8 @@ def own_device() -> str:
     """The GPU of this process, where there are several."""
     local = int(os.environ.get("LOCAL_RANK", 0))
     if local >= torch.cuda.device_count():
-        raise Mistake(f"found {torch.cuda.device_count()} GPU for process {local + 1} of this machine, expected one for each; "
-                      "start fewer with --nproc-per-node, or use --device cpu.")  # fmt: skip
+        raise Mistake("found {count} GPU for process {number} of this machine, expected one for each; start fewer with "
+                      "--nproc-per-node, or use --device cpu.", count=torch.cuda.device_count(), number=local + 1)  # fmt: skip
     torch.cuda.set_device(local)
     return f"cuda:{local}"
 

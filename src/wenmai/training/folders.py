@@ -19,6 +19,8 @@ from pathlib import Path
 
 from wenmai.data.storage import arrays
 from wenmai.errors import Mistake
+from wenmai.locale import Message
+from wenmai.locale.theirs import Theirs
 
 MANIFEST = "manifest.json"
 LARGE = 1 << 24  # bytes
@@ -44,7 +46,8 @@ def write(folder: Path, fill: Callable[[Path], None]) -> None:
         replace(part, folder)
         to_disk(folder.parent)
     except OSError as error:
-        raise Mistake(f"{folder} cannot be written ({error.strerror or error}); make room or choose another place.") from None
+        raise Mistake("{folder} cannot be written ({why}); make room or choose another place.", folder=folder,
+                      why=Theirs(error.strerror or error)) from None  # fmt: skip
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
@@ -112,22 +115,31 @@ def check(folder: Path, *needed: str) -> None:
         files = json.loads(path.read_text(encoding="utf-8"))["files"]
         wanted = {Path(str(name)).name: {"bytes": int(about["bytes"]), **about} for name, about in files.items()}
     except FileNotFoundError:
-        raise Damaged(f"{path} is missing: the folder is damaged; train it again.") from None
+        raise Damaged(
+            "{reason}: the folder is damaged; train it again.", reason=Message("{file} is missing", file=path)
+        ) from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
-        raise Damaged(f"{path} is not as it was written: the folder is damaged; train it again.") from None
+        raise Damaged(
+            "{reason}: the folder is damaged; train it again.", reason=Message("{file} is not as it was written", file=path)
+        ) from None
     for name in needed:
         if name not in wanted:
-            raise Damaged(f"{path} does not name {name}: the folder is damaged; train it again.")
+            raise Damaged(
+                "{reason}: the folder is damaged; train it again.",
+                reason=Message("{file} does not name {name}", file=path, name=name),
+            )
     there = {file.name for file in folder.iterdir() if file.is_file()}
     for name, about in wanted.items():
         file, size = folder / name, about["bytes"]
         if name not in there:
-            raise Damaged(f"{file} is missing: the folder is damaged; train it again.")
+            raise Damaged("{reason}: the folder is damaged; train it again.", reason=Message("{file} is missing", file=file))
         found = file.stat().st_size
         if found != size:
-            raise Damaged(f"{file}: found {found} bytes, expected {size}: the file is damaged; train it again.")
+            reason = Message("{file}: found {found} bytes, expected {expected}", file=file, found=found, expected=size)
+            raise Damaged("{reason}: the file is damaged; train it again.", reason=reason)
         if checksum(file) != about:
-            raise Damaged(f"{file} is not as it was written (its checksum differs): the file is damaged; train it again.")
+            reason = Message("{file} is not as it was written (its checksum differs)", file=file)
+            raise Damaged("{reason}: the file is damaged; train it again.", reason=reason)
 
 
 def named_in(folder: Path) -> set[str]:
@@ -160,7 +172,8 @@ def only_one(folder: Path) -> Iterator[None]:
                 if os.fstat(handle.fileno()).st_ino != os.stat(path).st_ino:
                     raise OSError  # who held it before took the file away in between
             except OSError:
-                raise Mistake(f"{folder} is being written by another process; wait for it, or choose another --out.") from None
+                raise Mistake("{folder} is being written by another process; wait for it, or choose another --out.",
+                              folder=folder) from None  # fmt: skip
         try:
             recover(folder)
             sweep(folder)

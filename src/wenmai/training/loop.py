@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from wenmai.data.examples.batches import ExampleSource
+from wenmai.locale import Message
 from wenmai.models.network import Network
 from wenmai.training import distributed, memory
 from wenmai.training.averaging import network_of
@@ -40,7 +41,7 @@ def train(
     minutes: float | None = None,
     resume: Snapshot | None = None,
     deterministic: bool = False,
-    where: Callable[[int], str] = lambda row: f"row {row + 1}",
+    where: Callable[[int], str] = lambda row: Message("row {row}", row=row + 1),
     options: TrainingOptions | None = None,
 ) -> Iterator[Progress]:
     """Trains the network in place and leaves the best state in it: the one that `judge` scored highest. `where` names the place
@@ -128,23 +129,26 @@ class Training:
         self.state, weights = self.recovery.lower(self.state.micro_batches)
         self.losses = []
         self.updater.load(weights)
-        return self.progress(passing=True, warning=f"step {at}: the loss is not a finite number ({those}); training went back to "
-                             f"step {self.state.step}, with {LOWERED:g} times the learning rate.")  # fmt: skip
+        note = Message("step {step}: the loss is not a finite number ({batch}); training went back to step {back}, with "
+                       "{times:g} times the learning rate.", step=at, batch=those, back=self.state.step,
+                       times=LOWERED)  # fmt: skip
+        return self.progress(passing=True, warning=note)
 
     def given_up(self, failure: Failure) -> Progress:
         """It happened again: training ends with the last good state, if there is one."""
         at, those = failure
         good, weights = self.recovery.good
         if not good.step:
-            raise Diverged(f"step {at}: the loss is no longer a finite number ({those}), also after the learning rate "
-                           "was lowered; look at these rows, or start anew with --set learning_rate="
-                           f"{self.options.learning_rate * LOWERED / 3:.1g} and --set clip=1.")  # fmt: skip
+            raise Diverged("step {step}: the loss is no longer a finite number ({batch}), also after the learning rate was "
+                           "lowered; look at these rows, or start anew with --set learning_rate={rate:.1g} and --set "
+                           "clip=1.", step=at, batch=those, rate=self.options.learning_rate * LOWERED / 3)  # fmt: skip
         self.state = good
         self.updater.load(weights)
-        return self.progress(passing=True, resumable=False, warning=f"step {at}: the loss is no longer a finite number "
-                             f"({those}), also after the learning rate was lowered; training ends with what it had learned by "
-                             f"step {good.step}. Look at these rows, or start anew with --set learning_rate="
-                             f"{self.options.learning_rate * LOWERED / 3:.1g} and --set clip=1.")  # fmt: skip
+        note = Message("step {step}: the loss is no longer a finite number ({batch}), also after the learning rate was lowered; "
+                       "training ends with what it had learned by step {good}. Look at these rows, or start anew with --set "
+                       "learning_rate={rate:.1g} and --set clip=1.", step=at, batch=those, good=good.step,
+                       rate=self.options.learning_rate * LOWERED / 3)  # fmt: skip
+        return self.progress(passing=True, resumable=False, warning=note)
 
     # Judging
 
@@ -171,7 +175,7 @@ class Training:
         self.recovery.good = self.state, state
         loss, self.losses = float(torch.stack(self.losses).mean()), []
         stops = self.state.worse >= self.options.patience and self.state.step < self.schedule.steps
-        note = f"stopped: {self.options.patience} scores without a new best" if stops else ""
+        note = Message("stopped: {patience} scores without a new best", patience=self.options.patience) if stops else ""
         return self.progress(note, loss, score)
 
     def is_best(self, score: float) -> bool:
@@ -205,10 +209,10 @@ class Training:
 
     def halved_note(self) -> str:
         device, pieces = self.device, self.state.micro_batches
-        since = f"from step {self.state.step} on" if self.state.step else "from the beginning"
-        note = (f"a batch does not fit into the memory of {device}: {since} each is read in {pieces} pieces, which add up to the "
-                "same.")  # fmt: skip
-        return note
+        step = self.state.step
+        since = Message("from step {step} on", step=step) if step else Message("from the beginning")
+        return Message("a batch does not fit into the memory of {device}: {since} each is read in {pieces} pieces, which add up "
+                       "to the same.", device=device, since=since, pieces=pieces)  # fmt: skip
 
     def snapshot(self) -> Snapshot:
         good, weights = self.recovery.good

@@ -68,17 +68,19 @@ def check_weights(count: int, optimizer: str, device: str, parts: int) -> None:
     there, needed = free(device), count * bytes_each(optimizer, parts)
     if there is not None and needed > USED * there:
         each = bytes_each(optimizer, parts)
-        raise Mistake(f"these options make {count:,} weights, which take {size(needed)} to train (each {each} bytes "
-                      f"with gradient, moments and the states that are kept), and {size(there)} are free on {device}; "
-                      "choose smaller ones, such as hidden, embed or layers.")  # fmt: skip
+        raise Mistake("these options make {count:,} weights, which take {needed} to train (each {bytes} bytes with gradient, "
+                      "moments and the states that are kept), and {free} are free on {device}; choose smaller ones, such as "
+                      "hidden, embed or layers.", count=count, needed=size(needed), bytes=each, free=size(there),
+                      device=device)  # fmt: skip
 
 
 def check_table(features: int, columns: int) -> None:
     """The same for the table of a linear rung, which holds a weight and a sum or a copy of it."""
     there, needed = free("cpu"), features * columns * 8
     if there is not None and needed > USED * there:
-        raise Mistake(f"{features:,} features of {columns:,} outputs take {size(needed)}, and {size(there)} are free on cpu; "
-                      "keep fewer features with --set min_documents=…, or fewer classes.")  # fmt: skip
+        raise Mistake("{features:,} features of {columns:,} outputs take {needed}, and {free} are free on cpu; keep fewer "
+                      "features with --set min_documents=…, or fewer classes.", features=features, columns=columns,
+                      needed=size(needed), free=size(there))  # fmt: skip
 
 
 def bytes_each(optimizer: str, parts: int = 1) -> int:
@@ -97,8 +99,9 @@ def micro_batches_of(row: int, rows: int, weights: int, device: str, tokens: int
     room = USED * there - weights
     if row > room:
         left = size(max(0, int(room)))
-        raise Mistake(f"the longest row ({tokens:,} tokens) takes {size(row)} to learn from, and {left} are left on {device} "
-                      "beside the weights; cut rows with --set max_length=…, or choose a smaller model.")  # fmt: skip
+        raise Mistake("the longest row ({tokens:,} tokens) takes {needed} to learn from, and {left} are left on {device} "
+                      "beside the weights; cut rows with --set max_length=…, or choose a smaller model.", tokens=tokens,
+                      needed=size(row), left=left, device=device)  # fmt: skip
     count = 1
     while row * -(-rows // count) > room:
         count *= 2
@@ -142,9 +145,11 @@ def in_pieces(batches: list[np.ndarray], outputs: Callable, device: str) -> Iter
             if not exhausted(error):
                 raise
             if len(rows) == 1:
-                raise Mistake(f"one row does not fit into the memory of {device}; use a machine with more.") from None
+                raise Mistake("one row does not fit into the memory of {device}; use a machine with more.",
+                              device=device) from None  # fmt: skip
         if made is None:
-            warn(f"a batch does not fit into the memory of {device}; it is answered in pieces.", Notice, stacklevel=4)
+            note = Notice("a batch does not fit into the memory of {device}; it is answered in pieces.", device=device)
+            warn(note, stacklevel=4)
             half = len(rows) // 2
             waiting += [rows[half:], rows[:half]]
         else:

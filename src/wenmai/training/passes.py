@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from wenmai.locale import Message
 from wenmai.training.progress import Diverged, Progress, Snapshot
 
 
@@ -25,7 +26,7 @@ class Passes:
     def planned(self) -> Iterator[Progress]:
         if not self.done:
             seconds = time.perf_counter() - self.began
-            yield Progress(0, self.epochs * self.count, 0.0, float("nan"), 0.0, seconds, note="planned",
+            yield Progress(0, self.epochs * self.count, 0.0, float("nan"), 0.0, seconds, note=Message("planned"),
                            plan={"epochs": self.epochs}, snapshot=lambda: Snapshot({}, {}))  # fmt: skip
 
     def __iter__(self) -> Iterator[tuple[int, np.ndarray]]:
@@ -36,11 +37,11 @@ class Passes:
     def diverged(self, again: bool, rate: float, first: str) -> Progress:
         """A pass whose loss is no number: back to the first weights, once."""
         if again:
-            raise Diverged(f"pass {self.done + 1} over the rows ({first} came first): the loss is no longer a finite number, "
-                           f"also after the learning rate was lowered; start anew with --set learning_rate={rate / 10:.1g}."
-                           )  # fmt: skip
-        told = (f"pass {self.done + 1} over the rows ({first} came first): the loss is not a finite number; training went "
-                "back to its beginning, with 0.1 times the learning rate.")  # fmt: skip
+            raise Diverged("pass {number} over the rows ({where} came first): the loss is no longer a finite number, also "
+                           "after the learning rate was lowered; start anew with --set learning_rate={rate:.1g}.",
+                           number=self.done + 1, where=first, rate=rate / 10)  # fmt: skip
+        told = Message("pass {number} over the rows ({where} came first): the loss is not a finite number; training went back to "
+                       "its beginning, with 0.1 times the learning rate.", number=self.done + 1, where=first)  # fmt: skip
         self.done, self.generator, seconds = 0, np.random.default_rng(self.seed), time.perf_counter() - self.began
         return Progress(0, self.epochs * self.count, 0.0, float("nan"), rate / 10, seconds, warning=told, passing=True)
 

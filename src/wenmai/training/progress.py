@@ -9,6 +9,7 @@ import numpy as np
 
 from wenmai.data.storage import saved as take
 from wenmai.errors import Mistake
+from wenmai.locale import Message, phrase
 
 
 class Diverged(Mistake):
@@ -18,7 +19,9 @@ class Diverged(Mistake):
 def shown_rows(rows: np.ndarray, where: Callable[[int], str]) -> str:
     """'films.csv, line 7, and 3 other rows of its batch'"""
     first = where(int(rows[0]))
-    return f"{first}, and {len(rows) - 1} other rows of its batch" if len(rows) > 1 else first
+    if len(rows) == 1:
+        return first
+    return Message("{where}, and {count} other rows of its batch", where=first, count=len(rows) - 1)
 
 
 @dataclass
@@ -55,7 +58,7 @@ class Progress:
         values = {name: take.value(saved, name) for name in ("epoch", "loss", "rate", "seconds", "score")}
         for name, value in values.items():
             if not (take.is_whole(value) or isinstance(value, float) or (value is None and name == "score")):
-                raise take.unfit(name, value, "a number")
+                raise take.unfit(name, value, phrase("saved", "a number"))
         return cls(step=take.whole(saved, "step"), steps=take.whole(saved, "steps"), note=take.text(saved, "note"), **values)
 
     def to_json(self) -> dict:

@@ -29,10 +29,12 @@ from wenmai.data.files.columns import short
 from wenmai.data.storage import arrays
 from wenmai.data.storage import saved as take
 from wenmai.errors import Mistake
+from wenmai.locale import Message, phrase
+from wenmai.locale.theirs import Theirs
 from wenmai.training import folders
 from wenmai.training.progress import Progress
 
-FORMAT = 2
+FORMAT = 3
 CHECKPOINT = re.compile(r"\d{9}")
 FILES = ("run.json", "inputs.json", "progress.jsonl", "weights.safetensors")
 
@@ -49,7 +51,7 @@ def save(estimator, folder: Path, more: dict, training: bool = False) -> Path:
     """`training`: the run is what came of the training that stands in the folder, whose place it takes, and who calls holds its
     lock already."""
     about = {"format": FORMAT, "wenmai": __version__, "rung": estimator.rung, "options": estimator.options,
-             "built": getattr(estimator.model_, "built", {}), "task": estimator.task_.to_json(), **more}  # fmt: skip
+             "build": estimator.build_.to_json(), "task": estimator.task_.to_json(), **started(estimator), **more}  # fmt: skip
 
     def fill(part: Path) -> None:
         write_json(part / "run.json", about)
@@ -69,6 +71,12 @@ def save(estimator, folder: Path, more: dict, training: bool = False) -> Path:
         check_place(folder, training)
         folders.write(folder, fill)
     return folder
+
+
+def started(estimator) -> dict:
+    """The run that it started from, and what was taken over."""
+    known = estimator.start_
+    return {"from": {name: value for name, value in known.items() if name != "note"}} if known else {}
 
 
 def is_network(model) -> bool:
@@ -95,12 +103,13 @@ def check_place(folder: Path, training: bool = False) -> None:
     """A run can be written there: asked before training too, lest its work be lost. Only what is known to be ours is ever
     replaced: a run, and nothing beside it; and a training that was not finished only by who goes on with it (`training`)."""
     if folder.exists() and not folder.is_dir():
-        raise Mistake(f"{folder} is a file, where a run folder is to be written; choose another --out.")
+        raise Mistake("{folder} is a file, where a run folder is to be written; choose another --out.", folder=folder)
     if folder.exists() and (strange := not_ours(folder)):
-        raise Mistake(f"{folder} holds {short(strange)}, which is no part of a run, and is left as it is; choose another --out.")
+        raise Mistake("{folder} holds {name}, which is no part of a run, and is left as it is; choose another --out.",
+                      folder=folder, name=short(strange))  # fmt: skip
     if not training and unfinished(folder):
-        raise Mistake(f"{folder} holds a training that was not finished: go on with wenmai train --resume {folder}, or remove "
-                      "that folder, or choose another --out.")  # fmt: skip
+        raise Mistake("{folder} holds a training that was not finished: go on with wenmai train --resume {folder}, or remove "
+                      "that folder, or choose another --out.", folder=folder)  # fmt: skip
     folder.parent.mkdir(parents=True, exist_ok=True)
 
 
@@ -151,13 +160,15 @@ def read(folder: Path) -> SavedRun:
         with suppress(Mistake, OSError), folders.only_one(folder):  # what a kill left may be made whole
             pass
     if not (folder / "run.json").is_file() and (folder / "training").is_dir():
-        raise Mistake(f"{folder} holds a training that was not finished; go on with wenmai train --resume {folder}.")
+        raise Mistake("{folder} holds a training that was not finished; go on with wenmai train --resume {folder}.",
+                      folder=folder)  # fmt: skip
     if not (folder / "run.json").is_file():
-        raise Mistake(f"{folder} is not a run folder (it has no run.json); wenmai train makes one.")
+        raise Mistake("{folder} is not a run folder (it has no run.json); wenmai train makes one.", folder=folder)
     with understood(folder / "run.json") as path:
         about = json.loads(path.read_text(encoding="utf-8"))
         if take.value(about, "format") != FORMAT:
-            raise Mistake(f"{path}: format {take.told(about['format'])}, expected {FORMAT}; use the wenmai that made it.")
+            raise Mistake("{file}: trained by another version of wenmai (format {found}, here {expected}); train it again.",
+                          file=path, found=take.told(about["format"]), expected=FORMAT)  # fmt: skip
     folders.check(folder, *FILES)
     with understood(folder / "inputs.json") as path:
         inputs = json.loads(path.read_text(encoding="utf-8"))
@@ -172,14 +183,15 @@ def understood(path: Path):
     try:
         yield path
     except Mistake as mistake:
-        if str(path.parent) in str(mistake):
+        if str(path.parent) in mistake.english:
             raise
-        raise Mistake(f"{path}: {mistake.args[0]}") from None
+        raise Mistake("{file}: {note}", file=path, note=mistake.message) from None
     except FileNotFoundError:
-        raise Mistake(f"{path} is missing: the run folder is damaged; train it again.") from None
+        raise Mistake("{reason}: the run folder is damaged; train it again.",
+                      reason=Message("{file} is missing", file=path)) from None  # fmt: skip
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, SafetensorError) as error:
-        what = short(str(error) if isinstance(error, take.Unfit) else f"{type(error).__name__}: {error}", 200).splitlines()[0]
-        raise Mistake(f"{path} is not as it was written ({what}): the run folder is damaged; train it again.") from None
+        reason = Message("{file} is not as it was written ({error})", file=path, error=what_is_wrong(error))
+        raise Mistake("{reason}: the run folder is damaged; train it again.", reason=reason) from None
 
 
 def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
@@ -195,7 +207,7 @@ def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
             kinds = {name: (slice_.get_dtype(), tuple(slice_.get_shape()) or (1,)) for name, slice_ in there.items()
                      if not name.startswith("words.")}  # fmt: skip
         if layers > len(kinds):
-            raise take.Unfit(f"found {len(kinds)} arrays for {take.told(layers)} layers")
+            raise take.Unfit("found {count} arrays for {layers} layers", count=len(kinds), layers=take.told(layers))
         with torch.device("meta"):
             model = build()
         if is_mapped(model):
@@ -208,21 +220,36 @@ def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
         wanted = {name: (KINDS.get(value.dtype), tuple(value.shape) or (1,)) for name, value in model.state_dict().items()}
         for name in sorted(wanted.keys() | kinds.keys()):
             if wanted.get(name) != kinds.get(name):
-                raise take.Unfit(f"{name}: found {in_words(kinds.get(name))}, expected {in_words(wanted.get(name))}")
+                raise take.Unfit("{name}: found {array1}, expected {array2}", name=short(name), array1=in_words(kinds.get(name)),
+                                 array2=in_words(wanted.get(name)))  # fmt: skip
         model = build().to(device)
         with safe_open(path, framework="pt", device=device) as file, torch.no_grad():
             for name, value in model.state_dict().items():  # one by one, lest all stand there twice
                 value.copy_(file.get_tensor(name))
         return model.eval()
     except FileNotFoundError:
-        raise Mistake(f"{path} is missing: the run folder is damaged; train it again.") from None
+        raise Mistake("{reason}: the run folder is damaged; train it again.",
+                      reason=Message("{file} is missing", file=path)) from None  # fmt: skip
     except (SafetensorError, take.Unfit, RuntimeError, KeyError, OverflowError) as error:
-        what = short(str(error).splitlines()[0], 200)
-        raise Mistake(f"{path} does not fit run.json ({what}); train it again.") from None
+        what = error.message if isinstance(error, take.Unfit) else short(str(error).splitlines()[0], 200)
+        raise Mistake("{file} does not fit run.json ({error}); train it again.", file=path, error=what) from None
 
 
 KINDS = {torch.float32: "F32", torch.float64: "F64", torch.int64: "I64"}
 
 
 def in_words(kind: tuple | None) -> str:
-    return f"{kind[0]} of {' × '.join(map(str, kind[1]))}" if kind else "nothing"
+    return f"{kind[0]} of {' × '.join(map(str, kind[1]))}" if kind else phrase("array", "nothing")
+
+
+def what_is_wrong(error: Exception) -> str:
+    """With what was read, in a few words."""
+    if isinstance(error, take.Unfit):
+        return error.message
+    ours = None
+    if isinstance(error, json.JSONDecodeError):
+        ours = Message("no JSON at line {line}, character {column}: {reason}", line=error.lineno, column=error.colno,
+                       reason=Theirs(error.msg))  # fmt: skip
+    elif isinstance(error, UnicodeDecodeError):
+        ours = Message("no text in UTF-8")
+    return Theirs(short(f"{type(error).__name__}: {error}", 200).splitlines()[0], ours)

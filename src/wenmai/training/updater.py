@@ -63,9 +63,9 @@ class Updater:
             self.optimizer.forget()
             if self.micro_batches >= len(own) or self.team.size > 1:
                 length = self.examples.lengths.take(own, mode="clip").max()  # windows of a stream are all of one length
-                raise Mistake(f"step {step + 1}: a batch of {len(own)} rows of up to {length:,} tokens does not fit into the "
-                              f"memory of {self.device}; make it smaller with --set batch_tokens=… or max_length=…, or choose a "
-                              "smaller model.")  # fmt: skip
+                raise Mistake("step {step}: a batch of {count} rows of up to {tokens:,} tokens does not fit into the "
+                              "memory of {device}; make it smaller with --set batch_tokens=… or max_length=…, or choose a "
+                              "smaller model.", step=step + 1, count=len(own), tokens=length, device=self.device)  # fmt: skip
             self.micro_batches *= 2
         sums = [part for loss in losses for part in (loss.total, loss.count)]
         *sums, heartbeats = self.team.sum(torch.stack([*sums, torch.full_like(sums[0], float(heartbeat_due))]))

@@ -1,4 +1,12 @@
-"""Data that needs no download: made on the spot, or read from packages that are installed. BUILTIN is the table."""
+"""Data that needs no download: made on the spot, or read from packages that are installed. BUILTIN is the table.
+
+names.py       languages: names of places, tongues and currencies; entities.py, sentences.py: inside sentences
+chinese.py     reviews-zh, news-zh, ner-zh
+measured.py    iris, digits; memory.py: copy, running-sum, adding
+dates.py       dates as people write them; numerals.py: numbers in digits and in words; numbers.py: line
+manual.py      the Python manual; docstrings.py: docstrings and their first lines
+packages.py    the packages that carry data, looked for when a set is loaded
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -29,7 +29,8 @@ def dates(*, dates: str = CHOSEN) -> Chunk:
     babel = module("babel", "dates")
     locales = [locale for locale in map(babel.Locale.parse, language_codes(dates)) if own_months(locale)]
     if not locales:
-        raise Mistake(f"dates:{dates}: CLDR has no names of months in this language; choose another, as in dates:en,zh.")
+        raise Mistake("dates:{option}: CLDR has no names of months in this language; choose another, as in dates:en,zh.",
+                      option=dates)  # fmt: skip
     written = [patterns(locale) for locale in locales]
     unclear = {name for name, months in meanings(locales).items() if len(months) > 1}
     chance, days = random.Random(SEED), (LAST - FIRST).days + 1

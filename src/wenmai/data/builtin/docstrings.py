@@ -29,8 +29,8 @@ def docstrings() -> Chunk:
             if len(body) <= LONGEST and min(len(body.split()), len(line.split())) >= FEWEST:
                 rows.setdefault(body, line)
     if not rows:
-        raise Mistake(f"docstrings is read from the sources of the standard library, which are not in {folder}; use an "
-                      "interpreter that has them.")  # fmt: skip
+        raise Mistake("docstrings is read from the sources of the standard library, which are not in {folder}; use an "
+                      "interpreter that has them.", folder=folder)  # fmt: skip
     return Chunk({"source": list(rows), "target": list(rows.values())}, range(1, len(rows) + 1))
 
 

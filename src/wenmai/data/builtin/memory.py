@@ -41,8 +41,8 @@ def length(name: str, option: str, least: int) -> int:
     except ValueError:
         steps = 0
     if not least <= steps <= LONGEST:
-        raise Mistake(f"{name}:{option} asks for rows of length {option!r}; expected a whole number from {least} to {LONGEST}, "
-                      f"as in {name}:40.")  # fmt: skip
+        raise Mistake("{name}:{option} asks for rows of length {value!r}; expected a whole number from {least} to {most}, as "
+                      "in {name}:40.", name=name, option=option, value=option, least=least, most=LONGEST)  # fmt: skip
     return steps
 
 

@@ -22,7 +22,8 @@ def numbers(*, numbers: str = "en") -> Chunk:
     first, _, second = numbers.rpartition("-")
     read, write = writer(first or DIGITS), writer(second)
     if (first or DIGITS) == second:
-        raise Mistake(f"numbers:{numbers} is the same on both sides; expected two ways of writing, as in numbers:zh-digits.")
+        raise Mistake("numbers:{option} is the same on both sides; expected two ways of writing, as in numbers:zh-digits.",
+                      option=numbers)  # fmt: skip
     rows: dict[str, int | None] = {}
     for number in drawn():
         text = read(number)

@@ -1,0 +1,8 @@
+"""Encoded rows, and the batches made of them.
+
+sequences.py  ragged rows in two arrays
+rows.py       inputs and their targets, row for row
+streams.py    running text as one row of tokens, read in windows
+stored.py     texts and tokens that are too many for memory, in files
+batches.py    tensors of rows of like length
+"""

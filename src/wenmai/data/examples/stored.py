@@ -16,6 +16,7 @@ import numpy as np
 
 from wenmai.data.examples.sequences import Sequences, offsets_of, runs
 from wenmai.errors import Mistake
+from wenmai.locale.theirs import Theirs
 
 LARGE = 1 << 25  # characters, and BESIDE for every text: so many are held in memory, more of them in a file
 BESIDE = 100  # bytes that Python holds for a text and its label beside the characters
@@ -41,8 +42,8 @@ class Spool:
             self.file.write(data)
             self.file.flush()
         except OSError as error:
-            raise Mistake(f"{self.folder}: {error.strerror or error}, while data was put there that is too large for memory; "
-                          "make room, or set TMPDIR to another folder.") from None  # fmt: skip
+            raise Mistake("{folder}: {why}, while data was put there that is too large for memory; make room, or set TMPDIR to "
+                          "another folder.", folder=self.folder, why=Theirs(error.strerror or error)) from None  # fmt: skip
 
     def read(self, starts: np.ndarray, stops: np.ndarray) -> bytes:
         """These stretches, end to end. Where they lie close together, all that spans them is read at once."""

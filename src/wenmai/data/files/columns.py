@@ -46,9 +46,10 @@ def parse_columns(text: str) -> dict[str, str]:
     for part in text.split(","):
         word, equals, name = (piece.strip() for piece in part.partition("="))
         if not (word and equals and name):
-            raise Mistake(f'--columns {text}: found "{part.strip()}", expected word=column, as in text=0,label=1.')
+            raise Mistake('--columns {columns}: found "{found}", expected word=column, as in text=0,label=1.', columns=text,
+                          found=part.strip())  # fmt: skip
         if word in columns:
-            raise Mistake(f"--columns {text}: {word} is given twice; give it one column.")
+            raise Mistake("--columns {columns}: {word} is given twice; give it one column.", columns=text, word=word)
         columns[word] = name
     return columns
 
@@ -85,10 +86,8 @@ def position_of(word: str, name: str, names: list[str], source: str) -> int:
     ordered = nearest(name, names[:200])
     first = names.index(ordered[0]) if " " in ordered[0] or len(ordered[0]) > 30 else ordered[0]
     shown = listed([f"{short(known)} ({names.index(known)})" for known in ordered])
-    raise Mistake(
-        f'{source} has no column "{short(name)}"; its columns (and positions) are {shown}. '
-        f"Use --columns {word}={first} or another of them."
-    )
+    raise Mistake('{file} has no column "{name}"; its columns (and positions) are {names}. Use --columns {word}={column} or '
+                  'another of them.', file=source, name=short(name), names=shown, word=word, column=first)  # fmt: skip
 
 
 def has_header(first: list[str], rows: list[list[str]], columns: dict[str, str] | None) -> bool:

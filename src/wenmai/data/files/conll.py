@@ -19,6 +19,7 @@ import numpy as np
 from wenmai.data.files.columns import WORDS, Format, pick, uncollected
 from wenmai.data.files.opening import TextFile
 from wenmai.errors import Mistake
+from wenmai.locale import Message, phrase
 
 ENDINGS = (".conll", ".conllu", ".conll03", ".iob", ".iob2", ".bio", ".bmes", ".bioes", ".ner", ".pos")
 UNIVERSAL = ["id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"]
@@ -71,16 +72,18 @@ def sentences(file: TextFile, columns: dict[str, str] | None) -> Format:
 
 
 def _said(file: TextFile, layout: Layout, picked: dict[str, int]) -> list[str]:
-    said = f", {layout.width} columns."
+    what = Message("CoNLL-U: one word a line") if layout.universal else Message("CoNLL: one token a line")
+    notes = [Message("{format}, {width} columns.", format=what, width=layout.width)]
     if {"tokens", "tags"} <= set(picked):
-        at = {word: UNIVERSAL[position] if layout.universal else f"column {position}" for word, position in picked.items()}
-        said = f", {layout.width} columns; tokens are {at['tokens']}, tags {at['tags']}."
-    notes = [("CoNLL-U: one word a line" if layout.universal else "CoNLL: one token a line") + said]
+        at = {word: phrase("position", "{name}", name=UNIVERSAL[position]) if layout.universal
+              else Message("column {number}", number=position) for word, position in picked.items()}  # fmt: skip
+        notes = [Message("{format}, {width} columns; tokens are {position1}, tags {position2}.", format=what, width=layout.width,
+                         position1=at["tokens"], position2=at["tags"])]  # fmt: skip
     if layout.width < 2:
-        notes = ["CoNLL: one token a line, no tags."]
+        notes = [Message("CoNLL: one token a line, no tags.")]
     documents = sum(line.startswith(DOCUMENT) for line in _whole(file))
     if documents:
-        notes.append(f"{DOCUMENT} lines are dropped ({documents} at the beginning of the file).")
+        notes.append(Message("{mark} lines are dropped ({count} at the beginning of the file).", mark=DOCUMENT, count=documents))
     return notes
 
 
@@ -98,10 +101,9 @@ def _sentences(file: TextFile, layout: Layout) -> Iterator[tuple[int, list[tuple
             if layout.is_aside(line, cells, bool(rows)):
                 continue
             if len(cells) != layout.width:
-                raise Mistake(
-                    f"{file.source}, line {number}: found {len(cells)} columns, expected {layout.width} as in the lines "
-                    "at the beginning, or a blank line between sentences; correct the line."
-                )
+                raise Mistake("{file}, line {line}: found {found} columns, expected {expected} as in the lines at the "
+                              "beginning, or a blank line between sentences; correct the line.", file=file.source, line=number,
+                              found=len(cells), expected=layout.width)  # fmt: skip
             begin = begin if rows else number
             rows.append(cells)
     if rows:
@@ -125,7 +127,7 @@ def _tokens(file: TextFile) -> list[str]:
 def layout_of(file: TextFile) -> Layout:
     tokens = _tokens(file)
     if not tokens:
-        raise Mistake(f"{file.source} is empty: found no tokens, expected one a line.")
+        raise Mistake("{file} is empty: found no tokens, expected one a line.", file=file.source)
     tabs = sum("\t" in line for line in tokens) * 2 > len(tokens)
     rows = [Layout(tabs, 0, False).cells(line) for line in tokens]
     width = Counter(map(len, rows)).most_common(1)[0][0]

@@ -96,7 +96,8 @@ class Corpus:
                     raise endless(self.source)
                 more = self.read(at + len(block), min(self.end, at + 2 * len(block) + 1))
                 if not more:
-                    raise Mistake(f"{self.source} has become shorter while it was read; leave it alone, and start again.")
+                    raise Mistake("{file} has become shorter while it was read; leave it alone, and start again.",
+                                  file=self.source)  # fmt: skip
                 block += more
             if at + len(block) < self.end:
                 block = block[: block.rindex(END) + 1]
@@ -139,16 +140,18 @@ class Corpus:
                 block.decode("utf-8")
             except UnicodeDecodeError as error:
                 line += block[: error.start].count(END) + 1
-                raise Mistake(f"{self.source}, line {line}: found bytes that are not {SPELLED['utf-8']}, which the beginning of "
-                              "the file is; save the whole file as UTF-8.") from None  # fmt: skip
+                raise Mistake("{file}, line {line}: found bytes that are not {encoding}, which the beginning of the file is; "
+                              "save the whole file as UTF-8.", file=self.source, line=line,
+                              encoding=SPELLED["utf-8"]) from None  # fmt: skip
             line += block.count(END)
             found = found or not block.isspace()
         if not found:
-            raise Mistake(f"{self.source} is empty; expected at least one line of text.")
+            raise Mistake("{file} is empty; expected at least one line of text.", file=self.source)
 
 
 def endless(source: str) -> Mistake:
-    return Mistake(f"{source}: found a line of more than {LONGEST_LINE:,} bytes, expected shorter ones; break it into several.")
+    return Mistake("{file}: found a line of more than {most:,} bytes, expected shorter ones; break it into several.", file=source,
+                   most=LONGEST_LINE)  # fmt: skip
 
 
 def lines_in(block: bytes) -> list[str]:
@@ -158,8 +161,9 @@ def lines_in(block: bytes) -> list[str]:
 
 def checked(texts) -> Iterator[str]:
     if not isinstance(texts, Iterable):
-        raise Mistake(f"expected a text, or texts, found {type(texts).__name__} {str(texts)[:40]!r}.")
+        raise Mistake("expected a text, or texts, found {type} {value!r}.", type=type(texts).__name__, value=str(texts)[:40])
     for row, text in enumerate(texts):
         if not isinstance(text, str):
-            raise Mistake(f"input {row + 1}: expected a text, found {type(text).__name__} {str(text)[:40]!r}.")
+            raise Mistake("input {row}: expected a text, found {type} {value!r}.", row=row + 1, type=type(text).__name__,
+                          value=str(text)[:40])  # fmt: skip
         yield text.removesuffix("\n")

@@ -15,9 +15,11 @@ import numpy as np
 from wenmai.data.files.columns import Format, has_header, listed, tidy, uncollected
 from wenmai.data.files.opening import LONGEST, TextFile
 from wenmai.errors import Mistake, Notice
+from wenmai.locale import Message
+from wenmai.locale.theirs import Theirs
 
 GAP = "\0"  # stands where a piece in quotes was taken out; text_file lets no such character through at the beginning
-MARKS = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
+MARKS = {",": Message("a comma"), ";": Message("a semicolon"), "\t": Message("a tab")}
 Block = tuple[list[list[str]], Sequence[int]]  # columns, and the line of each row
 
 
@@ -34,7 +36,7 @@ def tabs(file: TextFile, columns: dict[str, str] | None) -> Format:
 
 
 def plain(file: TextFile) -> Format:
-    return Format(["text"], [*file.notes, "Plain text: one row a line."], _stream(file, None, 1), plain=file)
+    return Format(["text"], [*file.notes, Message("Plain text: one row a line.")], _stream(file, None, 1), plain=file)
 
 
 def uniform(file: TextFile, mark: str) -> bool:
@@ -55,11 +57,13 @@ def _table(file: TextFile, columns: dict[str, str] | None, mark: str, quotes: bo
     first, *below = _beginning(file, mark, quotes)
     header = has_header(first, below, columns)
     if header and not below:
-        raise Mistake(f"{file.source} holds a header and no rows; expected at least one row below it.")
+        raise Mistake("{file} holds a header and no rows; expected at least one row below it.", file=file.source)
     names = first if header else [str(position) for position in range(len(first))]
     shown = listed(tidy(names), 100)
-    said = f"The first line is a header: {shown}." if header else f"There is no header; the columns are {shown}."
-    notes = [*file.notes, f"The delimiter is {MARKS[mark]}.", said]
+    said = Message("There is no header; the columns are {names}.", names=shown)
+    if header:
+        said = Message("The first line is a header: {names}.", names=shown)
+    notes = [*file.notes, Message("The delimiter is {mark}.", mark=MARKS[mark]), said]
     return Format(names, notes, _stream(file, mark, len(first), quotes, header))
 
 
@@ -121,8 +125,9 @@ def _stream(file: TextFile, mark: str | None, width: int, quotes: bool = False, 
                     yield [columns[position] for position in positions], where
                 skip = skip and not len(where)
         if short:
-            note = (f"{file.source}: {len(short)} lines lack columns that the first row has, the first of them line {short[0]}; "
-                    "those asked for are there, so they are kept: look whether a tab is missing")  # fmt: skip
+            note = Message("{file}: {count} lines lack columns that the first row has, the first of them line {line}; those "
+                           "asked for are there, so they are kept: look whether a tab is missing", file=file.source,
+                           count=len(short), line=short[0])  # fmt: skip
             warnings.warn(Notice(note), stacklevel=2)
 
     return stream
@@ -246,19 +251,19 @@ def _rows(lines: list[str], text: TextIO, mark: str, width: int, number: int, so
 
 def _broken(source: str, line: int, error: str) -> Mistake:
     unclosed = "end of data" in error or "field limit" in error
-    found = "a quote that opens and never closes" if unclosed else f"broken quoting ({error})"
-    return Mistake(
-        f"{source}, line {line}: found {found} in the row that begins here; expected a cell in quotes "
-        'to be closed before the next delimiter, and "" for a quote inside it; correct the line.'
-    )
+    found = Message("broken quoting ({reason})", reason=Theirs(error))
+    if unclosed:
+        found = Message("a quote that opens and never closes")
+    return Mistake('{file}, line {line}: found {quoting} in the row that begins here; expected a cell in quotes to be closed '
+                   'before the next delimiter, and "" for a quote inside it; correct the line.', file=source, line=line,
+                   quoting=found)  # fmt: skip
 
 
 def _of_width(rows: list[list[str]], where: Sequence[int], width: int, source: str) -> None:
     if set(map(len, rows)) - {width}:
         line, found = next((line, len(row)) for line, row in zip(where, rows) if len(row) != width)
-        raise Mistake(
-            f"{source}, line {line}: found {found} columns, expected {width} as in the first row; correct the line or remove it."
-        )
+        raise Mistake("{file}, line {line}: found {found} columns, expected {expected} as in the first row; correct the line "
+                      "or remove it.", file=source, line=line, found=found, expected=width)  # fmt: skip
 
 
 def _columns(rows: list[list[str]], width: int) -> list[list[str]]:

@@ -8,6 +8,8 @@ import numpy as np
 
 from wenmai.data.files.columns import short
 from wenmai.errors import Mistake
+from wenmai.locale import Message
+from wenmai.locale.theirs import Theirs
 
 GREY = ("1", "L", "LA", "La", "I", "I;16", "I;16L", "I;16B", "I;16N")
 MOST = 1 << 26  # bytes of images in one chunk
@@ -26,7 +28,7 @@ def decoded(stream: Stream, at: int, folder: Path, source: str) -> tuple[list[st
     path = first[0][at][0] if first else None
     if not isinstance(path, str):
         return [], stream
-    start = _opened(folder, path, f"{source}, line {first[1][0]}")
+    start = _opened(folder, path, Message("{file}, line {line}", file=source, line=first[1][0]))
     grey, height, width = start.mode in GREY, start.height, start.width
     shape = (height, width) if grey else (height, width, 3)
 
@@ -34,10 +36,12 @@ def decoded(stream: Stream, at: int, folder: Path, source: str) -> tuple[list[st
         for values, lines in stream(min(size, max(1, MOST // int(np.prod(shape))))):
             block = np.empty((len(lines), *shape), np.uint8)  # (N, H, W) or (N, H, W, 3)
             for row, (path, line) in enumerate(zip(values[at], lines)):
-                block[row] = _pixels(_opened(folder, path, f"{source}, line {line}"), grey, height, width)
+                where = Message("{file}, line {line}", file=source, line=line)
+                block[row] = _pixels(_opened(folder, path, where), grey, height, width)
             yield [*values[:at], block, *values[at + 1 :]], lines
 
-    said = f"Images are {'grey' if grey else 'coloured'}, {height}×{width}, as the first one is; others are scaled to that size."
+    said = Message("Images are {colour}, {height}×{width}, as the first one is; others are scaled to that size.",
+                   colour=Message("grey") if grey else Message("coloured"), height=height, width=width)  # fmt: skip
     return [said], images
 
 
@@ -46,11 +50,13 @@ def read_images(paths: list[str], shape: tuple[int, ...]) -> np.ndarray:
     found = np.empty((len(paths), *shape), np.uint8)
     for row, path in enumerate(paths):
         if not Path(path).expanduser().is_file():
-            raise Mistake(f"this run reads images: {path!r} is no file; give the path of a PNG or JPG, or many with --file.")
-        image = _opened(Path(), path, f"input {row + 1}")
+            raise Mistake("this run reads images: {path!r} is no file; give the path of a PNG or JPG, or many with --file.",
+                          path=path)  # fmt: skip
+        image = _opened(Path(), path, Message("input {row}", row=row + 1))
         if (image.height, image.width) != shape[:2]:
             size, wanted = f"{image.height}×{image.width}", f"{shape[0]}×{shape[1]}"
-            raise Mistake(f"{path}: found an image of {size} points, expected {wanted} as in training; scale it.")
+            raise Mistake("{file}: found an image of {size} points, expected {wanted_size} as in training; scale it.", file=path,
+                          size=size, wanted_size=wanted)  # fmt: skip
         found[row] = _pixels(image, len(shape) == 2, *shape[:2])
     return found
 
@@ -60,7 +66,7 @@ def _opened(folder: Path, path: object, where: str):
     from PIL import Image, ImageOps
 
     if not path or not isinstance(path, str):
-        raise Mistake(f"{where}: found no image, expected the path of a PNG or JPG file; add it or remove the line.")
+        raise Mistake("{where}: found no image, expected the path of a PNG or JPG file; add it or remove the line.", where=where)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -78,17 +84,17 @@ def _opened(folder: Path, path: object, where: str):
                     image.verify()
             return whole
     except (Image.DecompressionBombWarning, Image.DecompressionBombError):
-        found, do = "more pixels than are safe to decode", "make it smaller"
+        found, do = Message("more pixels than are safe to decode"), Message("make it smaller")
     except FileNotFoundError:
-        found, do = "no such file", f"check the path, which is taken from {folder}"
+        found = Message("no such file")
+        do = Message("check the path, which is taken from {folder}", folder=folder)
     except Image.UnidentifiedImageError:
-        found, do = "something else", "save it as PNG or JPG"
+        found, do = Message("something else"), Message("save it as PNG or JPG")
     except Exception as error:  # Pillow raises what its decoders happen to: OSError, SyntaxError, struct.error, …
-        found = f"something that cannot be decoded ({getattr(error, 'strerror', None) or short(str(error), 60)})"
-        do = "copy or save it again"
-    raise Mistake(
-        f"{where}: the image {short(path, 200)}: found {found}, expected a whole PNG or JPG file; {do}, or remove the line."
-    )
+        why = Theirs(getattr(error, "strerror", None) or short(str(error), 60))
+        found, do = Message("something that cannot be decoded ({why})", why=why), Message("copy or save it again")
+    raise Mistake("{where}: the image {path}: found {picture}, expected a whole PNG or JPG file; {picture_do}, or remove the "
+                  "line.", where=where, path=short(path, 200), picture=found, picture_do=do)  # fmt: skip
 
 
 def _pixels(image, grey: bool, height: int, width: int) -> np.ndarray:

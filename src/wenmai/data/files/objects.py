@@ -14,6 +14,8 @@ import numpy as np
 from wenmai.data.files.columns import Format, listed, short, uncollected
 from wenmai.data.files.opening import LONGEST, TextFile
 from wenmai.errors import Mistake
+from wenmai.locale import Listed, Message, phrase
+from wenmai.locale.theirs import Theirs
 
 BLOCK = 1 << 16  # characters read at a time
 SPACE = re.compile(r"[ \t\n\r]*")
@@ -28,23 +30,23 @@ def objects(file: TextFile) -> Format:
     if ARTICLES.match(file.sample) and (any(map(file.sample.__contains__, PIECE)) or not _is_whole(file.first_lines(1)[0])):
         return _squad(file)
     as_list = file.sample.lstrip().startswith("[")
-    place = "record" if as_list else "line"
+    place = phrase("place", "record") if as_list else phrase("place", "line")
 
     def rows() -> Iterator[tuple[int, dict]]:
         for number, row in enumerate(_elements(file), 1) if as_list else _lines(file):
             if not isinstance(row, dict):
-                raise Mistake(
-                    f"{file.source}, {place} {number}: found a JSON {type(row).__name__}, expected an object "
-                    'such as {"text": "…", "label": "…"}; rewrite the file so.'
-                )
+                raise Mistake('{file}, {place} {number}: found a JSON {type}, expected an object such as {{"text": "…", '
+                              '"label": "…"}}; rewrite the file so.', file=file.source, place=place, number=number,
+                              type=type(row).__name__)  # fmt: skip
             yield number, row
 
     first = next(rows(), None)
     if first is None:
-        raise Mistake(f"{file.source} is empty: found a list without objects, expected at least one.")
+        raise Mistake("{file} is empty: found a list without objects, expected at least one.", file=file.source)
     names = list(first[1])
     if not names:
-        raise Mistake(f'{file.source}, {place} {first[0]}: found an object without keys, expected some, as in {{"text": "…"}}.')
+        raise Mistake('{file}, {place} {number}: found an object without keys, expected some, as in {{"text": "…"}}.',
+                      file=file.source, place=place, number=first[0])  # fmt: skip
 
     def stream(size: int, positions: list[int]):
         numbered, keys = rows(), [names[position] for position in positions]
@@ -53,13 +55,13 @@ def objects(file: TextFile) -> Format:
                 columns = [[row[key] for _, row in block] for key in keys]
             except KeyError:
                 number, row, key = next((n, row, key) for n, row in block for key in keys if key not in row)
-                raise Mistake(
-                    f'{file.source}, {place} {number}: found {listed(row) or "no keys"}, expected "{short(key)}" too, as '
-                    "in the first row; add it, or leave it out with --columns."
-                ) from None
+                raise Mistake('{file}, {place} {number}: found {keys}, expected "{key}" too, as in the first row; add it, or '
+                              'leave it out with --columns.', file=file.source, place=place, number=number,
+                              keys=listed(row) or Message("no keys"), key=short(key)) from None  # fmt: skip
             yield columns, np.array([number for number, _ in block], np.int64)
 
-    return Format(names, [*file.notes, f"JSON: one {'list of objects' if as_list else 'object a line'}."], stream)
+    said = Message("JSON: one list of objects.") if as_list else Message("JSON: one object a line.")
+    return Format(names, [*file.notes, said], stream)
 
 
 def _block(rows: Iterator, size: int) -> list:
@@ -82,14 +84,15 @@ def _lines(file: TextFile) -> Iterator[tuple[int, object]]:
                 try:
                     yield number, json.loads(line)
                 except (ValueError, RecursionError) as error:
-                    raise Mistake(
-                        f"{file.source}, line {number}: found something that is not JSON ({_said(error)}), "
-                        "expected one whole object a line; correct the line."
-                    ) from None
+                    raise Mistake("{file}, line {line}: found something that is not JSON ({json}), expected one whole object a "
+                                  "line; correct the line.", file=file.source, line=number,
+                                  json=_said(error)) from None  # fmt: skip
 
 
 def _said(error: Exception) -> str:
-    return f"{error.msg}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error).split(";")[0]
+    if isinstance(error, json.JSONDecodeError):
+        return Message("{reason}, column {column}", reason=Theirs(error.msg), column=error.colno)
+    return Theirs(str(error).split(";")[0])
 
 
 def _elements(file: TextFile) -> Iterator[object]:
@@ -130,7 +133,7 @@ class _Document:
                 # A value that goes on in the next block breaks near the end of this one, or is an open string.
                 cut = error.msg.startswith("Unterminated") or error.pos > len(self.buffer) - 16
                 if not (cut and self.more()):
-                    raise self.broken(error.msg, error.pos) from None
+                    raise self.broken(Theirs(error.msg), error.pos) from None
             except (ValueError, RecursionError) as error:  # a number of thousands of digits, lists thousands deep
                 raise self.broken(_said(error), self.at) from None
 
@@ -138,13 +141,13 @@ class _Document:
         """Goes past the mark that comes next, if it is one of these."""
         found = self.ahead()
         if not found or found not in marks:
-            raise self.broken(f"expecting {' or '.join(marks)}", self.at)
+            raise self.broken(Message("expecting {marks}", marks=Listed(marks, Message(" or "))), self.at)
         self.at += 1
         return found
 
     def end(self) -> None:
         if self.ahead():
-            raise self.broken("something after its end", self.at)
+            raise self.broken(Message("something after its end"), self.at)
 
     def ahead(self) -> str:
         """The next character that is no space; "" at the end."""
@@ -153,7 +156,7 @@ class _Document:
             start, self.at = self.at, SPACE.match(self.buffer, self.at).end()
             passed += self.at - start
             if passed > LONGEST:
-                raise self.broken(f"more than {LONGEST:,} spaces", self.at)
+                raise self.broken(Message("more than {most:,} spaces", most=LONGEST), self.at)
             if self.at < len(self.buffer) or not self.more():
                 return self.buffer[self.at : self.at + 1]
 
@@ -161,7 +164,7 @@ class _Document:
         """Takes another block, at least as long as what is left, so that long values are not tried too often."""
         left = self.buffer[self.at :]
         if len(left) > LONGEST:
-            raise self.broken(f"a value of more than {LONGEST:,} characters", self.at)
+            raise self.broken(Message("a value of more than {most:,} characters", most=LONGEST), self.at)
         block = self.text.read(max(BLOCK, len(left)))
         if block:
             self.line += self.buffer.count("\n", 0, self.at)
@@ -170,10 +173,8 @@ class _Document:
 
     def broken(self, what: str, at: int) -> Mistake:
         line = self.line + self.buffer.count("\n", 0, at)
-        return Mistake(
-            f"{self.source}, line {line}: found something that is not JSON ({what}); expected one list of objects, or one "
-            "object a line; correct it."
-        )
+        return Mistake("{file}, line {line}: found something that is not JSON ({json}); expected one list of objects, or one "
+                       "object a line; correct it.", file=self.source, line=line, json=what)  # fmt: skip
 
 
 # SQuAD
@@ -187,8 +188,8 @@ def _squad(file: TextFile) -> Format:
             done += len(block)
 
     if next(_questions(file), None) is None:
-        raise Mistake(f"{file.source} is empty: found no questions in its paragraphs, expected at least one.")
-    return Format(QUESTION, [*file.notes, "SQuAD: one row a question."], stream)
+        raise Mistake("{file} is empty: found no questions in its paragraphs, expected at least one.", file=file.source)
+    return Format(QUESTION, [*file.notes, Message("SQuAD: one row a question.")], stream)
 
 
 def _articles(file: TextFile) -> Iterator[object]:
@@ -212,19 +213,28 @@ def _questions(file: TextFile) -> Iterator[tuple]:
     def part(whole: object, where: str, key: str, kind: type | tuple, called: str):
         found = whole.get(key) if isinstance(whole, dict) else None
         if not isinstance(found, kind) or isinstance(found, bool):
-            what = f'no "{key}"' if found is None else f'a {type(found).__name__} as "{key}"'
-            raise Mistake(f"{file.source}, {where}: found {what}, expected {called} there, as in SQuAD; correct it.")
+            what = Message('a {type} as "{key}"', type=type(found).__name__, key=key)
+            if found is None:
+                what = Message('no "{key}"', key=key)
+            raise Mistake("{file}, {at}: found {squad}, expected {called} there, as in SQuAD; correct it.", file=file.source,
+                          at=where, squad=what, called=called)  # fmt: skip
         return found
 
     for a, article in enumerate(_articles(file)):
-        for p, paragraph in enumerate(part(article, f"data[{a}]", "paragraphs", list, "a list")):
+        for p, paragraph in enumerate(part(article, f"data[{a}]", "paragraphs", list, phrase("called", "a list"))):
             where = f"data[{a}].paragraphs[{p}]"
-            context = part(paragraph, where, "context", str, "a text")
-            for q, question in enumerate(part(paragraph, where, "qas", list, "a list")):
+            context = part(paragraph, where, "context", str, phrase("called", "a text"))
+            for q, question in enumerate(part(paragraph, where, "qas", list, phrase("called", "a list"))):
                 where = f"data[{a}].paragraphs[{p}].qas[{q}]"
-                asked = part(question, where, "question", str, "a text")
-                name = str(part(question, where, "id", (str, int), "a text"))
-                given = part(question, where, "answers", list, "a list") if question.get("answers") is not None else []
-                answers = [part(one, f"{where}.answers[{i}]", "text", str, "a text") for i, one in enumerate(given)]
-                start = part(given[0], f"{where}.answers[0]", "answer_start", int, "a number") if given else -1
+                asked = part(question, where, "question", str, phrase("called", "a text"))
+                name = str(part(question, where, "id", (str, int), phrase("called", "a text")))
+                given = (
+                    part(question, where, "answers", list, phrase("called", "a list"))
+                    if question.get("answers") is not None
+                    else []
+                )
+                answers = [
+                    part(one, f"{where}.answers[{i}]", "text", str, phrase("called", "a text")) for i, one in enumerate(given)
+                ]
+                start = part(given[0], f"{where}.answers[0]", "answer_start", int, phrase("called", "a number")) if given else -1
                 yield name, context, asked, answers[0] if answers else "", answers, start

@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from wenmai.errors import Mistake, nearest
+from wenmai.locale import Message, phrase
+from wenmai.locale.theirs import Theirs
 
 SAMPLE = 1 << 16  # bytes looked at before a file is read
 LONGEST = 1 << 23  # bytes of a line of a packed file, characters of a cell in quotes or a JSON value: few bytes can unpack to any
@@ -25,7 +27,8 @@ WINDOW = 1 << 28  # bytes that unpacking xz may take
 SUFFIXES = (".gz", ".xz", ".zst")
 MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
-SPELLED = {"utf-8": "UTF-8", "utf-8-sig": "UTF-8 with a byte order mark", "gb18030": "GB18030"}
+SPELLED = {"utf-8": phrase("encoding", "UTF-8"), "utf-8-sig": phrase("encoding", "UTF-8 with a byte order mark"),
+           "gb18030": phrase("encoding", "GB18030")}  # fmt: skip
 
 
 def find(source: str | Path) -> Path:
@@ -35,14 +38,15 @@ def find(source: str | Path) -> Path:
         if path.is_file() or path.is_dir():
             return path
         if path.exists():
-            raise Mistake(f"{source} is a pipe or a device, and is read more than once; write it to a file first.")
+            raise Mistake("{file} is a pipe or a device, and is read more than once; write it to a file first.", file=source)
     except OSError as error:
-        raise Mistake(f"{source} cannot be opened ({error.strerror}); check the path and its permissions.") from None
+        raise Mistake("{file} cannot be opened ({why}); check the path and its permissions.", file=source,
+                      why=Theirs(error.strerror)) from None  # fmt: skip
     if not path.parent.is_dir():
-        raise Mistake(f"{source} is not there, nor is its folder {path.parent}; check the path.")
+        raise Mistake("{file} is not there, nor is its folder {folder}; check the path.", file=source, folder=path.parent)
     beside = nearest(path.name, [other.name for other in path.parent.iterdir()])[:3]
-    instead = f"did you mean {', '.join(beside)}?" if beside else "its folder is empty."
-    raise Mistake(f"{source} is not there; {instead}")
+    instead = Message("did you mean {names}?", names=", ".join(beside)) if beside else Message("its folder is empty.")
+    raise Mistake("{file} is not there; {instead}", file=source, instead=instead)
 
 
 def bare_name(path: Path) -> str:
@@ -57,13 +61,14 @@ def extra(module: str, source) -> object:
         return importlib.import_module(module)
     except ImportError:
         package = module.split(".")[0]
-        raise Mistake(f"{source} needs the package {package}; run pip install wenmai[formats].") from None
+        raise Mistake("{file} needs the package {package}; run pip install wenmai[formats].", file=source,
+                      package=package) from None  # fmt: skip
 
 
 def not_the_same(out: Path | None, source: Path | None) -> None:
     """What is written must not be the file that is read."""
     if out and source and out.exists() and source.exists() and out.samefile(source):
-        raise Mistake(f"--out {out} is the file that is read; choose another.")
+        raise Mistake("--out {file} is the file that is read; choose another.", file=out)
 
 
 @contextmanager
@@ -76,7 +81,7 @@ def readable(source) -> Iterator[None]:
         raise
     except (arrow.ArrowException, OSError, ValueError, KeyError, IndexError, OverflowError) as error:
         what = str(error).splitlines()[0] if str(error).strip() else type(error).__name__
-        raise Mistake(f"{source} cannot be read as Parquet ({what[:200]}); write it again.") from None
+        raise Mistake("{file} cannot be read as Parquet ({error}); write it again.", file=source, error=what[:200]) from None
 
 
 def compression(path: Path) -> str | None:
@@ -85,7 +90,7 @@ def compression(path: Path) -> str | None:
         with open(path, "rb") as raw:
             start = raw.read(6)
     except OSError as error:
-        raise Mistake(f"{path} cannot be opened ({error.strerror}); check its permissions.") from None
+        raise Mistake("{file} cannot be opened ({why}); check its permissions.", file=path, why=Theirs(error.strerror)) from None
     return next((name for magic, name in MAGIC.items() if start.startswith(magic)), None)
 
 
@@ -97,7 +102,8 @@ def unpacked(path: Path, source) -> Iterator[BinaryIO]:
         with _opened(path, packed, source) as stream:
             yield stream
     except DAMAGE as error:
-        raise Mistake(f"{source} is damaged or cut off ({packed}: {error}); copy or compress it again.") from None
+        raise Mistake("{file} is damaged or cut off ({packed}: {damage}); copy or compress it again.", file=source, packed=packed,
+                      damage=Theirs(error)) from None  # fmt: skip
 
 
 def _opened(path: Path, packed: str | None, source) -> BinaryIO:
@@ -130,7 +136,8 @@ def packed(path: Path) -> Iterator[BinaryIO]:
         if not special:
             part.replace(path)
     except OSError as error:
-        raise Mistake(f"{path} cannot be written ({error.strerror or error}); make room or choose another place.") from None
+        raise Mistake("{folder} cannot be written ({why}); make room or choose another place.", folder=path,
+                      why=Theirs(error.strerror or error)) from None  # fmt: skip
     finally:
         if not special:
             part.unlink(missing_ok=True)
@@ -218,20 +225,17 @@ class TextFile:
             try:
                 yield io.TextIOWrapper(raw, self.encoding, newline=newline)
             except UnicodeDecodeError:
-                raise Mistake(
-                    f"{self.source}, line {self._undecodable()}: found bytes that are not {SPELLED[self.encoding]}, "
-                    "which the beginning of the file is; save the whole file as UTF-8."
-                ) from None
+                raise Mistake("{file}, line {line}: found bytes that are not {encoding}, which the beginning of the file is; "
+                              "save the whole file as UTF-8.", file=self.source, line=self._undecodable(),
+                              encoding=SPELLED[self.encoding]) from None  # fmt: skip
 
     def _endless(self, whole: int) -> Mistake:
         number = 1
         with unpacked(self.path, self.source) as raw:
             while whole and (block := raw.read(min(whole, SAMPLE))):
                 number, whole = number + block.count(b"\n"), whole - len(block)
-        return Mistake(
-            f"{self.source}, line {number}: found a line of more than {LONGEST:,} bytes, expected shorter ones; "
-            "break it into several."
-        )
+        return Mistake("{file}, line {line}: found a line of more than {most:,} bytes, expected shorter ones; break it into "
+                       "several.", file=self.source, line=number, most=LONGEST)  # fmt: skip
 
     def _undecodable(self) -> int:
         # The decoder reads ahead in blocks, so the line is found again; no character of either encoding holds b"\n".
@@ -255,10 +259,8 @@ def text_file(path: Path, source) -> TextFile:
     with unpacked(path, source) as raw:
         start = raw.read(SAMPLE)
     packed, cut = compression(path), len(start) == SAMPLE
-    binary = Mistake(
-        f"{source} looks like a binary file, where text in UTF-8 or GB18030 was expected; "
-        "give a text file, or save this one as UTF-8."
-    )
+    binary = Mistake("{file} looks like a binary file, where text in UTF-8 or GB18030 was expected; give a text file, or save "
+                     "this one as UTF-8.", file=source)  # fmt: skip
     if b"\0" in start:
         raise binary
     for encoding in ("utf-8-sig" if start.startswith(codecs.BOM_UTF8) else "utf-8", "gb18030", None):
@@ -273,8 +275,9 @@ def text_file(path: Path, source) -> TextFile:
     if not encoding:
         raise binary
     if not sample.strip():
-        raise Mistake(f"{source} is empty; expected at least one line of text.")
-    notes = [f"Compressed with {packed}."] * bool(packed) + [f"The encoding is {SPELLED[encoding]}."]
+        raise Mistake("{file} is empty; expected at least one line of text.", file=source)
+    notes = [Message("Compressed with {packed}.", packed=packed)] * bool(packed)
+    notes += [Message("The encoding is {encoding}.", encoding=SPELLED[encoding])]
     return TextFile(path, str(source), encoding, notes, sample, cut)
 
 
@@ -294,7 +297,5 @@ def _of_one_encoding(lines: list[bytes], least: int, source) -> None:
             except UnicodeDecodeError:
                 others.append(number)
     if known and others and len(known) * 10 >= len(others):
-        raise Mistake(
-            f"{source} is in two encodings: line {known[0]} is UTF-8 and line {others[0]} is not; expected one; "
-            "save the whole file as UTF-8."
-        )
+        raise Mistake("{file} is in two encodings: line {line} is UTF-8 and line {other} is not; expected one; save the whole "
+                      "file as UTF-8.", file=source, line=known[0], other=others[0])  # fmt: skip

@@ -17,11 +17,13 @@ from wenmai.data.files import delimited
 from wenmai.data.files.columns import Format, listed
 from wenmai.data.files.opening import text_file
 from wenmai.errors import Mistake
+from wenmai.locale import Message, phrase
 
 if TYPE_CHECKING:
     from wenmai.data.files.readers import Chunk, Table
 
 SIDES = ("source", "target")
+IN_WORDS = {"source": phrase("side", "source"), "target": phrase("side", "target")}
 CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")  # and half characters; not tabs and ends of lines
 
 
@@ -38,7 +40,7 @@ def aligned(path: Path, source: str, other: Path, target: str) -> Format:
     """Two files, a row a line. Empty lines are kept, so that the lines stay side by side."""
     for file, name in ((path, source), (other, target)):
         if file.is_dir():
-            raise Mistake(f"{name} is a folder; expected two text files with as many lines; give a file.")
+            raise Mistake("{file} is a folder; expected two text files with as many lines; give a file.", file=name)
     first, second = text_file(path, source), text_file(other, target)
 
     def stream(size: int, positions: list[int]):
@@ -50,12 +52,12 @@ def aligned(path: Path, source: str, other: Path, target: str) -> Format:
                 yield [blocks[position] for position in positions], lines
         if done[0] != done[1]:
             longer = source if done[0] > done[1] else target
-            raise Mistake(
-                f"{source} has {done[0]} lines and {target} has {done[1]}: from line {min(done) + 1} on, {longer} stands alone; "
-                "expected as many, each line beside its translation; add or remove lines."
-            )
+            raise Mistake("{file} has {lines} lines and {other} has {others}: from line {line} on, {longer} stands alone; "
+                          "expected as many, each line beside its translation; add or remove lines.", file=source, lines=done[0],
+                          other=target, others=done[1], line=min(done) + 1, longer=longer)  # fmt: skip
 
-    notes = [*first.notes, *(f"{target}: {note}" for note in second.notes), "Two aligned files: one row a line."]
+    notes = [*first.notes, *(Message("{file}: {note}", file=target, note=note) for note in second.notes),
+             Message("Two aligned files: one row a line.")]  # fmt: skip
     return Format(list(SIDES), notes, stream)
 
 
@@ -85,11 +87,11 @@ def checked(table: Table) -> Table:
     """The same rows to learn from, or to be judged by: both sides are there, with text in every row."""
     if table.names == ["source"] and table.plain:
         name = table.source
-        raise Mistake(f"{name} is one text, and to translate takes two sides; give the file whose lines belong to it too, as in "
-                      f"{name},OTHER, or a file with the columns source and target.")  # fmt: skip
+        raise Mistake("{file} is one text, and to translate takes two sides; give the file whose lines belong to it too, as in "
+                      "{name},OTHER, or a file with the columns source and target.", file=name, name=name)  # fmt: skip
     if not set(SIDES) <= set(table.names):
-        raise Mistake(f"{table.source} has the columns {listed(table.names)}, expected source and target; name them with "
-                      "--columns source=NAME,target=NAME.")  # fmt: skip
+        raise Mistake("{file} has the columns {names}, expected source and target; name them with --columns "
+                      "source=NAME,target=NAME.", file=table.source, names=listed(table.names))  # fmt: skip
 
     def stream(rows: int) -> Iterator[Chunk]:
         for chunk in table.chunks(rows):
@@ -105,8 +107,10 @@ def look(texts: Sequence, lines: Sequence[int], side: str, file: str, two: bool)
         if not isinstance(text, str):  # a number, or what the task refuses
             continue
         if not text.strip():
-            do = f"drop line {line} of both files" if two else "drop the row"
-            raise Mistake(f"{file}, line {line}: the {side} is empty; give both sides a text, or {do}.")
+            do = Message("drop line {line} of both files", line=line) if two else Message("drop the row")
+            raise Mistake("{file}, line {line}: the {side} is empty; give both sides a text, or {side_do}.", file=file, line=line,
+                          side=IN_WORDS[side], side_do=do)  # fmt: skip
         if not text.isprintable() and (found := CONTROL.search(text)):
-            raise Mistake(f'{file}, line {line}: found the control character "{found[0]}" in the {side}, expected nothing but '
-                          "text; take it out, or drop the row.")  # fmt: skip
+            raise Mistake('{file}, line {line}: found the control character "{letter}" in the {side}, expected nothing but '
+                          'text; take it out, or drop the row.', file=file, line=line, letter=found[0],
+                          side=IN_WORDS[side])  # fmt: skip

@@ -14,7 +14,9 @@ import numpy as np
 from wenmai.data.files import conll, delimited, idx, images, objects, pairs
 from wenmai.data.files.columns import Format, parse_columns, pick, short, tidy
 from wenmai.data.files.opening import TextFile, bare_name, extra, find, readable, text_file
-from wenmai.errors import Mistake, harmless
+from wenmai.errors import Mistake
+from wenmai.locale import Message
+from wenmai.locale.theirs import Theirs
 
 __all__ = ["Chunk", "Table", "parse_columns", "read"]
 
@@ -69,7 +71,7 @@ def read(source: str | Path, columns: dict[str, str] | None = None, target: str 
         return (Chunk(dict(zip(words, block)), lines) for block, lines in values(rows))
 
     files = {} if target is None else {word: (source, str(target))[position] for word, position in picked.items()}
-    return Table(source, words, list(map(harmless, notes)), stream, found.plain if words == ["text"] else None, files)
+    return Table(source, words, notes, stream, found.plain if words == ["text"] else None, files)
 
 
 def _format(path: Path, source: str, columns: dict[str, str] | None) -> Format:
@@ -116,9 +118,10 @@ def _parquet(path: Path, source: str) -> Format:
         names, count = file.schema_arrow.names, file.metadata.num_rows
     if len(set(names)) < len(names):
         twice = next(name for at, name in enumerate(names) if name in names[:at])
-        raise Mistake(f'{source}: found two columns named "{short(twice)}", expected a name for each; write it again.')
+        raise Mistake('{file}: found two columns named "{name}", expected a name for each; write it again.', file=source,
+                      name=short(twice))  # fmt: skip
     if count < 1:
-        raise Mistake(f"{source} is empty: found no rows, expected at least one.")
+        raise Mistake("{file} is empty: found no rows, expected at least one.", file=source)
 
     def values(column):
         numbers = arrow.types.is_integer(column.type) or arrow.types.is_floating(column.type)
@@ -133,9 +136,10 @@ def _parquet(path: Path, source: str) -> Format:
                 done += len(batch)
                 yield columns, lines
         if done != count:
-            raise Mistake(f"{source} is damaged: it announces {count} rows and holds {done}; write it again.")
+            raise Mistake("{file} is damaged: it announces {announced} rows and holds {found}; write it again.", file=source,
+                          announced=count, found=done)  # fmt: skip
 
-    return Format(names, [f"Parquet with {count} rows."], stream)
+    return Format(names, [Message("Parquet with {rows} rows.", rows=count)], stream)
 
 
 def _folder(path: Path, source: str) -> Format:
@@ -143,25 +147,26 @@ def _folder(path: Path, source: str) -> Format:
     try:
         inside = sorted(other for other in path.iterdir() if other.is_file() and not other.name.startswith("."))
     except OSError as error:
-        raise Mistake(f"{source} is a folder that cannot be opened ({error.strerror}); check its permissions.") from None
+        raise Mistake("{folder} is a folder that cannot be opened ({why}); check its permissions.", folder=source,
+                      why=Theirs(error.strerror)) from None  # fmt: skip
     found = [other for other in inside if idx.is_images(other)]
     if found:
         train = [other for other in found if other.name.startswith("train")] if len(found) > 1 else found
         if len(train) != 1:
-            raise Mistake(f"{source} holds several sets of images; give one of {', '.join(i.name for i in found)}.")
+            raise Mistake("{folder} holds several sets of images; give one of {names}.", folder=source,
+                          names=", ".join(i.name for i in found))  # fmt: skip
         return idx.images(train[0], str(train[0]))
     texts = [other for other in inside if bare_name(other).endswith(".txt")]
     if len(texts) < 2:
-        shown = ", ".join(other.name for other in inside[:5]) or "no files"
-        raise Mistake(
-            f"{source} is a folder with {shown}; expected one .txt file a label (at least two), or idx images. "
-            "Give one file instead."
-        )
+        shown = ", ".join(other.name for other in inside[:5]) or Message("no files")
+        raise Mistake("{folder} is a folder with {inside}; expected one .txt file a label (at least two), or idx images. Give "
+                      "one file instead.", folder=source, inside=shown)  # fmt: skip
     files = {}
     for other in texts:
         label = other.name.split(".")[0]
         if label in files:
-            raise Mistake(f'{other} is the second file for the label "{label}" in {source}, expected one; remove one of them.')
+            raise Mistake('{file} is the second file for the label "{label}" in {folder}, expected one; remove one of them.',
+                          file=other, label=label, folder=source)  # fmt: skip
         files[label] = text_file(other, str(other))
 
     def stream(size: int, positions: list[int]):
@@ -171,5 +176,5 @@ def _folder(path: Path, source: str) -> Format:
                 yield [columns[position] for position in positions], lines
 
     notes = list(dict.fromkeys(chain.from_iterable(file.notes for file in files.values())))
-    notes.append(f"One file a label: {', '.join(files)}.")
+    notes.append(Message("One file a label: {names}.", names=", ".join(files)))
     return Format(["text", "label"], notes, stream)

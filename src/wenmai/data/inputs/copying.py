@@ -32,8 +32,8 @@ def copied(pairs, texts: list[str]) -> Copied:
     """The sources of these Pairs."""
     kinds = pairs.source.tokenizer.kind, pairs.target.tokenizer.kind
     if kinds[0] != kinds[1]:
-        raise Mistake(f"copy=True goes with tokens of one kind on both sides; found {kinds[0]} for the texts that are read and "
-                      f"{kinds[1]} for those that are written.")  # fmt: skip
+        raise Mistake("copy=True goes with tokens of one kind on both sides; found {read} for the texts that are read and "
+                      "{written} for those that are written.", read=kinds[0], written=kinds[1])  # fmt: skip
     known, first, read = pairs.target.numbers, pairs.target.vocabulary, pairs.source.encode(texts)
     numbers, words = np.full(len(read.flat), pairs.target.special.end, np.int32), []
     for at, length, row in zip(read.offsets.tolist(), read.lengths.tolist(), pairs.source.tokenizer.spelled(texts)):

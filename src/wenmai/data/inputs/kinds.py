@@ -23,6 +23,7 @@ from wenmai.data.storage import saved as take
 from wenmai.data.text import tokenizers, vectors
 from wenmai.data.text.lines import Lines
 from wenmai.errors import Mistake
+from wenmai.locale import Message
 
 UNITS = ("words", "chinese", "characters")
 Spelling = Literal["auto", "none", "cnn", "lstm"]
@@ -41,7 +42,8 @@ def learn(values, texts: str = "tokens", *, embedding: str = "random", max_lengt
     if kind == "given":
         return Tokens.learn(values, embedding, max_length, characters, **tokenizing)
     if characters not in ("auto", "none"):
-        raise Mistake(f"characters={characters} goes with tokens that are tagged; a text is read by --set tokenizer=characters.")
+        raise Mistake("characters={characters} goes with tokens that are tagged; a text is read by --set tokenizer=characters.",
+                      characters=characters)  # fmt: skip
     return Texts.learn(values, embedding, max_length, **tokenizing)
 
 
@@ -82,8 +84,34 @@ def learned_before(saved: dict):
     return inputs
 
 
+def continued(inputs, kind: str, values, run: str):
+    """These inputs of a run, as a task reads values of this kind: by the same tokenizer, with the same scaling."""
+    tokenizer = inputs.as_tokenizer() if isinstance(inputs, Lines) else getattr(inputs, "tokenizer", None)
+    cut = kind in ("tokens", "given", "lines")
+    if cut != (tokenizer is not None) or (not cut and inputs.kind != kind):
+        raise Mistake("{run} reads {kind}, and here is another kind of input ({found}); start from another run.", run=run,
+                      kind=inputs.kind, found=kind)  # fmt: skip
+    if kind == "lines":
+        return inputs if isinstance(inputs, Lines) else Lines(tokenizer)
+    if kind == "given":
+        if isinstance(inputs, Tokens):
+            return inputs
+        if not isinstance(tokenizer, tokenizers.Words):
+            raise Mistake("{run} cuts texts into {tokenizer}, and tags are given for tokens as they stand; start from a run "
+                          "whose tokens are words.", run=run, tokenizer=tokenizer.kind)  # fmt: skip
+        return Tokens.reading_as(tokenizer, inputs)
+    if kind == "tokens":
+        pairs = isinstance(values[0], (tuple, list))
+        if pairs != (inputs.pairs if isinstance(inputs, Texts) else False):
+            raise Mistake("{run} reads pairs of texts, or here are some, and the other does not; start from another run.",
+                          run=run)  # fmt: skip
+        return inputs if isinstance(inputs, Texts) else Texts(tokenizer, pairs, unit_of(tokenizer), 512, "random")
+    return inputs
+
+
 class Texts:
     kind = "tokens"
+    read = 0  # tokens of a running text that they were learned from: they were not
     rare = spelling = None  # what Tokens have beside
 
     def __init__(self, tokenizer, pairs: bool, unit: str, longest: int, embedding: str, table: np.ndarray | None = None,
@@ -117,12 +145,11 @@ class Texts:
 
     def notes(self, values) -> list[str]:
         """What is worth saying of how these texts are read."""
-        said = {"bytes": "read byte by byte", "characters": "read character by character",
-                "jieba": "cut into Chinese words by jieba"}  # fmt: skip
-        kind = self.tokenizer.kind
-        notes = [f"texts are {said.get(kind, 'cut into ' + kind)}: {self.vocabulary:,} tokens known"]
+        cut = tokenizers.CUT[self.tokenizer.kind]
+        notes = [Message("texts are {cut}: {tokens:,} tokens known", cut=cut, tokens=self.vocabulary)]
         if self.vectors is not None:
-            notes.append(f"{int((~np.isnan(self.vectors[:, 0])).sum()):,} tokens have vectors from {self.embedding}")
+            notes.append(Message("{tokens:,} tokens have vectors from {file}", tokens=int((~np.isnan(self.vectors[:, 0])).sum()),
+                                 file=self.embedding))  # fmt: skip
         return notes
 
     def to_json(self) -> dict:
@@ -152,7 +179,8 @@ def checked_texts(values) -> list[str] | StoredTexts:
         return values
     for row, value in enumerate(values):
         if not isinstance(value, str):
-            raise Mistake(f"input {row + 1}: expected a text, found {type(value).__name__} {str(value)[:40]!r}.")
+            raise Mistake("input {row}: expected a text, found {type} {value!r}.", row=row + 1, type=type(value).__name__,
+                          value=str(value)[:40])  # fmt: skip
     return values if isinstance(values, list) else list(values)
 
 
@@ -175,19 +203,22 @@ class Numbers:
         try:
             values = np.asarray(values, np.float64)
         except (TypeError, ValueError):
-            raise Mistake(f"expected rows of {self.width} numbers, found {str(values[0])[:40]!r}.") from None
+            raise Mistake("expected rows of {width} numbers, found {value!r}.", width=self.width,
+                          value=str(values[0])[:40]) from None  # fmt: skip
         if values.ndim != 2 or values.shape[1] != self.width:
-            raise Mistake(f"expected rows of {self.width} numbers, found an array of shape {values.shape}.")
+            raise Mistake("expected rows of {width} numbers, found an array of shape {shape}.", width=self.width,
+                          shape=values.shape)  # fmt: skip
         if not np.isfinite(values).all():
             row, column = np.argwhere(~np.isfinite(values))[0]
-            raise Mistake(f"row {row + 1}, column {column + 1}: found {values[row, column]}, expected a finite number.")
+            raise Mistake("row {row}, column {column}: found {value}, expected a finite number.", row=row + 1, column=column + 1,
+                          value=values[row, column])  # fmt: skip
         return ((values - self.mean) / self.deviation).astype(np.float32)
 
     def flatten(self, encoded: np.ndarray) -> np.ndarray:
         return encoded
 
     def notes(self, values) -> list[str]:
-        return [f"{self.width} numbers a row, each brought to mean 0 and deviation 1"]
+        return [Message("{width} numbers a row, each brought to mean 0 and deviation 1", width=self.width)]
 
     def to_json(self) -> dict:
         return {"kind": self.kind, "mean": self.mean.tolist(), "deviation": self.deviation.tolist()}
@@ -213,14 +244,14 @@ class Images:
     def encode(self, values) -> np.ndarray:
         values = np.asarray(values)
         if values.shape[1:] != self.shape:
-            raise Mistake(f"expected images of shape {self.shape}, found {values.shape[1:]}.")
+            raise Mistake("expected images of shape {shape}, found {found}.", shape=self.shape, found=values.shape[1:])
         return values
 
     def flatten(self, encoded: np.ndarray) -> np.ndarray:
         return encoded.reshape(len(encoded), self.height * self.width).astype(np.float32) / np.float32(self.brightest)
 
     def notes(self, values) -> list[str]:
-        return [f"images of {' × '.join(map(str, self.shape))}"]
+        return [Message("images of {shape}", shape=" × ".join(map(str, self.shape)))]
 
     def to_json(self) -> dict:
         return {"kind": self.kind, "shape": list(self.shape), "brightest": self.brightest}
@@ -257,12 +288,13 @@ class Frames:
     def encode(self, values: Sequences) -> Sequences:
         flat = two_dimensional(values.flat)
         if flat.shape[1] != self.width:
-            raise Mistake(f"expected frames of {self.width} numbers, found frames of {flat.shape[1]}.")
+            raise Mistake("expected frames of {width} numbers, found frames of {found}.", width=self.width, found=flat.shape[1])
         if not np.isfinite(flat).all():
             at, column = np.argwhere(~np.isfinite(flat))[0]
             row = int(np.searchsorted(values.offsets, at, "right")) - 1
             step = at - values.offsets[row] + 1
-            raise Mistake(f"row {row + 1}, step {step}: found {flat[at, column]}, expected a finite number.")
+            raise Mistake("row {row}, step {step}: found {value}, expected a finite number.", row=row + 1, step=step,
+                          value=flat[at, column])  # fmt: skip
         return Sequences(((flat - self.mean) / self.deviation).astype(np.float32), values.offsets)
 
     def flatten(self, encoded: Sequences) -> np.ndarray:
@@ -277,8 +309,9 @@ class Frames:
         return table.reshape(len(encoded), -1)
 
     def notes(self, values) -> list[str]:
-        long = f"{self.length}" if self.length else f"{values.lengths.min()} to {values.lengths.max()}"
-        return [f"sequences of {long} steps, {self.width} numbers each, brought to mean 0 and deviation 1"]
+        long = self.length or Message("{least} to {most}", least=values.lengths.min(), most=values.lengths.max())
+        return [Message("sequences of {long} steps, {width} numbers each, brought to mean 0 and deviation 1", long=long,
+                        width=self.width)]  # fmt: skip
 
     def to_json(self) -> dict:
         return {"kind": self.kind, "mean": self.mean.tolist(), "deviation": self.deviation.tolist(), "length": self.length,

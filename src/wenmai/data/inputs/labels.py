@@ -7,6 +7,7 @@ import numpy as np
 from wenmai.data.files.columns import listed, short
 from wenmai.data.storage import saved as take
 from wenmai.errors import Mistake, nearest
+from wenmai.locale import Message
 
 
 class Labels:
@@ -27,13 +28,14 @@ class Labels:
     def number(self, value, row: int) -> int:
         label = named(value, row)
         if label not in self.numbers:
-            where, known = f"row {row + 1}", listed(nearest(label[:60], self.names), 8)
+            where, known = Message("row {row}", row=row + 1), listed(nearest(label[:60], self.names), 8)
             label = short(label)
-            raise Mistake(f"{where}: the label {label!r} is not among the trained ones: {known}.")
+            raise Mistake("{where}: the label {label!r} is not among the trained ones: {names}.", where=where, label=label,
+                          names=known)  # fmt: skip
         return self.numbers[label]
 
     def notes(self, values) -> list[str]:
-        return [f"labels are read: {self.count} known"]
+        return [Message("labels are read: {known} known", known=self.count)]
 
     def to_json(self) -> dict:
         return {"kind": self.kind, "names": self.names}
@@ -50,4 +52,5 @@ def named(value, row: int) -> str:
     """A label as it is written; whole numbers are names too."""
     if isinstance(value, (str, int, np.integer)) and not isinstance(value, bool):
         return str(value)
-    raise Mistake(f"input {row + 1}: expected a label, found {type(value).__name__} {str(value)[:40]!r}.")
+    raise Mistake("input {row}: expected a label, found {type} {value!r}.", row=row + 1, type=type(value).__name__,
+                  value=str(value)[:40])  # fmt: skip

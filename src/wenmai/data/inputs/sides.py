@@ -8,6 +8,7 @@ from wenmai.data.inputs.target_texts import TargetTexts
 from wenmai.data.storage import saved as take
 from wenmai.data.text import tokenizers
 from wenmai.errors import Mistake, unknown
+from wenmai.locale import Message, phrase
 
 SPARE = 10  # tokens that may be written beyond what the length of the text that is read says
 ALMOST_ALL = 0.99  # of the texts that it learned from may be written for any text, however short
@@ -52,8 +53,8 @@ class Pairs(Sides):
             if kind not in tokenizers.KINDS:
                 raise unknown(name, kind, ("auto", *tokenizers.KINDS))
         if joint and kinds[0] != kinds[1]:
-            raise Mistake(f"joint=True goes with one tokenizer for both sides; found {kinds[0]} for the texts that are read and "
-                          f"{kinds[1]} for those that are written.")  # fmt: skip
+            raise Mistake("joint=True goes with one tokenizer for both sides; found {read} for the texts that are read and "
+                          "{written} for those that are written.", read=kinds[0], written=kinds[1])  # fmt: skip
         joint = kinds[0] == kinds[1] and kinds[0] in tokenizers.SUBWORDS if joint is None else joint
         if joint:
             both = TargetTexts.learn([*sources, *targets], max_length, tokenizer=kinds[0], **tokenizing)
@@ -72,10 +73,12 @@ class Pairs(Sides):
 
     def notes(self, values) -> list[str]:
         if self.joint:
-            return [f"both sides are cut by one tokenizer, {self.target.tokenizer.kind}: {self.target.vocabulary:,} tokens known"]
+            return [Message("both sides are cut by one tokenizer, {kind}: {count:,} tokens known",
+                            kind=self.target.tokenizer.kind, count=self.target.vocabulary)]  # fmt: skip
         read, written = self.source.tokenizer.kind, self.target.tokenizer.kind
-        return [f"what is read is cut into {read}: {self.source.vocabulary:,} tokens known",
-                f"what is written is cut into {written}: {self.target.vocabulary:,} tokens known"]  # fmt: skip
+        return [Message("what is read is cut into {kind}: {count:,} tokens known", kind=read, count=self.source.vocabulary),
+                Message("what is written is cut into {kind}: {count:,} tokens known", kind=written,
+                        count=self.target.vocabulary)]  # fmt: skip
 
     def to_json(self) -> dict:
         return {"kind": "pairs", "source": self.source.to_json(), "joint": self.joint, "growth": self.growth, "usual": self.usual,
@@ -86,7 +89,7 @@ class Pairs(Sides):
         source, target = TargetTexts.from_json(take.value(saved, "source")), take.value(saved, "target")
         growth = take.value(saved, "growth")
         if not take.is_number(growth) or not 0 < growth < 1e6:
-            raise take.unfit("growth", growth, "a number above 0")
+            raise take.unfit("growth", growth, phrase("saved", "a number above 0"))
         usual = take.whole(saved, "usual", 1)
         if not take.flag(saved, "joint"):
             return cls(source, TargetTexts.from_json(target), growth, usual)

@@ -31,11 +31,13 @@ class TargetTexts:
         """Letters stay as they are, capital or small, unless it is said otherwise: what is written is for people to read."""
         if vocabulary <= len(tokenizers.SPECIAL):
             least, own = len(tokenizers.SPECIAL) + 1, len(tokenizers.SPECIAL)
-            raise Mistake(f"vocabulary={vocabulary}: expected at least {least}; {own} are signs of our own, such as <unk>.")
+            raise Mistake("vocabulary={size}: expected at least {least}; {own} are signs of our own, such as <unk>.",
+                          size=vocabulary, least=least, own=own)
         tokenizer = tokenizers.learn(texts, vocabulary=vocabulary, lowercase=bool(lowercase), **tokenizing)
         learned = cls(tokenizer, 1, most)
         if not learned.knows_tokens():
-            raise Mistake(f"the {len(texts)} texts hold no token that is known; expected letters or words to write with.")
+            raise Mistake("the {texts} texts hold no token that is known; expected letters or words to write with.",
+                          texts=len(texts))
         learned.longest = int(learned.encode(texts).lengths.max())
         return learned
 

@@ -12,12 +12,13 @@ from wenmai.data.examples.sequences import Sequences, offsets_of
 from wenmai.data.storage import saved as take
 from wenmai.data.text import tokenizers, vectors
 from wenmai.errors import Mistake
+from wenmai.locale import Message, phrase
 
 
 class Tokens:
     """Rows of tokens that somebody cut already, and their letters beside them; a raw text is cut as they seem to be."""
 
-    kind, pairs = "tokens", False
+    kind, pairs, read = "tokens", False, 0
 
     def __init__(self, tokenizer: tokenizers.Words, alphabet: tokenizers.Characters, spelling: str, longest: int, embedding: str,
                  table: np.ndarray | None = None, rare: np.ndarray | None = None, width: int | None = None):  # fmt: skip
@@ -33,7 +34,7 @@ class Tokens:
     def learn(cls, values, embedding, longest, spelling, tokenizer="auto", vocabulary=30_000, min_count=1,
               lowercase=None) -> Tokens:  # fmt: skip
         if tokenizer != "auto":
-            raise Mistake(f"tokenizer={tokenizer}: these rows are cut into tokens already; leave it out.")
+            raise Mistake("tokenizer={tokenizer}: these rows are cut into tokens already; leave it out.", tokenizer=tokenizer)
         counts = Counter(chain.from_iterable(checked_tokens(values)))
         words, table = vectors.read(embedding) if embedding not in ("random", "one-hot") else ([], None)
         if spelling == "auto":
@@ -53,14 +54,21 @@ class Tokens:
         rare &= True if table is None else np.isnan(table[:, 0])
         return cls(tokenizers.Words(known, "given", lowercase), alphabet, spelling, longest, embedding, table, rare)
 
+    @classmethod
+    def reading_as(cls, tokenizer: tokenizers.Words, inputs) -> Tokens:
+        """Tokens that are given, numbered as the texts of another task were."""
+        alphabet = tokenizers.Characters(list(tokenizers.SPECIAL), lowercase=False)
+        return cls(tokenizer, alphabet, "none", max(1, inputs.longest) if inputs.longest else 512, "random",
+                   width=getattr(inputs, "vectors_width", None))  # fmt: skip
+
     def encode(self, values) -> Sequences:
-        rows = checked_tokens([self.cut(row)[0] if isinstance(row, str) else row for row in values], ", or a text")
+        rows = checked_tokens([self.cut(row)[0] if isinstance(row, str) else row for row in values], Message(", or a text"))
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         number: dict[str, int] = {}  # of every distinct token, from 1 on
         form = np.fromiter((number.setdefault(token, len(number) + 1) for row in rows for token in row), np.int32,
                            int(lengths.sum()))  # fmt: skip
         known, fold = self.tokenizer.numbers, str.lower if self.tokenizer.lowercase else str
-        numbers = np.array([self.special.pad, *(known.get(fold(token), self.special.unknown) for token in number)], np.int32)
+        numbers = np.array([self.special.filler, *(known.get(fold(token), self.special.unknown) for token in number)], np.int32)
         spelled = self.alphabet.encode(["", *number])
         return Sequences(numbers[form], offsets_of(lengths), {"form": form}, spelled)
 
@@ -81,9 +89,12 @@ class Tokens:
         return (token.lower() if self.tokenizer.lowercase else token) in self.tokenizer.numbers
 
     def notes(self, values) -> list[str]:
-        notes = [f"tokens are {'characters' if self.single else 'words'} as given: {self.vocabulary:,} known"]
+        notes = [Message("tokens are {unit} as given: {tokens:,} known",
+                         unit=phrase("unit", "characters") if self.single else phrase("unit", "words"),
+                         tokens=self.vocabulary)]  # fmt: skip
         if self.vectors is not None:
-            notes.append(f"{int((~np.isnan(self.vectors[:, 0])).sum()):,} tokens have vectors from {self.embedding}")
+            notes.append(Message("{tokens:,} tokens have vectors from {file}", tokens=int((~np.isnan(self.vectors[:, 0])).sum()),
+                                 file=self.embedding))  # fmt: skip
         return notes
 
     def to_json(self) -> dict:
@@ -93,7 +104,9 @@ class Tokens:
 
     @classmethod
     def from_json(cls, saved) -> Tokens:
-        tokenizer, rare = tokenizers.Words.from_json(take.value(saved, "tokenizer")), None
+        kept, rare = take.value(saved, "tokenizer"), None
+        spaced = take.value(kept, "kind") == "spaces"
+        tokenizer = (tokenizers.Spaces if spaced else tokenizers.Words).from_json(kept)
         alphabet = tokenizers.Characters.from_json(take.value(saved, "alphabet"))
         if take.value(saved, "rare") is not None:
             rare = np.zeros(len(tokenizer.tokens), bool)
@@ -138,5 +151,6 @@ def split_unspaced(chunk: str) -> list[tuple[str, int]]:
 def checked_tokens(values, or_else: str = "") -> list[list[str]]:
     for row, tokens in enumerate(values):
         if not isinstance(tokens, (list, tuple)) or not all(isinstance(token, str) for token in tokens):
-            raise Mistake(f"input {row + 1}: expected a list of tokens{or_else}, found {str(tokens)[:40]!r}.")
+            raise Mistake("input {row}: expected a list of tokens{or_else}, found {value!r}.", row=row + 1, or_else=or_else,
+                          value=str(tokens)[:40])  # fmt: skip
     return values

@@ -70,9 +70,9 @@ def mapped(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
         kind = np.dtype(TYPES[take.one_of(entry, "dtype", tuple(TYPES))])
         shape, place = take.wholes(entry, "shape"), take.wholes(entry, "data_offsets")
         if len(place) != 2 or len(shape) > DEEPEST or math.prod(shape) * kind.itemsize != place[1] - place[0]:
-            raise Unfit(f"{take.told(name)}: its shape and its place do not fit each other")
+            raise Unfit("{name}: its shape and its place do not fit each other", name=take.told(name))
         if place[1] > size - start or (start + place[0]) % kind.itemsize:
-            raise Unfit(f"{take.told(name)}: its place is not inside the file, or not one where such numbers can lie")
+            raise Unfit("{name}: its place is not inside the file, or not one where such numbers can lie", name=take.told(name))
         places.append(place)
         if not name.startswith(FILLED):
             arrays[name] = viewed(whole, kind, shape, start + place[0])
@@ -85,7 +85,7 @@ def mapped(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
 def header_of(length: bytes, file, size: int) -> tuple[dict, int]:
     """(the header, where the arrays begin)"""
     if len(length) < 8:
-        raise Unfit(f"found {size} bytes, expected a header")
+        raise Unfit("found {count} bytes, expected a header", count=size)
     (long,) = struct.unpack("<Q", length)
     if long > min(size - 8, LONGEST):
         raise Unfit("its header is longer than the file, or than a header may be")
@@ -94,7 +94,7 @@ def header_of(length: bytes, file, size: int) -> tuple[dict, int]:
     except (ValueError, RecursionError):
         raise Unfit("its header is no JSON") from None
     if not isinstance(header, dict):
-        raise Unfit(f"found {take.told(header)}, expected an object")
+        raise Unfit("found {value}, expected an object", value=take.told(header))
     return header, 8 + long
 
 
@@ -109,7 +109,7 @@ def viewed(whole: mmap.mmap, kind: np.dtype, shape: list[int], start: int) -> np
     try:
         found = np.ndarray(shape, kind, whole, start) if math.prod(shape) else np.empty(shape, kind)
     except ValueError:  # an axis of 0 beside others beyond what NumPy counts
-        raise Unfit(f"found the shape {' × '.join(map(str, shape))}") from None
+        raise Unfit("found the shape {shape}", shape=" × ".join(map(str, shape))) from None
     found.flags.writeable = False
     return found
 

@@ -11,19 +11,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from wenmai.data.files.columns import short
+from wenmai.errors import Told
+from wenmai.locale import Listed, phrase
 
 MOST = 1 << 40  # of anything that is counted
 
 
-class Unfit(ValueError):
+class Unfit(Told, ValueError):
     """A value that nobody wrote there."""
 
 
 def value(saved: object, key: str):
     if not isinstance(saved, dict):
-        raise Unfit(f"found {told(saved)}, expected an object")
+        raise Unfit("found {value}, expected an object", value=told(saved))
     if key not in saved:
-        raise Unfit(f'found no "{key}"')
+        raise Unfit('found no "{key}"', key=key)
     return saved[key]
 
 
@@ -32,14 +34,14 @@ def told(found: object) -> str:
     if isinstance(found, str):
         return f'"{short(found, 40)}"'
     if isinstance(found, (dict, list)):
-        return "an object" if isinstance(found, dict) else "a list"
+        return phrase("saved", "an object") if isinstance(found, dict) else phrase("saved", "a list")
     if found is None or isinstance(found, bool):
         return {None: "null", True: "true", False: "false"}[found]
-    return f"{found:.6g}" if found != found or abs(found) < 1e300 else "a number out of bounds"
+    return f"{found:.6g}" if found != found or abs(found) < 1e300 else phrase("saved", "a number out of bounds")
 
 
 def unfit(key: str, found: object, expected: str) -> Unfit:
-    return Unfit(f'"{key}" is {told(found)}, expected {expected}')
+    return Unfit('"{key}" is {value}, expected {expected}', key=key, value=told(found), expected=expected)
 
 
 def is_whole(found: object, least: int = 0, most: int = MOST) -> bool:
@@ -53,7 +55,7 @@ def is_number(found: object) -> bool:
 def whole(saved: object, key: str, least: int = 0, most: int = MOST) -> int:
     found = value(saved, key)
     if not is_whole(found, least, most):
-        raise unfit(key, found, f"a whole number from {least} on")
+        raise unfit(key, found, phrase("saved", "a whole number from {least} on", least=least))
     return found
 
 
@@ -64,28 +66,28 @@ def maybe_whole(saved: object, key: str, least: int = 0, most: int = MOST) -> in
 def flag(saved: object, key: str) -> bool:
     found = value(saved, key)
     if not isinstance(found, bool):
-        raise unfit(key, found, "true or false")
+        raise unfit(key, found, phrase("saved", "true or false"))
     return found
 
 
 def text(saved: object, key: str) -> str:
     found = value(saved, key)
     if not isinstance(found, str):
-        raise unfit(key, found, "a text")
+        raise unfit(key, found, phrase("saved", "a text"))
     return found
 
 
 def one_of(saved: object, key: str, known: Sequence[str]) -> str:
     found = text(saved, key)
     if found not in known:
-        raise unfit(key, found, f"one of {', '.join(known)}")
+        raise unfit(key, found, phrase("saved", "one of {choices}", choices=Listed(known)))
     return found
 
 
 def items(saved: object, key: str) -> list:
     found = value(saved, key)
     if not isinstance(found, list):
-        raise unfit(key, found, "a list")
+        raise unfit(key, found, phrase("saved", "a list"))
     return found
 
 
@@ -93,7 +95,7 @@ def texts(saved: object, key: str) -> list[str]:
     found = items(saved, key)
     for one in found:
         if not isinstance(one, str):
-            raise unfit(key, one, "texts only")
+            raise unfit(key, one, phrase("saved", "texts only"))
     return found
 
 
@@ -101,7 +103,7 @@ def wholes(saved: object, key: str, least: int = 0, most: int = MOST) -> list[in
     found = items(saved, key)
     for one in found:
         if not is_whole(one, least, most):
-            raise unfit(key, one, f"whole numbers from {least} to {most} only")
+            raise unfit(key, one, phrase("saved", "whole numbers from {least} to {most} only", least=least, most=most))
     return found
 
 
@@ -110,7 +112,7 @@ def numbers(saved: object, key: str) -> np.ndarray:
     found = items(saved, key)
     for one in found:
         if not is_number(one):
-            raise unfit(key, one, "finite numbers only")
+            raise unfit(key, one, phrase("saved", "finite numbers only"))
     return np.array(found, np.float64)
 
 
@@ -118,5 +120,6 @@ def scaling(saved: object) -> tuple[np.ndarray, np.ndarray]:
     """Mean and deviation, a pair for every column; what is divided by is above 0."""
     mean, deviation = numbers(saved, "mean"), numbers(saved, "deviation")
     if not len(mean) or len(mean) != len(deviation) or not (deviation > 0).all():
-        raise Unfit(f'"deviation" has {len(deviation)} numbers, expected one above 0 for each of the {len(mean)} of "mean"')
+        raise Unfit('"deviation" has {count} numbers, expected one above 0 for each of the {columns} of "mean"',
+                    count=len(deviation), columns=len(mean))  # fmt: skip
     return mean, deviation

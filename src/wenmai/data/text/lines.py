@@ -19,6 +19,7 @@ from wenmai.data.storage import saved as take
 from wenmai.data.text import tokenizers
 from wenmai.data.text.vocabulary import BEGIN, NUMBERED, SPECIAL, Growing, Vocabulary
 from wenmai.errors import Mistake, unknown
+from wenmai.locale import Message
 
 FIRST = len(SPECIAL)  # the first number of a word between spaces
 KINDS = ("spaces", *tokenizers.KINDS)
@@ -57,7 +58,8 @@ class Lines:
         if kind not in KINDS:
             raise unknown("tokenizer", kind, ("auto", *KINDS))
         if vocabulary is not None and vocabulary <= FIRST:
-            raise Mistake(f"vocabulary={vocabulary}: expected at least {FIRST + 1}; three are <unk>, <s> and </s>.")
+            raise Mistake("vocabulary={vocabulary}: expected at least {least}; three are <unk>, <s> and </s>.",
+                          vocabulary=vocabulary, least=FIRST + 1)  # fmt: skip
         if kind == "bytes" and (vocabulary is not None or min_count > 1):
             raise Mistake("tokenizer=bytes knows every byte there is, 256 of them: leave out vocabulary and min_count.")
         if kind != "spaces":
@@ -94,6 +96,10 @@ class Lines:
     def tokens(self) -> list[str]:
         """In the order of their numbers."""
         return self.words.words() if self.tokenizer is None else self.tokenizer.tokens
+
+    def as_tokenizer(self):
+        """Of the same numbers, for texts that stand alone."""
+        return self.tokenizer or tokenizers.Spaces(self.words.words(), self.lowercase)
 
     # Text → numbers
 
@@ -139,7 +145,8 @@ class Lines:
             return self.words.number(token.lower() if self.lowercase else token)
         found = self.prompt(token)
         if len(found) != 1 and self.special.unknown is None:
-            raise Mistake(f"{token[:40]!r} is {len(found)} tokens, and none is unknown here; ask for one token at a time.")
+            raise Mistake("{token!r} is {count} tokens, and none is unknown here; ask for one token at a time.",
+                          token=token[:40], count=len(found))  # fmt: skip
         return int(found[0]) if len(found) == 1 else self.special.unknown
 
     # Numbers → text
@@ -193,13 +200,10 @@ class Lines:
     # Keeping
 
     def notes(self, corpus) -> list[str]:
-        said = {"bytes": "read byte by byte", "characters": "read character by character",
-                "jieba": "cut into Chinese words by jieba",
-                "spaces": "cut at spaces"}  # fmt: skip
-        cut = said.get(self.name, f"cut into {self.name}")
+        cut = tokenizers.CUT[self.name]
         if self.tokenizer is None and self.words is None:
-            return [f"texts are {cut}"]
-        return [f"texts are {cut}: {len(self):,} tokens known"]
+            return [Message("texts are {cut}", cut=cut)]
+        return [Message("texts are {cut}: {tokens:,} tokens known", cut=cut, tokens=len(self))]
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The words, where there may be millions of them: they are mapped from a file, not read."""

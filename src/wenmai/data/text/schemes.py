@@ -21,6 +21,7 @@ import numpy as np
 from wenmai.data.examples.sequences import offsets_of
 from wenmai.data.files.columns import short
 from wenmai.errors import Mistake
+from wenmai.locale import Message, plural
 
 O, B, I, E, S = range(5)
 LETTERS = {"O": O, "B": B, "I": I, "M": I, "E": E, "L": E, "S": S, "U": S}
@@ -141,7 +142,7 @@ def convert(rows: list[list[str]], scheme: str) -> list[list[str]]:
     return write(read(rows), scheme)
 
 
-def detect(rows: list[list[str]], where=lambda row: f"row {row + 1}") -> tuple[str, str]:
+def detect(rows: list[list[str]], where=lambda row: Message("row {row}", row=row + 1)) -> tuple[str, str]:
     """The scheme that these tags keep to, `plain` for tags that mark no spans, such as parts of speech; and a sentence on the
     few (up to one in a hundred) that do not keep to it."""
     tags = set(chain.from_iterable(rows))
@@ -154,17 +155,17 @@ def detect(rows: list[list[str]], where=lambda row: f"row {row + 1}") -> tuple[s
         return nearest, ""
     row, at = wrong[0] if not strange else next((r, tags.index(strange[0])) for r, tags in enumerate(rows) if strange[0] in tags)
     wanted = short(expected(rows[row], nearest)[at])
-    told = f"{where(row)}: the tag {short(rows[row][at])!r} of token {at + 1}"
+    told = Message("{where}: the tag {name!r} of token {token}", where=where(row), name=short(rows[row][at]), token=at + 1)
     if not strange and 100 * len(wrong) <= sum(tag != "O" for row in rows for tag in row):
-        others = {0: "", 1: ", nor does 1 other"}.get(len(wrong) - 1, f", nor do {len(wrong) - 1} others")
-        return nearest, f"{told} does not keep to {nearest.upper()} (it would be {wanted!r}){others}"
-    why = f"; the nearest is {nearest.upper()}, in which it would be {wanted!r}"
+        more = len(wrong) - 1
+        others = plural(", nor does {count} other", ", nor do {count} others", count=more) if more else ""
+        return nearest, Message("{tag} does not keep to {scheme} (it would be {wanted!r}){others}", tag=told,
+                                scheme=nearest.upper(), wanted=wanted, others=others)  # fmt: skip
+    why = Message("; the nearest is {scheme}, in which it would be {wanted!r}", scheme=nearest.upper(), wanted=wanted)
     if strange:  # nobody knows what it was meant to be
-        why = f", where tags are O or a letter and a kind, such as B-PER; the nearest is {nearest.upper()}"
-    raise Mistake(
-        f"{told} fits no scheme{why}; correct the tags, or say --set scheme={nearest} to read them as they are, or "
-        "scheme=plain where they mark no spans."
-    )
+        why = Message(", where tags are O or a letter and a kind, such as B-PER; the nearest is {scheme}", scheme=nearest.upper())
+    raise Mistake("{tag} fits no scheme{no_scheme}; correct the tags, or say --set scheme={scheme} to read them as they are, "
+                  "or scheme=plain where they mark no spans.", tag=told, no_scheme=why, scheme=nearest)  # fmt: skip
 
 
 def marks(tags: set[str]) -> set[str]:

@@ -45,5 +45,6 @@ class Special:
             raise take.Unfit("the special tokens are not those that a vocabulary may have")
         for name, number in saved.items():
             if not take.is_whole(number) or number >= vocabulary:
-                raise take.Unfit(f"the special token {name} has the number {take.told(number)}, which the vocabulary lacks")
+                raise take.Unfit("the special token {name} has the number {found}, which the vocabulary lacks", name=name,
+                                 found=take.told(number))  # fmt: skip
         return cls(**saved)

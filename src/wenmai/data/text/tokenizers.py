@@ -19,7 +19,9 @@ import numpy as np
 from wenmai.data.examples.sequences import Sequences, offsets_of
 from wenmai.data.storage import saved as take
 from wenmai.data.text.special import Special
+from wenmai.data.text.vocabulary import NUMBERED
 from wenmai.errors import Mistake, unknown
+from wenmai.locale import Listed, Message
 
 SPECIAL = ["<pad>", "<unk>", "<sep>", "<bos>", "<eos>", "<mask>"]
 OWN = Special(*map(SPECIAL.index, ("<pad>", "<unk>", "<bos>", "<eos>", "<sep>", "<mask>")))  # of the tokenizers learned here
@@ -37,6 +39,11 @@ PLAIN_WORD = re.compile(r"\w+(?:'\w+)*|[^\w\s\x1c-\x1f]", re.ASCII)
 LONG = 200  # letters without a space between them, beyond which subwords are not learned from them as one word
 LONG_RUN = re.compile(rf"\S{{{LONG}}}")
 MOST = 1_000_000  # distinct words that are counted at once: beyond, the rarest so far are forgotten
+
+CUT = {"bytes": Message("read byte by byte"), "characters": Message("read character by character"),
+       "spaces": Message("cut at spaces"), "jieba": Message("cut into Chinese words by jieba"),
+       "words": Message("cut into words"), "bpe": Message("cut into bpe"), "wordpiece": Message("cut into wordpiece"),
+       "unigram": Message("cut into unigram")}  # fmt: skip
 
 
 def learn(
@@ -89,15 +96,16 @@ def joined(tokens: list[str]) -> tuple[str, list[int]]:
 
 def from_json(saved: dict):
     """What `to_json` gave; Unfit if it did not."""
-    kind = take.one_of(saved, "kind", (*KINDS, Imported.kind))
-    own = {"bytes": Bytes, "characters": Characters, "words": Words, "jieba": Words, Imported.kind: Imported}
+    kind = take.one_of(saved, "kind", (*KINDS, "spaces", Imported.kind))
+    own = {"bytes": Bytes, "characters": Characters, "words": Words, "jieba": Words, "spaces": Spaces,
+           Imported.kind: Imported}  # fmt: skip
     return own.get(kind, Subwords).from_json(saved)
 
 
 def beginning_special(tokens: list[str]) -> list[str]:
     """The tokens in the order of their numbers, if those come first that every tokenizer has."""
     if tokens[: len(SPECIAL)] != SPECIAL:
-        raise take.Unfit(f"the tokens do not begin with {', '.join(SPECIAL)}")
+        raise take.Unfit("the tokens do not begin with {names}", names=Listed(SPECIAL))
     return tokens
 
 
@@ -263,7 +271,8 @@ class Words:
         return " ".join(tokens)
 
     def decode(self, ids) -> str:
-        return self.joined([self.tokens[i] for i in ids if i >= len(SPECIAL) or i == self.special.unknown])
+        unsaid = set(self.special.numbers) - {self.special.unknown}
+        return self.joined([self.tokens[i] for i in ids if i not in unsaid])
 
     def to_json(self) -> dict:
         return {"kind": self.kind, "lowercase": self.lowercase, "tokens": self.tokens}
@@ -272,6 +281,27 @@ class Words:
     def from_json(cls, saved) -> Words:
         tokens, kind = take.texts(saved, "tokens"), take.one_of(saved, "kind", ("words", "jieba", "given"))
         return cls(beginning_special(tokens), kind, take.flag(saved, "lowercase"))
+
+
+class Spaces(Words):
+    """Words between spaces, numbered as a running text numbers them (vocabulary.py)."""
+
+    special = NUMBERED
+
+    def __init__(self, tokens: list[str], lowercase: bool):
+        super().__init__(tokens, "spaces", lowercase)
+        for number in self.special.numbers:  # a text that says <s> itself means a word, which is unknown
+            self.numbers.pop(tokens[number], None)
+
+    def split(self, text: str) -> list[str]:
+        return (text.lower() if self.lowercase else text).split()
+
+    @classmethod
+    def from_json(cls, saved) -> Spaces:
+        tokens = take.texts(saved, "tokens")
+        if len(tokens) <= max(cls.special.numbers):
+            raise take.Unfit("the tokens lack those that open and close a line")
+        return cls(tokens, take.flag(saved, "lowercase"))
 
 
 def thinned(counts: Counter, most: int) -> Counter:
@@ -427,5 +457,5 @@ class Imported(Subwords):
         try:
             engine = Tokenizer.from_str(json.dumps(take.value(saved, "engine")))
         except Exception as error:  # whatever the library says of a file that is not its own
-            raise take.Unfit(f"the tokenizer cannot be read: {error}") from None
+            raise take.Unfit("the tokenizer cannot be read: {reason}", reason=str(error)) from None
         return cls(engine, Special.from_json(take.value(saved, "special"), engine.get_vocab_size()))

@@ -10,6 +10,7 @@ import numpy as np
 
 from wenmai.data.files.opening import extra, readable, text_file
 from wenmai.errors import Mistake
+from wenmai.locale import Message
 
 
 def read(source: str) -> tuple[list[str], np.ndarray]:
@@ -32,22 +33,24 @@ def read(source: str) -> tuple[list[str], np.ndarray]:
                 with np.errstate(over="ignore"):  # which is infinite then
                     rows.append(np.array(numbers, np.float32))
             except ValueError:
-                raise Mistake(f"{path}, line {number}: expected a word and its numbers, found {line[:60]!r}.") from None
+                raise Mistake("{file}, line {line}: expected a word and its numbers, found {value!r}.", file=path, line=number,
+                              value=line[:60]) from None  # fmt: skip
             if len(rows[-1]) != len(rows[0]) or not numbers:
-                expected = len(rows[0]) or "at least one"
-                raise Mistake(f"{path}, line {number}: found {len(rows[-1])} numbers, expected {expected}.")
+                expected = len(rows[0]) or Message("at least one")
+                raise Mistake("{file}, line {line}: found {found} numbers, expected {expected}.", file=path, line=number,
+                              found=len(rows[-1]), expected=expected)  # fmt: skip
             if not np.isfinite(rows[-1]).all():
                 found = numbers[int(np.argmin(np.isfinite(rows[-1])))]
-                raise Mistake(f"{path}, line {number}: found {found[:40]!r}, expected a finite number; correct the line.")
+                raise Mistake("{file}, line {line}: found {found!r}, expected a finite number; correct the line.", file=path,
+                              line=number, found=found[:40])  # fmt: skip
             words.append(word)
     if not words:
-        raise Mistake(f"{path} holds no vectors; expected lines of a word and its numbers.")
+        raise Mistake("{file} holds no vectors; expected lines of a word and its numbers.", file=path)
     found = len(rows), len(rows[0])
     if announced and announced != tuple(map(str, found)):
-        raise Mistake(
-            f"{path}, line 1: found {announced[0][:20]} words of {announced[1][:20]} numbers announced, and {found[0]} of "
-            f"{found[1]} below; copy the file again, or correct the line."
-        )
+        raise Mistake("{file}, line 1: found {words} words of {numbers} numbers announced, and {found} of {width} below; copy "
+                      "the file again, or correct the line.", file=path, words=announced[0][:20], numbers=announced[1][:20],
+                      found=found[0], width=found[1])  # fmt: skip
     return words, np.stack(rows)
 
 
@@ -56,14 +59,16 @@ def matrix(path: Path) -> np.ndarray:
     try:
         table = np.lib.format.open_memmap(path, mode="r")  # which takes no pickles
     except (ValueError, OSError, EOFError, OverflowError, SyntaxError, RecursionError, MemoryError, tokenize.TokenError):
-        raise Mistake(f"{path} cannot be read as a matrix of NumPy: it is damaged; save it again with numpy.save.") from None
+        raise Mistake("{file} cannot be read as a matrix of NumPy: it is damaged; save it again with numpy.save.",
+                      file=path) from None  # fmt: skip
     if table.ndim != 2 or table.dtype.kind not in "fiu" or not table.size:
-        raise Mistake(f"{path} holds no vectors; expected a matrix of numbers, a row for every word.")
+        raise Mistake("{file} holds no vectors; expected a matrix of numbers, a row for every word.", file=path)
     with np.errstate(over="ignore"):
         finite = np.isfinite(table.astype(np.float32, copy=False)).all(1)
     if not finite.all():
         row = int(np.argmin(finite))
-        raise Mistake(f"{path}, row {row + 1}: found a number that is not finite; expected finite ones; save it again.")
+        raise Mistake("{file}, row {row}: found a number that is not finite; expected finite ones; save it again.", file=path,
+                      row=row + 1)  # fmt: skip
     return table
 
 
@@ -72,7 +77,7 @@ def inside_package(name: str) -> Path:
     folders = found.submodule_search_locations or [] if found else []
     matrices = sorted(matrix for folder in folders for matrix in Path(folder).rglob("*.npy"))
     if not matrices:
-        raise Mistake(f"{name} is neither a file of vectors nor an installed package that carries one.")
+        raise Mistake("{name} is neither a file of vectors nor an installed package that carries one.", name=name)
     return matrices[0]
 
 
@@ -88,9 +93,10 @@ def words_beside(path: Path, count: int) -> list[str]:
         if words is not None:
             break
     if words is None:
-        raise Mistake(f"{path} has no list of words beside it; expected a .txt with a word a line, or a .parquet.")
+        raise Mistake("{file} has no list of words beside it; expected a .txt with a word a line, or a .parquet.", file=path)
     if len(words) != count:
-        raise Mistake(f"{beside}: found {len(words)} words for the {count} rows of {path.name}, expected as many.")
+        raise Mistake("{file}: found {words} words for the {rows} rows of {other}, expected as many.", file=beside,
+                      words=len(words), rows=count, other=path.name)  # fmt: skip
     return words
 
 
@@ -105,7 +111,7 @@ def words_in(path: Path) -> list[str] | None:
     if words is None or order is None:
         return words
     if None in order or None in words:
-        raise Mistake(f"{path}: found an empty cell, expected a word and its number in every row; write it again.")
+        raise Mistake("{file}: found an empty cell, expected a word and its number in every row; write it again.", file=path)
     return [word for _, word in sorted(zip(order, words))]
 
 

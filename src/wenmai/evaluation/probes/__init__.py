@@ -1,6 +1,13 @@
 """Probes: small experiments that show why a rung is built as it is, each a table and a picture. PROBES is the table.
 
 A probe's `run(source, columns, settings, seed)` yields what the terminal draws (name, stage, Progress) and returns a Finding.
+
+sparsity.py  n-grams never seen, and smoothing; sparsity_picture.py
+memory.py    how far each rung remembers: exercises.py, climbing.py (growing lengths), fading.py (gradients), memory_picture.py
+parallel.py  one step after another, or all at once
+gates.py     gru and lstm; heads.py: one head and many; depth.py: layers and both ways
+variants.py  what these three share; variants_picture.py
+finding.py   what a probe returns: numbers, tables, a picture, sentences
 """
 
 from collections.abc import Callable

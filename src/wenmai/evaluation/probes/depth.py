@@ -9,8 +9,9 @@ from typing import Literal
 from wenmai.evaluation.probes.finding import Finding, Grid
 from wenmai.evaluation.probes.variants_picture import Panel
 from wenmai.evaluation.probes.variants_picture import picture as drawn
+from wenmai.locale import Message, plural
 from wenmai.options import assign_options
-from wenmai.page.pictures import metric_name
+from wenmai.page.pictures import metric_key, metric_name
 
 Cell = Literal["gru", "lstm", "rnn", "rnn-residual", "rnn-coupled", "rnn-gated"]
 
@@ -20,9 +21,9 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
 
     known = yield from measured(source, columns, seed, **assign_options(settings or {}, {"probe": measured})["probe"])
     notes = [rows_note(known), spread_note(known),
-             f"{known['rung']} with hidden={known['hidden']} and embed={known['embed']}; both ways means as much again, from the "
-             "end"]  # fmt: skip
-    title = {"en": f"{source}: layers and directions of {known['rung']}", "zh": f"{source}：{known['rung']} 的层数与方向"}
+             Message("{rung} with hidden={hidden} and embed={embed}; both ways means as much again, from the end",
+                     rung=known["rung"], hidden=known["hidden"], embed=known["embed"])]  # fmt: skip
+    title = Message("{source}: layers and directions of {rung}", source=source, rung=known["rung"])
     grids = {lang: [table(known, lang)] for lang in ("en", "zh")}
     return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), told(known), notes)
 
@@ -48,42 +49,42 @@ def measured(source: str, columns, seed: int, *, rung: Cell = "gru", layers: int
 
 def named(row: dict, lang: str) -> str:
     layers, both = row["options"]["layers"], row["options"]["bidirectional"]
-    if lang == "zh":
-        return f"{layers} 层，{'双向' if both else '单向'}"
-    return f"{layers} layer{'s' * (layers > 1)}, {'both ways' if both else 'one way'}"
+    way = Message("both ways") if both else Message("one way")
+    return plural("{count} layer, {way}", "{count} layers, {way}", count=layers, way=way).told_in(lang)
 
 
 def told(known: dict) -> list[str]:
     from wenmai.evaluation.probes.variants import apart, with_spread
 
-    rows, metric = known["variants"], known["metric"]
+    rows, metric = known["variants"], metric_key(known["metric"])
     one, half = rows[0], len(rows) // 2
     look = []
     for deep in rows[1:half]:
-        look.append(f"{deep['options']['layers']} layers instead of one, one way: {metric} {with_spread(one)} → "
-                    f"{with_spread(deep)}, {apart(deep, one)}; {deep['median_seconds'] / one['median_seconds']:.1f} times the "
-                    "seconds.")  # fmt: skip
+        look.append(Message("{layers} layers instead of one, one way: {metric} {one} → {deep}, {apart}; {times:.1f} times the "
+                            "seconds.", layers=deep["options"]["layers"], metric=metric, one=with_spread(one),
+                            deep=with_spread(deep), apart=apart(deep, one),
+                            times=deep["median_seconds"] / one["median_seconds"]))  # fmt: skip
     both = rows[half]
-    look.append(f"Both ways instead of one, one layer: {metric} {with_spread(one)} → {with_spread(both)}, {apart(both, one)}; "
-                f"{both['median_seconds'] / one['median_seconds']:.1f} times the seconds.")  # fmt: skip
+    look.append(Message("Both ways instead of one, one layer: {metric} {one} → {both}, {apart}; {times:.1f} times the seconds.",
+                        metric=metric, one=with_spread(one), both=with_spread(both), apart=apart(both, one),
+                        times=both["median_seconds"] / one["median_seconds"]))  # fmt: skip
     return look
 
 
 def table(known: dict, lang: str) -> Grid:
     from wenmai.evaluation.probes.variants import with_spread
 
-    zh = lang == "zh"
-    head = ["层数与方向" if zh else "layers and ways", metric_name(known["metric"], lang), "权重个数" if zh else "weights",
-            "训练秒数" if zh else "seconds to train"]  # fmt: skip
+    head = [Message("layers and ways").told_in(lang), metric_name(known["metric"], lang), Message("weights").told_in(lang),
+            Message("seconds to train").told_in(lang)]  # fmt: skip
     rows = [[named(row, lang), with_spread(row), f"{row['parameters']:,}", f"{row['median_seconds']:.1f}"]
             for row in known["variants"]]  # fmt: skip
-    return Grid("质量与代价" if zh else "Quality and cost", head, rows)
+    return Grid(Message("Quality and cost").told_in(lang), head, rows)
 
 
 def picture(known: dict, lang: str):
-    zh, rows = lang == "zh", known["variants"]
+    rows = known["variants"]
     metric = metric_name(known["metric"], lang)
     return drawn([named(row, lang) for row in rows], [int(row["options"]["bidirectional"]) for row in rows], [
-        Panel(f"{metric}（测试）" if zh else f"{metric}, test part", [row["scores"] for row in rows], False),
-        Panel("权重个数" if zh else "weights", [[row["parameters"]] for row in rows]),
-        Panel("训练秒数" if zh else "seconds to train", [row["seconds"] for row in rows])])  # fmt: skip
+        Panel(Message("{metric}, test part", metric=metric).told_in(lang), [row["scores"] for row in rows], False),
+        Panel(Message("weights").told_in(lang), [[row["parameters"]] for row in rows]),
+        Panel(Message("seconds to train").told_in(lang), [row["seconds"] for row in rows])])  # fmt: skip

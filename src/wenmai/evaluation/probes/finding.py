@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,10 +9,10 @@ from pathlib import Path
 import rich.table
 from rich.text import Text
 
-from wenmai.chinese import in_chinese
-from wenmai.evaluation.report import plain
+from wenmai.locale import Message
 from wenmai.page.leaderboard import LANGS
 from wenmai.page.pictures import as_file, clean, in_both_languages
+from wenmai.page.strict_json import strict_json
 from wenmai.page.terminal import console
 
 
@@ -27,14 +26,11 @@ class Grid:
 @dataclass
 class Finding:
     known: dict  # for JSON; what is infinite is null there
-    title: dict[str, str]  # language → text
+    title: Message
     grids: dict[str, list[Grid]]  # the first is shown on the terminal, all of them stand in the file
     draw: Callable  # language → a figure
-    look: list[str] = field(default_factory=list)  # sentences in English, with rows in chinese.py: what to look at
-    notes: list[str] = field(default_factory=list)  # and how it was measured
-
-    def said(self, sentences: list[str], lang: str) -> list[str]:
-        return [in_chinese(sentence) for sentence in sentences] if lang == "zh" else sentences
+    look: list[Message] = field(default_factory=list)  # what to look at
+    notes: list[Message] = field(default_factory=list)  # and how it was measured
 
     def show(self, lang: str) -> None:
         grid = self.grids[lang][0]
@@ -44,13 +40,13 @@ class Finding:
         for row in grid.rows:
             table.add_row(*map(Text, row))
         console.print(table)
-        for sentence in self.said(self.look, lang):
-            console.print(sentence, markup=False, highlight=False)
+        for sentence in self.look:
+            console.print(sentence.told_in(lang), markup=False, highlight=False)
 
     def write(self, name: str, folder: Path) -> list[Path]:
         """NAME.json, and in English and Chinese NAME.md, NAME.zh.md and the picture."""
         folder.mkdir(parents=True, exist_ok=True)
-        files = {f"{name}.json": json.dumps(plain(self.known), ensure_ascii=False, indent=1, allow_nan=False) + "\n"}
+        files = {f"{name}.json": strict_json(self.known, indent=1) + "\n"}
         for lang in LANGS:
             files[f"{name}.md" if lang == "en" else f"{name}.{lang}.md"] = self.markdown(name, lang)
         for lang, svg in in_both_languages(self.draw, name).items():
@@ -60,13 +56,13 @@ class Finding:
         return [folder / file for file in files]
 
     def markdown(self, name: str, lang: str) -> str:
-        title = clean(self.title[lang])
-        parts = [f"# {title}\n", *(f"{sentence}\n" for sentence in self.said(self.look, lang))]
+        title = clean(self.title.told_in(lang))
+        parts = [f"# {title}\n", *(f"{sentence.told_in(lang)}\n" for sentence in self.look)]
         parts.append(f"![{title}]({name}.{lang}.svg)\n")
         for grid in self.grids[lang]:
             ruler = [":--" if column == 0 else "--:" for column in range(len(grid.head))]
             lines = "\n".join(f"| {' | '.join(row)} |" for row in [grid.head, ruler, *grid.rows])
             parts.append(f"## {grid.heading}\n\n{lines}\n")
-        heading = "怎样测的" if lang == "zh" else "How it was measured"
-        parts.append(f"## {heading}\n\n" + "".join(f"- {note}\n" for note in self.said(self.notes, lang)))
+        heading = Message("How it was measured").told_in(lang)
+        parts.append(f"## {heading}\n\n" + "".join(f"- {note.told_in(lang)}\n" for note in self.notes))
         return "\n".join(parts)

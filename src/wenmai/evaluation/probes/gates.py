@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from wenmai.evaluation.probes.finding import Finding, Grid
 from wenmai.evaluation.probes.variants_picture import Panel
 from wenmai.evaluation.probes.variants_picture import picture as drawn
+from wenmai.locale import Message
 from wenmai.options import assign_options
-from wenmai.page.pictures import metric_name
+from wenmai.page.pictures import metric_key, metric_name
 
 CELLS = ("rnn", "gru", "lstm")
 
@@ -23,9 +24,9 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
 
     known = yield from measured(source, columns, seed, **assign_options(settings or {}, {"probe": measured})["probe"])
     notes = [rows_note(known), spread_note(known),
-             f"embed={known['embed']}, one layer, one way; as large as lstm means the hidden that comes nearest to its "
-             "weights"]  # fmt: skip
-    title = {"en": f"{source}: what gates buy and cost", "zh": f"{source}：门带来什么，代价多少"}
+             Message("embed={embed}, one layer, one way; as large as lstm means the hidden that comes nearest to its weights",
+                     embed=known["embed"])]  # fmt: skip
+    title = Message("{source}: what gates buy and cost", source=source)
     grids = {lang: tables(known, lang) for lang in ("en", "zh")}
     return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), told(known), notes)
 
@@ -57,35 +58,36 @@ def told(known: dict) -> list[str]:
     from wenmai.evaluation.probes.variants import apart, best_of, with_spread
 
     rnn, gru, lstm, large_rnn, large_gru = known["variants"]
-    metric, higher = known["metric"], known["higher_is_better"]
+    metric, higher = metric_key(known["metric"]), known["higher_is_better"]
     gated = best_of([gru, lstm, large_gru], higher)["mean"] - best_of([rnn, large_rnn], higher)["mean"]
     shares = [f"{cell['parameters'] / lstm['parameters']:.0%}" for cell in (gru, rnn)]
     return [
-        f"Equal hidden: {metric} of gru {with_spread(gru)}, of lstm {with_spread(lstm)}; the difference is {apart(gru, lstm)}. "
-        f"Of the lstm's weights gru has {shares[0]}, rnn {shares[1]}.",
-        f"Equal weights: {metric} of gru {with_spread(large_gru)}; the difference to lstm is {apart(large_gru, lstm)}.",
-        f"Without gates: rnn {with_spread(rnn)}, and as large as the lstm {with_spread(large_rnn)}; the best gated one is better "
-        f"by {gated if higher else -gated:.4f}.",
+        Message("Equal hidden: {metric} of gru {gru}, of lstm {lstm}; the difference is {apart}. Of the lstm's weights gru has "
+                "{share1}, rnn {share2}.", metric=metric, gru=with_spread(gru), lstm=with_spread(lstm), apart=apart(gru, lstm),
+                share1=shares[0], share2=shares[1]),
+        Message("Equal weights: {metric} of gru {gru}; the difference to lstm is {apart}.", metric=metric,
+                gru=with_spread(large_gru), apart=apart(large_gru, lstm)),
+        Message("Without gates: rnn {rnn1}, and as large as the lstm {rnn2}; the best gated one is better by {gain:.4f}.",
+                rnn1=with_spread(rnn), rnn2=with_spread(large_rnn), gain=gated if higher else -gated),
     ]  # fmt: skip
 
 
 def tables(known: dict, lang: str) -> list[Grid]:
     from wenmai.evaluation.probes.variants import with_spread
 
-    zh = lang == "zh"
-    head = ["级，hidden" if zh else "rung, hidden", metric_name(known["metric"], lang), "权重个数" if zh else "weights",
-            "训练秒数" if zh else "seconds to train"]  # fmt: skip
+    head = [Message("rung, hidden").told_in(lang), metric_name(known["metric"], lang), Message("weights").told_in(lang),
+            Message("seconds to train").told_in(lang)]  # fmt: skip
     rows = [[row["variant"], with_spread(row), f"{row['parameters']:,}", f"{row['median_seconds']:.1f}"]
             for row in known["variants"]]  # fmt: skip
-    equal, large = ("hidden 相同", "与 lstm 一样大") if zh else ("Equal hidden", "As many weights as lstm")
-    return [Grid("质量与代价" if zh else "Quality and cost", head, rows),
+    equal, large = Message("Equal hidden").told_in(lang), Message("As many weights as lstm").told_in(lang)
+    return [Grid(Message("Quality and cost").told_in(lang), head, rows),
             Grid(equal, head, rows[:3]), Grid(large, head, [rows[2], *rows[3:]])]  # fmt: skip
 
 
 def picture(known: dict, lang: str):
-    zh, rows = lang == "zh", known["variants"]
+    rows = known["variants"]
     metric = metric_name(known["metric"], lang)
     return drawn([row["variant"] for row in rows], [CELLS.index(row["rung"]) for row in rows], [
-        Panel(f"{metric}（测试）" if zh else f"{metric}, test part", [row["scores"] for row in rows], False),
-        Panel("权重个数" if zh else "weights", [[row["parameters"]] for row in rows]),
-        Panel("训练秒数" if zh else "seconds to train", [row["seconds"] for row in rows])])  # fmt: skip
+        Panel(Message("{metric}, test part", metric=metric).told_in(lang), [row["scores"] for row in rows], False),
+        Panel(Message("weights").told_in(lang), [[row["parameters"]] for row in rows]),
+        Panel(Message("seconds to train").told_in(lang), [row["seconds"] for row in rows])])  # fmt: skip

@@ -15,8 +15,9 @@ from wenmai.errors import Mistake
 from wenmai.evaluation.probes.finding import Finding, Grid
 from wenmai.evaluation.probes.variants_picture import Panel
 from wenmai.evaluation.probes.variants_picture import picture as drawn
+from wenmai.locale import Message
 from wenmai.options import assign_options
-from wenmai.page.pictures import metric_name
+from wenmai.page.pictures import metric_key, metric_name, metric_words
 
 TRACED = 64  # rows of the test part whose attention is looked at
 
@@ -26,10 +27,11 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
 
     known = yield from measured(source, columns, seed, **assign_options(settings or {}, {"probe": measured})["probe"])
     notes = [rows_note(known), spread_note(known),
-             f"width {known['width']} and {known['layers']} layers for all: the weights are equally many, only their use differs",
-             f"entropy (0: one place, 1: all places alike) and overlap (1: two heads of a layer look at the same) are means over "
-             f"layers, heads and the real places of {TRACED} test rows"]  # fmt: skip
-    title = {"en": f"{source}: one head against many", "zh": f"{source}：一个头与多个头"}
+             Message("width {width} and {layers} layers for all: the weights are equally many, only their use differs",
+                     width=known["width"], layers=known["layers"]),
+             Message("entropy (0: one place, 1: all places alike) and overlap (1: two heads of a layer look at the same) are "
+                     "means over layers, heads and the real places of {rows} test rows", rows=TRACED)]  # fmt: skip
+    title = Message("{source}: one head against many", source=source)
     grids = {lang: [table(known, lang)] for lang in ("en", "zh")}
     return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), told(known), notes)
 
@@ -58,7 +60,8 @@ def heads_of(text: str, width: int) -> list[int]:
     except ValueError:
         found = []
     if not found or found != sorted(set(found)) or any(number < 1 or width % number for number in found):
-        raise Mistake(f"heads={text}: expected growing numbers that divide width={width}, such as 1,2,4.")
+        raise Mistake("heads={heads}: expected growing numbers that divide width={width}, such as 1,2,4.", heads=text,
+                      width=width)  # fmt: skip
     return found
 
 
@@ -99,41 +102,41 @@ def overlap(weights, mask) -> list[float]:
 def told(known: dict) -> list[str]:
     from wenmai.evaluation.probes.variants import apart, best_of, with_spread
 
-    rows, metric = known["variants"], known["metric"]
+    rows, metric = known["variants"], metric_key(known["metric"])
     best, one = best_of(rows, known["higher_is_better"]), rows[0]
-    look = [f"The best {metric} is {with_spread(best)}, with heads={best['variant']}; with heads={one['variant']} it is "
-            f"{with_spread(one)}."]  # fmt: skip
+    look = [Message("The best {metric} is {best}, with heads={heads1}; with heads={heads2} it is {one}.", metric=metric,
+                    best=with_spread(best), heads1=best["variant"], heads2=one["variant"], one=with_spread(one))]  # fmt: skip
     if best is not one:
-        look.append(f"The difference is {apart(best, one)}.")
+        look.append(Message("The difference is {apart}.", apart=apart(best, one)))
     several = [row for row in rows if None not in row["overlap"]]
     if several:
         many = several[-1]
-        look.append(f"With heads={many['variant']} two heads share {mean(many['overlap']):.0%} of what they look at, on average: "
-                    "the rest is what a single head could not see at the same time.")  # fmt: skip
+        look.append(Message("With heads={heads} two heads share {share:.0%} of what they look at, on average: the rest is what a "
+                            "single head could not see at the same time.", heads=many["variant"],
+                            share=mean(many["overlap"])))  # fmt: skip
     return look
 
 
 def table(known: dict, lang: str) -> Grid:
     from wenmai.evaluation.probes.variants import with_spread
 
-    zh = lang == "zh"
-    head = ["头数" if zh else "heads", metric_name(known["metric"], lang), "熵" if zh else "entropy", "重叠" if zh else "overlap",
-            "权重个数" if zh else "weights", "训练秒数" if zh else "seconds to train"]  # fmt: skip
+    names = Message("heads"), metric_words(known["metric"]), Message("entropy"), Message("overlap"), Message("weights")
+    head = [name.told_in(lang) for name in (*names, Message("seconds to train"))]
     rows = [[row["variant"], with_spread(row), f"{mean(row['entropy']):.3f}",
              "–" if None in row["overlap"] else f"{mean(row['overlap']):.3f}", f"{row['parameters']:,}",
              f"{row['median_seconds']:.1f}"]
             for row in known["variants"]]  # fmt: skip
-    return Grid("同样宽度，不同头数" if zh else "Heads at equal width", head, rows)
+    return Grid(Message("Heads at equal width").told_in(lang), head, rows)
 
 
 def picture(known: dict, lang: str):
-    zh, rows = lang == "zh", known["variants"]
+    rows = known["variants"]
     metric = metric_name(known["metric"], lang)
     overlaps = [[value for value in row["overlap"] if value is not None] for row in rows]
-    panels = [Panel(f"{metric}（测试）" if zh else f"{metric}, test part", [row["scores"] for row in rows], False),
-              Panel("注意力的熵（1：处处一样）" if zh else "entropy (1: everywhere alike)",
+    panels = [Panel(Message("{metric}, test part", metric=metric).told_in(lang), [row["scores"] for row in rows], False),
+              Panel(Message("entropy (1: everywhere alike)").told_in(lang),
                     [row["entropy"] for row in rows])]  # fmt: skip
     if any(overlaps):
-        panels.append(Panel("两头的重叠（1：看得一样）" if zh else "overlap of two heads (1: the same)", overlaps))
-    labels = [f"{row['variant']} 个头" if zh else f"heads={row['variant']}" for row in rows]
+        panels.append(Panel(Message("overlap of two heads (1: the same)").told_in(lang), overlaps))
+    labels = [Message("heads={heads}", heads=row["variant"]).told_in(lang) for row in rows]
     return drawn(labels, [0] * len(rows), panels)

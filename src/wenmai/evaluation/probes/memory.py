@@ -12,7 +12,8 @@ from collections.abc import Iterator
 
 from wenmai.errors import Mistake, unknown
 from wenmai.evaluation.probes.finding import Finding, Grid
-from wenmai.evaluation.probes.memory_picture import picture, rnn_is_first_in
+from wenmai.evaluation.probes.memory_picture import picture, why_rnn
+from wenmai.locale import Message
 from wenmai.options import assign_options
 
 RECURRENT = ("rnn", "rnn-residual", "rnn-coupled", "rnn-gated", "lstm", "gru")
@@ -25,16 +26,16 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
     known = yield from measured(seed, **assign_options(settings or {}, {"probe": measured})["probe"])
     notes = noted(known)
     grids = {lang: tables(known, lang) for lang in ("en", "zh")}
-    title = {"en": "How far a rung remembers", "zh": "每一级记得多远"}
+    title = Message("How far a rung remembers")
     return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), told(known), notes)
 
 
 def refuse(name: str, source: str, columns: dict[str, str] | None) -> None:
     """Of a probe that makes its own data."""
     if source:
-        raise Mistake(f"the probe {name} makes its own data and reads none; leave {source} out.")
+        raise Mistake("the probe {name} makes its own data and reads none; leave {source} out.", name=name, source=source)
     if columns:
-        raise Mistake(f"the probe {name} makes its own data and has no columns to name; leave --columns out.")
+        raise Mistake("the probe {name} makes its own data and has no columns to name; leave --columns out.", name=name)
 
 
 def measured(
@@ -104,7 +105,8 @@ def lengths_of(option: str, text: str) -> list[int]:
     except ValueError:
         found = []
     if not found or found != sorted(set(found)) or not 2 <= found[0] <= found[-1] <= LONGEST:
-        raise Mistake(f"{option}={text}: expected growing lengths from 2 to {LONGEST}, such as 5,10,20, or none.")
+        raise Mistake("{option}={text}: expected growing lengths from 2 to {most}, such as 5,10,20, or none.", option=option,
+                      text=text, most=LONGEST)  # fmt: skip
     return found
 
 
@@ -118,23 +120,28 @@ def longest(found: list[dict]) -> int:
 
 def noted(known: dict) -> list[str]:
     exercises = {row["exercise"] for row in known["exercises"]}
-    notes = [f"at each length {known['updates']:,} updates of {known['rows']} rows at the most, the same for every rung; rows "
-             "are drawn anew, up to 6,000,000 steps of them",
-             f"a learning rate of {known['learning_rate']:g} for the recurrent rungs, {known['attention_rate']:g} for attention "
-             f"and {known['transformer_rate']:g} for the transformer, which rises and falls; gradients are cut to a norm of "
-             f"{known['clip']:g}",
-             "a rung begins anew, with first weights, at each length, and stops at the first length where it fails",
-             f"one layer of {known['hidden']} for the recurrent rungs; attention compares states of {known['hidden']} "
-             f"(cell={known['cell']}); the transformer has two layers of width {known['width']}; nothing is dropped",
-             "training at a length stops when 512 held-out rows are surely right; the score is that of 1,000 others"]  # fmt: skip
+    notes = [Message("at each length {updates:,} updates of {rows} rows at the most, the same for every rung; rows are drawn "
+                     "anew, up to 6,000,000 steps of them", updates=known["updates"], rows=known["rows"]),
+             Message("a learning rate of {rate1:g} for the recurrent rungs, {rate2:g} for attention and {rate3:g} for the "
+                     "transformer, which rises and falls; gradients are cut to a norm of {clip:g}", rate1=known["learning_rate"],
+                     rate2=known["attention_rate"], rate3=known["transformer_rate"], clip=known["clip"]),
+             Message("a rung begins anew, with first weights, at each length, and stops at the first length where it fails"),
+             Message("one layer of {hidden1} for the recurrent rungs; attention compares states of {hidden2} (cell={cell}); "
+                     "the transformer has two layers of width {width}; nothing is dropped", hidden1=known["hidden"],
+                     hidden2=known["hidden"], cell=known["cell"], width=known["width"]),
+             Message("training at a length stops when 512 held-out rows are surely right; the score is that of 1,000 "
+                     "others")]  # fmt: skip
     if "copy" in exercises:
-        notes.append("copy counts as remembered where 99% of the held-out rows are right at every step")
+        notes.append(Message("copy counts as remembered where 99% of the held-out rows are right at every step"))
     if exercises & {"running-sum", "adding"}:
-        notes.append("a sum counts as remembered where the squared error of the last answer is at most 1% of its variance")
+        notes.append(Message("a sum counts as remembered where the squared error of the last answer is at most 1% of its "
+                             "variance"))  # fmt: skip
     if known["fading"]["rungs"]:
-        notes.append(f"the gradient is that of the last symbol's loss in copy with T = {known['fading']['length']}, with respect "
-                     "to what enters at each step, as a share of the last step's; the mean over 64 rows")  # fmt: skip
-    notes.append(f"seeds: {known['seeds']}, from {known['seed']} on; on {known['device']}, in 32 bits")
+        notes.append(Message("the gradient is that of the last symbol's loss in copy with T = {length}, with respect to what "
+                             "enters at each step, as a share of the last step's; the mean over 64 rows",
+                             length=known["fading"]["length"]))  # fmt: skip
+    notes.append(Message("seeds: {seeds}, from {seed} on; on {device}, in 32 bits", seeds=known["seeds"], seed=known["seed"],
+                         device=known["device"]))  # fmt: skip
     return notes
 
 
@@ -144,18 +151,20 @@ def told(known: dict) -> list[str]:
     for row in known["exercises"]:
         far = {rung["rung"]: worst(rung) for rung in row["rungs"]}
         listed = ", ".join(f"{rung} {length}" for rung, length in sorted(far.items(), key=lambda pair: pair[1]))
-        look.append(f"The longest T that was remembered in {row['exercise']}: {listed}.")
+        look.append(
+            Message("The longest T that was remembered in {exercise}: {listed}.", exercise=row["exercise"], listed=listed)
+        )
     factors = {row["rung"]: row for row in known["fading"]["rungs"]}
     if "rnn" in factors:
         rnn, steps = factors["rnn"], 2 * known["fading"]["length"]
-        first = ", ".join(rnn_is_first_in(known))
-        look.append(f"{f'Why rnn stops first in {first}' if first else 'What rnn forgets'}: before training every step back "
-                    f"multiplies its gradient by {rnn['a_step_before']:.2f}, so after {steps} steps {rnn['before'][0]:.0e} of it "
-                    f"is left to learn from; after training, by {rnn['a_step_after']:.2f}.")  # fmt: skip
+        look.append(Message("{reason}: before training every step back multiplies its gradient by {before:.2f}, so after {steps} "
+                            "steps {left:.0e} of it is left to learn from; after training, by {after:.2f}.",
+                            reason=why_rnn(known), before=rnn["a_step_before"], steps=steps, left=rnn["before"][0],
+                            after=rnn["a_step_after"]))  # fmt: skip
         others = [f"{rung} {factors[rung]['a_step_after']:.2f}" for rung in RECURRENT[1:] if rung in factors]
         if others:
-            look.append(f"A step's factor of the others, after training: {', '.join(others)}; the nearer to 1, the better the "
-                        "first step is still heard.")  # fmt: skip
+            look.append(Message("A step's factor of the others, after training: {listed}; the nearer to 1, the better the first "
+                                "step is still heard.", listed=", ".join(others)))  # fmt: skip
     return look
 
 
@@ -170,12 +179,11 @@ def reached(rung: dict) -> str:
 
 
 def tables(known: dict, lang: str) -> list[Grid]:
-    zh = lang == "zh"
     exercises = known["exercises"]
     names = list(dict.fromkeys(rung["rung"] for row in exercises for rung in row["rungs"]))
     factors = {row["rung"]: row for row in known["fading"]["rungs"]}
-    head = ["级" if zh else "rung", *(row["exercise"] for row in exercises)]
-    head += ["每步梯度因子，训练前", "训练后"] if zh else ["gradient a step, before", "after training"]
+    head = [Message("rung").told_in(lang), *(row["exercise"] for row in exercises)]
+    head += [Message("gradient a step, before").told_in(lang), Message("after training").told_in(lang)]
     rows = []
     for name in names:
         found = [next((rung for rung in row["rungs"] if rung["rung"] == name), None) for row in exercises]
@@ -183,12 +191,12 @@ def tables(known: dict, lang: str) -> list[Grid]:
         cells += [f"{factors[name][key]:.3f}" if name in factors and name in RECURRENT else "–"
                   for key in ("a_step_before", "a_step_after")]  # fmt: skip
         rows.append(cells)
-    grids = [Grid("记得的最长 T" if zh else "The longest T that was remembered", head, rows)]
+    grids = [Grid(Message("The longest T that was remembered").told_in(lang), head, rows)]
     for row in exercises:
-        score = ("整行全对的比例" if zh else "rows right at every step") if row["higher_is_better"] else (
-            "误差占方差的比例" if zh else "error as a share of the variance")  # fmt: skip
-        head = ["级" if zh else "rung", "种子" if zh else "seed", "T", score, "更新次数" if zh else "updates",
-                "秒" if zh else "seconds"]  # fmt: skip
+        right = Message("rows right at every step") if row["higher_is_better"] else Message("error as a share of the variance")
+        score = right.told_in(lang)
+        head = [Message("rung").told_in(lang), Message("seed").told_in(lang), "T", score, Message("updates").told_in(lang),
+                Message("seconds").told_in(lang)]  # fmt: skip
         lines = [[rung["rung"], str(climb["seed"]), str(cell["length"]),
                   "–" if cell["score"] is None else f"{cell['score']:.4f}", f"{cell['updates']:,}", f"{cell['seconds']:.1f}"]
                  for rung in row["rungs"] for climb in rung["climbs"] for cell in climb["lengths"]]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import log10
 
+from wenmai.locale import Listed, Message
 from wenmai.page.pictures import INK, PAPER
 
 # Okabe and Ito's colours; dashes tell apart what shares one.
@@ -23,32 +24,32 @@ WIDTH, HEIGHT, LOW = 14.5, 5.2, 1e-8
 def picture(known: dict, lang: str):
     from matplotlib.figure import Figure
 
-    zh, exercises, faded = lang == "zh", known["exercises"], known["fading"]["rungs"]
+    exercises, faded = known["exercises"], known["fading"]["rungs"]
     names = list(dict.fromkeys(rung["rung"] for row in exercises for rung in row["rungs"]))
     figure = Figure(figsize=(WIDTH, HEIGHT), dpi=72)
     bottom, height = 1.25 / HEIGHT, 1 - 1.95 / HEIGHT
     left, wide = 1.25, (6.3 - 0.2 * len(exercises)) / max(1, len(exercises))
     for at, row in enumerate(exercises):
         axes = figure.add_axes(((left + at * (wide + 0.2)) / WIDTH, bottom, wide / WIDTH, height))
-        bars(axes, row, names, zh, at == 0)
+        bars(axes, row, names, lang, at == 0)
     start, wide = 8.35, 2.85
-    for at, (key, title) in enumerate((("before", "训练前" if zh else "before training"),
-                                       ("after", "训练后" if zh else "after training"))):  # fmt: skip
+    for at, (key, title) in enumerate((("before", Message("before training").told_in(lang)),
+                                       ("after", Message("after training").told_in(lang)))):  # fmt: skip
         axes = figure.add_axes(((start + at * (wide + 0.2)) / WIDTH, bottom, wide / WIDTH, height))
         lines = ways_back(axes, faded, key)
         axes.set_title(title, fontsize=12, pad=10)
-        axes.set_xlabel("离末步多少步" if zh else "steps before the last", fontsize=11)
+        axes.set_xlabel(Message("steps before the last").told_in(lang), fontsize=11)
         if at == 0:
-            axes.set_ylabel("‖∂L/∂x_t‖，末步为 1" if zh else "‖∂L/∂x_t‖, last step = 1", fontsize=11)
+            axes.set_ylabel(Message("‖∂L/∂x_t‖, last step = 1").told_in(lang), fontsize=11)
         else:
             axes.tick_params(labelleft=False)
     figure.legend(lines, [row["rung"] for row in faded], loc="upper center", ncols=4, frameon=False, fontsize=10.5,
                   bbox_to_anchor=((start + wide + 0.1) / WIDTH, bottom - 0.15 * height), handlelength=2.6)  # fmt: skip
-    figure.text((left + 3.1) / WIDTH, 0.35 / HEIGHT, why(known, zh), ha="center", va="center", fontsize=10.5)
+    figure.text((left + 3.1) / WIDTH, 0.35 / HEIGHT, why(known, lang), ha="center", va="center", fontsize=10.5)
     return figure
 
 
-def bars(axes, row: dict, names: list[str], zh: bool, named: bool) -> None:
+def bars(axes, row: dict, names: list[str], lang: str, named: bool) -> None:
     """The longest T of every rung, rung under rung; a mark a seed."""
     found = {rung["rung"]: [climb["longest"] for climb in rung["climbs"]] for rung in row["rungs"]}
     for place, name in enumerate(names):
@@ -69,7 +70,7 @@ def bars(axes, row: dict, names: list[str], zh: bool, named: bool) -> None:
     axes.tick_params(length=0, pad=5, labelsize=10.5)
     axes.grid(visible=False, axis="y")
     axes.set_title(row["exercise"], fontsize=12, pad=10)
-    axes.set_xlabel("记得的最长 T" if zh else "longest T remembered", fontsize=11)
+    axes.set_xlabel(Message("longest T remembered").told_in(lang), fontsize=11)
 
 
 def ways_back(axes, faded: list[dict], key: str) -> list:
@@ -97,18 +98,20 @@ def power(value: float) -> str:
     return f"{value:.3g}" if -2 < exponent < 3 else f"10{raised}"
 
 
-def why(known: dict, zh: bool) -> str:
+def why(known: dict, lang: str) -> str:
     rnn = next((row for row in known["fading"]["rungs"] if row["rung"] == "rnn"), None)
     if rnn is None:
         return ""
     factor, steps, left = rnn["a_step_before"], len(rnn["before"]) - 1, power(max(LOW / 100, rnn["before"][0]))
-    first = rnn_is_first_in(known)
-    if zh:
-        said = f"rnn 为什么在 {'、'.join(first)} 里最先停下" if first else "rnn 忘了什么"
-        return f"{said}：训练前，每退一步，\n梯度就乘以 {factor:.2f}；退 {steps} 步后约剩 {left}。"
-    said = f"Why rnn stops first in {', '.join(first)}" if first else "What rnn forgets"
-    return (f"{said}: before training, each step back multiplies\nits gradient by {factor:.2f}; after {steps} steps about {left} "
-            "of it is left to learn from.")  # fmt: skip
+    return Message("{reason}: before training, each step back multiplies\nits gradient by {factor:.2f}; after {steps} steps "
+                   "about {left} of it is left to learn from.", reason=why_rnn(known), factor=factor, steps=steps,
+                   left=left).told_in(lang)  # fmt: skip
+
+
+def why_rnn(known: dict) -> Message:
+    if first := rnn_is_first_in(known):
+        return Message("Why rnn stops first in {exercises}", exercises=Listed(first))
+    return Message("What rnn forgets")
 
 
 def rnn_is_first_in(known: dict) -> list[str]:

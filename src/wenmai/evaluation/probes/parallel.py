@@ -14,6 +14,7 @@ from statistics import median
 from wenmai.errors import Mistake
 from wenmai.evaluation.probes.finding import Finding, Grid
 from wenmai.evaluation.probes.memory import refuse
+from wenmai.locale import Message
 from wenmai.options import assign_options
 from wenmai.training.progress import Progress
 
@@ -27,11 +28,14 @@ MOST = 65_536
 def run(source: str, columns: dict[str, str] | None = None, settings: dict | None = None, seed: int = 0) -> Iterator:
     refuse("parallel", source, columns)
     known = yield from measured(seed, **assign_options(settings or {}, {"probe": measured})["probe"])
-    notes = [f"one layer of width {known['width']} each, self-attention with {known['heads']} heads; a batch of "
-             f"{known['batch']} rows, in 32 bits, on {known['device']}, {known['threads']} threads",
-             f"forward and backward, the median of {known['repeats']} that took turns, after one that does not count",
-             f"the exponent p of time ≈ c·Tᵖ is fitted to the {min(LONG, len(known['lengths']))} longest"]  # fmt: skip
-    title = {"en": "Serial against parallel, linear against quadratic", "zh": "串行与并行，线性与平方"}
+    notes = [Message("one layer of width {width} each, self-attention with {heads} heads; a batch of {batch} rows, in 32 bits, "
+                     "on {device}, {threads} threads", width=known["width"], heads=known["heads"], batch=known["batch"],
+                     device=known["device"], threads=known["threads"]),
+             Message("forward and backward, the median of {repeats} that took turns, after one that does not count",
+                     repeats=known["repeats"]),
+             Message("the exponent p of time ≈ c·Tᵖ is fitted to the {count} longest",
+                     count=min(LONG, len(known["lengths"])))]  # fmt: skip
+    title = Message("Serial against parallel, linear against quadratic")
     grids = {lang: [table(known, lang)] for lang in ("en", "zh")}
     return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), told(known), notes)
 
@@ -47,7 +51,8 @@ def measured(seed: int, *, lengths: str = "64,128,256,512,1024,2048,4096", batch
     growing = lengths_of(lengths)
     if width % heads:
         fitting = max(1, width // heads) * heads
-        raise Mistake(f"width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.")
+        raise Mistake("width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.", width=width,
+                      heads=heads, fitting=fitting)  # fmt: skip
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         passes = {name: one_pass(name, width, heads, device) for name in LAYERS}
@@ -77,7 +82,8 @@ def lengths_of(text: str) -> list[int]:
     except ValueError:
         found = []
     if len(found) < 2 or found != sorted(set(found)) or not 1 <= found[0] <= found[-1] <= MOST:
-        raise Mistake(f"lengths={text}: expected two or more growing lengths up to {MOST:,}, such as 64,256,1024.")
+        raise Mistake("lengths={lengths}: expected two or more growing lengths up to {most:,}, such as 64,256,1024.",
+                      lengths=text, most=MOST)  # fmt: skip
     return found
 
 
@@ -120,31 +126,31 @@ def told(known: dict) -> list[str]:
     lengths, rows = known["lengths"], {row["layer"]: row for row in known["layers"]}
     attention, lstm = rows["self-attention"], rows["lstm"]
     listed = ", ".join(f"{name} {row['exponent']:.2f}" for name, row in rows.items())
-    look = [f"Time grows at the long end as T to the power of: {listed}."]
+    look = [Message("Time grows at the long end as T to the power of: {listed}.", listed=listed)]
     ratios = [slow / fast for slow, fast in zip(lstm["seconds"], attention["seconds"])]
-    look.append(f"The lstm takes {ratios[0]:.1f} times as long as self-attention at T = {lengths[0]} and {ratios[-1]:.1f} times "
-                f"at T = {lengths[-1]}.")  # fmt: skip
+    look.append(Message("The lstm takes {ratio1:.1f} times as long as self-attention at T = {length1} and {ratio2:.1f} times "
+                        "at T = {length2}.", ratio1=ratios[0], length1=lengths[0], ratio2=ratios[-1],
+                        length2=lengths[-1]))  # fmt: skip
     return look
 
 
 def table(known: dict, lang: str) -> Grid:
-    zh = lang == "zh"
     head = ["T", *known_names(lang)]
     rows = [[f"{steps:,}", *(f"{row['seconds'][at] * 1000:,.2f}" for row in known["layers"])]
             for at, steps in enumerate(known["lengths"])]  # fmt: skip
-    rows.append(["指数 p" if zh else "exponent p", *(f"{row['exponent']:.2f}" for row in known["layers"])])
-    return Grid("一次前向与反向的毫秒数" if zh else "Milliseconds of one forward and backward pass", head, rows)
+    rows.append([Message("exponent p").told_in(lang), *(f"{row['exponent']:.2f}" for row in known["layers"])])
+    return Grid(Message("Milliseconds of one forward and backward pass").told_in(lang), head, rows)
 
 
 def known_names(lang: str) -> list[str]:
-    return ["自注意力" if lang == "zh" and name == "self-attention" else name for name in LAYERS]
+    return [Message("self-attention").told_in(lang) if name == "self-attention" else name for name in LAYERS]
 
 
 def picture(known: dict, lang: str):
     from matplotlib.figure import Figure
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-    zh, lengths = lang == "zh", known["lengths"]
+    lengths = known["lengths"]
     figure = Figure(figsize=(8.6, 4.9), dpi=72)
     axes = figure.add_axes((0.1, 0.13, 0.62, 0.78))
     for row, name in zip(known["layers"], known_names(lang)):
@@ -163,7 +169,7 @@ def picture(known: dict, lang: str):
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.tick_params(length=0, pad=5, labelsize=10.5)
-    axes.set_xlabel("长度 T" if zh else "length T", fontsize=11)
-    axes.set_ylabel("一次前向与反向，毫秒" if zh else "one forward and backward pass, ms", fontsize=11)
+    axes.set_xlabel(Message("length T").told_in(lang), fontsize=11)
+    axes.set_ylabel(Message("one forward and backward pass, ms").told_in(lang), fontsize=11)
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=10.5)
     return figure

@@ -19,9 +19,10 @@ from wenmai.data.files.columns import listed
 from wenmai.data.files.corpus import Corpus
 from wenmai.data.text.lines import Lines
 from wenmai.data.text.vocabulary import BEGIN, END, UNK
-from wenmai.errors import Mistake, harmless
+from wenmai.errors import Mistake
 from wenmai.evaluation.probes.finding import Finding, Grid
 from wenmai.evaluation.probes.sparsity_picture import picture
+from wenmai.locale import Message, phrase
 from wenmai.models.ngram import held_out
 from wenmai.models.ngram.additive import fitted_delta
 from wenmai.models.ngram.arpa import HIGHEST
@@ -57,7 +58,7 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
              "seconds": round(time.perf_counter() - began, 2)}  # fmt: skip
     notes = measured(known, text.size < whole.size)
     grids = {lang: tables(known, lang) for lang in ("en", "zh")}
-    title = {"en": f"{source}: why n-grams need smoothing", "zh": f"{source}：n 元为什么需要平滑"}
+    title = Message("{source}: why n-grams need smoothing", source=source)
     return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), told(known), notes)
 
 
@@ -69,8 +70,8 @@ def text_of(source: str, columns: dict[str, str] | None) -> Corpus:
 
     table = open_table(source, columns)
     if "text" not in table.names:
-        raise Mistake(f"{source} has the columns {harmless(listed(table.names))}, expected one named text; name it with "
-                      "--columns text=NAME.")  # fmt: skip
+        raise Mistake("{source} has the columns {columns}, expected one named text; name it with --columns text=NAME.",
+                      source=source, columns=listed(table.names))  # fmt: skip
     text = Generate().corpus_of(table)
     text.check()
     return text
@@ -89,8 +90,9 @@ def beginning(text: Corpus, options: dict) -> Corpus:
 def check(source: str, tokens: np.ndarray, held: np.ndarray) -> None:
     lines, found = int((tokens == END).sum() + (held == END).sum()), counted(tokens) + counted(held)
     if lines < LINES or found < TOKENS or not counted(held):
-        raise Mistake(f"{source}: found {lines:,} lines with {found:,} tokens, expected at least {LINES} with {TOKENS:,}, of "
-                      "which 1/64 can be counted; give more text.")  # fmt: skip
+        raise Mistake("{source}: found {lines:,} lines with {tokens:,} tokens, expected at least {least} with {fewest:,}, of "
+                      "which 1/64 can be counted; give more text.", source=source, lines=lines, tokens=found, least=LINES,
+                      fewest=TOKENS)  # fmt: skip
 
 
 def counted(tokens: np.ndarray) -> int:
@@ -104,7 +106,8 @@ def counted(tokens: np.ndarray) -> int:
 def cells(tokens: np.ndarray, held: np.ndarray, vocabulary: int, *, orders: int = 5) -> Iterator:
     """Every amount of text with its shares of unseen n-grams and its perplexities; `orders`: up to which order, 1 to 7."""
     if not 1 <= orders <= HIGHEST:
-        raise Mistake(f"orders={orders}: expected 1 to {HIGHEST}, up to which order n-grams are counted.")
+        raise Mistake("orders={orders}: expected 1 to {most}, up to which order n-grams are counted.", orders=orders,
+                      most=HIGHEST)  # fmt: skip
     openings, found, began = np.append(np.flatnonzero(tokens == BEGIN), len(tokens)), [], time.perf_counter()
     real, place = held != BEGIN, held_out.places(held, BEGIN)
     for name, share in SHARES.items():
@@ -116,14 +119,14 @@ def cells(tokens: np.ndarray, held: np.ndarray, vocabulary: int, *, orders: int 
                "unseen": [unseen(levels, ends[n], n, real & (place >= n)) for n in range(orders)],
                "delta": [], "perplexity": {kind: [] for kind in SMOOTHINGS}, "stand_ins": 0}  # fmt: skip
         for n in range(1, orders + 1):
-            yield name, f"order {n}", Progress(n - 1, orders, share, inf, 0.0, time.perf_counter() - began)
+            yield name, Message("order {order}", order=n), Progress(n - 1, orders, share, inf, 0.0, time.perf_counter() - began)
             row["delta"].append(fitted_delta(inner[:n], text[cut:], BEGIN) if cut else 1.0)
             for kind in SMOOTHINGS:
                 smoothed = smooth(levels[:n], kind, BEGIN, row["delta"][-1])
                 mean = -held_out.log_probs(smoothed.levels, ends[:n])[real].mean() * log(10)
                 row["perplexity"][kind].append(exp(mean) if mean < 700 else inf)
                 row["stand_ins"] += bool(smoothed.notes)
-        yield name, f"order {orders}", Progress(orders, orders, share, inf, 0.0, time.perf_counter() - began)
+        yield name, Message("order {order}", order=orders), Progress(orders, orders, share, inf, 0.0, time.perf_counter() - began)
         found.append(row)
     return found
 
@@ -140,18 +143,21 @@ def unseen(levels: list[Level], ends: np.ndarray, n: int, whole: np.ndarray) -> 
 def measured(known: dict, cut_off: bool) -> list[str]:
     """How it was measured, and what to be wary of."""
     last, held, amounts = known["amounts"][-1], known["held_out"], known["amounts"]
-    notes = [f"the last tenth is held out: {held['lines']:,} lines with {held['tokens']:,} tokens, ends of lines among them; all "
-             f"is {last['lines']:,} lines with {last['tokens']:,} tokens before it, and parts of it are its first lines",
-             f"all cells know the same {known['vocabulary']:,} tokens, those of all of the training text, so that their "
-             f"perplexities can be compared; {held['unknown']:,} of the tokens held out count as <unk>",
-             "an n-gram lies in one line, with what opens and closes it; unseen ones count as often as they are there",
+    notes = [Message("the last tenth is held out: {lines1:,} lines with {tokens1:,} tokens, ends of lines among them; all is "
+                     "{lines2:,} lines with {tokens2:,} tokens before it, and parts of it are its first lines",
+                     lines1=held["lines"], tokens1=held["tokens"], lines2=last["lines"], tokens2=last["tokens"]),
+             Message("all cells know the same {vocabulary:,} tokens, those of all of the training text, so that their "
+                     "perplexities can be compared; {unknown:,} of the tokens held out count as <unk>",
+                     vocabulary=known["vocabulary"], unknown=held["unknown"]),
+             Message("an n-gram lies in one line, with what opens and closes it; unseen ones count as often as they are there"),
             ]  # fmt: skip
     if cut_off:
-        notes.append(f"the text is long: only its beginning is read, about {MOST:,} tokens to learn from")
+        notes.append(Message("the text is long: only its beginning is read, about {most:,} tokens to learn from", most=MOST))
     if stand_ins := sum(amount["stand_ins"] for amount in amounts):
         cells = len(amounts) * len(known["orders"]) * len(SMOOTHINGS)
-        notes.append(f"in {stand_ins} of the {cells} cells fixed discounts stand in for estimates, since too few n-grams were "
-                     "seen once or twice, or the counts run the wrong way")  # fmt: skip
+        notes.append(Message("in {stand_ins} of the {cells} cells fixed discounts stand in for estimates, since too few "
+                             "n-grams were seen once or twice, or the counts run the wrong way", stand_ins=stand_ins,
+                             cells=cells))  # fmt: skip
     return notes
 
 
@@ -159,31 +165,33 @@ def told(known: dict) -> list[str]:
     """What to look at."""
     last, highest = known["amounts"][-1], known["orders"][-1]
     score, kind, order = min((value, kind, n) for kind, row in last["perplexity"].items() for n, value in enumerate(row, 1))
-    look = [f"Never seen in all of the training text: {last['unseen'][0]:.1%} of the 1-grams held out, and "
-            f"{last['unseen'][-1]:.1%} of the {highest}-grams."]  # fmt: skip
+    look = [Message("Never seen in all of the training text: {words:.1%} of the 1-grams held out, and {longest:.1%} of the "
+                    "{order}-grams.", words=last["unseen"][0], longest=last["unseen"][-1], order=highest)]  # fmt: skip
     lost = next((n for n, value in enumerate(last["perplexity"]["none"], 1) if value == inf), None)
     if lost:
-        look.append(f"Without smoothing one of them is enough: from order {lost} on the held-out text has probability 0 and its "
-                    "perplexity is infinite.")  # fmt: skip
+        look.append(Message("Without smoothing one of them is enough: from order {order} on the held-out text has probability 0 "
+                            "and its perplexity is infinite.", order=lost))  # fmt: skip
     ones = last["perplexity"]["add-one"]
     best = min(range(len(ones)), key=ones.__getitem__)
-    look.append(f"The lowest perplexity is {shown(score)}, by {kind} at order {order}; add-one is at its best at order "
-                f"{best + 1} with {shown(ones[best])} and has {shown(ones[-1])} at order {highest}.")  # fmt: skip
+    look.append(Message("The lowest perplexity is {perplexity1}, by {smoothing} at order {order1}; add-one is at its best at "
+                        "order {order2} with {perplexity2} and has {perplexity3} at order {order3}.", perplexity1=shown(score),
+                        smoothing=kind, order1=order, order2=best + 1, perplexity2=shown(ones[best]), perplexity3=shown(ones[-1]),
+                        order3=highest))  # fmt: skip
     return look
 
 
 def tables(known: dict, lang: str) -> list[Grid]:
     """The perplexities of all of the text first, then what was unseen, then the perplexities of less text."""
-    zh, orders = lang == "zh", [str(n) for n in known["orders"]]
-    head = ["文本量", "词元数"] if zh else ["amount of text", "tokens"]
-    found = [Grid("从未见过的 n 元占比" if zh else "Share of n-grams never seen",
-                  [*head, *(f"{n} 元" if zh else f"{n}-grams" for n in orders)],
+    orders = [str(n) for n in known["orders"]]
+    head = [Message("amount of text").told_in(lang), phrase("count", "tokens").told_in(lang)]
+    found = [Grid(Message("Share of n-grams never seen").told_in(lang),
+                  [*head, *(Message("{order}-grams", order=n).told_in(lang) for n in orders)],
                   [[amount_name(row["share"], lang), f"{row['tokens']:,}", *(f"{share:.1%}" for share in row["unseen"])]
                    for row in known["amounts"]])]  # fmt: skip
     for row in reversed(known["amounts"]):
         name = amount_name(row["share"], lang)
-        heading = f"留出文本的困惑度，{name}" if zh else f"Perplexity of the held-out text, {name}"
-        columns = ["平滑" if zh else "smoothing", *(f"{n} 阶" if zh else f"order {n}" for n in orders)]
+        heading = Message("Perplexity of the held-out text, {amount}", amount=name).told_in(lang)
+        columns = [Message("smoothing").told_in(lang), *(Message("order {order}", order=n).told_in(lang) for n in orders)]
         rows = [[kind, *map(shown, values)] for kind, values in row["perplexity"].items()]
         found.append(Grid(heading, columns, rows))
     return [found[1], found[0], *found[2:]]
@@ -191,8 +199,8 @@ def tables(known: dict, lang: str) -> list[Grid]:
 
 def amount_name(share: str, lang: str) -> str:
     if share == "all":
-        return "全部文本" if lang == "zh" else "all of the text"
-    return f"{share} 的文本" if lang == "zh" else f"{share} of the text"
+        return Message("all of the text").told_in(lang)
+    return Message("{share} of the text", share=share).told_in(lang)
 
 
 def shown(perplexity: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
+from wenmai.locale import Message, told_in
 from wenmai.page.pictures import INK, PAPER, compact
 
 # Okabe and Ito's colours, which the colour-blind can tell apart; dashes and markers say the same once more.
@@ -17,27 +18,26 @@ LOOKS = {
     "kneser-ney": ("#3f9fdc", (0, (4, 1.5)), "o"),
     "modified-kneser-ney": (INK, "-", "o"),
 }
-NAMES = {"none": ("none: ∞", "不平滑 none：∞"), "add-one": ("add-one", "加一 add-one"),
-         "add-delta": ("add-delta", "加 δ add-delta"), "absolute": ("absolute", "绝对折扣 absolute")}  # fmt: skip
+NAMES = {"none": Message("none: ∞"), "add-one": Message("add-one"), "add-delta": Message("add-delta"),
+         "absolute": Message("absolute")}  # fmt: skip
 AMOUNTS = [("#a6c8ea", "D"), ("#6ea3dc", "^"), ("#3a78c2", "s"), ("#1d4f91", "o")]  # the more text, the darker
 WIDTH, HEIGHT = 14.5, 5.1
-UNITS = {"word": "词", "character": "字", "subword": "子词"}
 
 
 def picture(known: dict, lang: str):
     from matplotlib.figure import Figure
 
-    zh, orders, amounts = lang == "zh", known["orders"], known["amounts"]
+    orders, amounts = known["orders"], known["amounts"]
     figure = Figure(figsize=(WIDTH, HEIGHT), dpi=72)
     bottom, height = 1.2 / HEIGHT, 1 - 1.85 / HEIGHT
     shares = figure.add_axes((0.75 / WIDTH, bottom, 2.75 / WIDTH, height))
     for amount, (colour, marker) in zip(amounts, AMOUNTS):
         shares.plot(orders, [100 * share for share in amount["unseen"]], color=colour, marker=marker, ms=7, lw=2.2, mec=PAPER,
-                    mew=0.6, label=called(amount, known["unit"], zh), clip_on=False)  # fmt: skip
+                    mew=0.6, label=called(amount, known["unit"]).told_in(lang), clip_on=False)  # fmt: skip
     shares.set_ylim(0, 100)
-    shares.set_ylabel("从未见过的 n 元，%" if zh else "n-grams never seen, %", fontsize=11)
-    shares.set_title("留出文本里的新 n 元" if zh else "New n-grams in held-out text", fontsize=12, pad=24)
-    across(shares, orders, zh)
+    shares.set_ylabel(Message("n-grams never seen, %").told_in(lang), fontsize=11)
+    shares.set_title(Message("New n-grams in held-out text").told_in(lang), fontsize=12, pad=24)
+    across(shares, orders, lang)
     shares.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, frameon=False, fontsize=10, handlelength=1.5,
                   columnspacing=1.0)  # fmt: skip
 
@@ -45,23 +45,23 @@ def picture(known: dict, lang: str):
     values = [value for amount in amounts for row in amount["perplexity"].values() for value in row if value < inf]
     for at, amount in enumerate(amounts):
         axes = figure.add_axes(((left + at * (wide + gap)) / WIDTH, bottom, wide / WIDTH, height))
-        lines = panel(axes, amount, orders, zh)
+        lines = panel(axes, amount, orders)
         axes.set_yscale("log")
         axes.set_ylim(min(values) / 1.12, max(values) * 1.12)
         decades(axes, min(values), max(values))
-        axes.set_title(called(amount, known["unit"], zh), fontsize=12, pad=24)
-        across(axes, orders, zh)
+        axes.set_title(called(amount, known["unit"]).told_in(lang), fontsize=12, pad=24)
+        across(axes, orders, lang)
         if at == 0:
-            axes.set_ylabel("留出文本的困惑度（越低越好）" if zh else "perplexity, held out (lower is better)", fontsize=11)
+            axes.set_ylabel(Message("perplexity, held out (lower is better)").told_in(lang), fontsize=11)
         else:
             axes.tick_params(labelleft=False)
     middle = (left + 2 * wide + 1.5 * gap) / WIDTH
-    figure.legend(lines, [NAMES[kind][zh] if kind in NAMES else kind for kind in LOOKS], loc="upper center", ncols=4,
+    figure.legend(lines, [told_in(NAMES.get(kind, kind), lang) for kind in LOOKS], loc="upper center", ncols=4,
                   frameon=False, bbox_to_anchor=(middle, bottom - 0.16 * height), fontsize=10.5, handlelength=2.6)  # fmt: skip
     return figure
 
 
-def panel(axes, amount: dict, orders: list[int], zh: bool) -> list:
+def panel(axes, amount: dict, orders: list[int]) -> list:
     """A line a smoothing; where it is infinite, ∞ stands above the axis."""
     lines = []
     for kind, (colour, dash, marker) in LOOKS.items():
@@ -76,18 +76,20 @@ def panel(axes, amount: dict, orders: list[int], zh: bool) -> list:
     return lines
 
 
-def called(amount: dict, unit: str, zh: bool) -> str:
+def called(amount: dict, unit: str) -> Message:
     """How much of the text: '1/16, 2.25k words'"""
-    size = compact(amount["tokens"])
-    if zh:
-        return f"{amount['share'].replace('all', '全部')}，{size} {UNITS[unit]}"
-    return f"{amount['share']}, {size} {unit}s"
+    values = {"share": Message("all") if amount["share"] == "all" else amount["share"], "size": compact(amount["tokens"])}
+    if unit == "word":
+        return Message("{share}, {size} words", **values)
+    if unit == "character":
+        return Message("{share}, {size} characters", **values)
+    return Message("{share}, {size} subwords", **values)
 
 
-def across(axes, orders: list[int], zh: bool) -> None:
+def across(axes, orders: list[int], lang: str) -> None:
     axes.set_xlim(orders[0] - 0.35, orders[-1] + 0.35)
     axes.set_xticks(orders)
-    axes.set_xlabel("阶 n" if zh else "order n", fontsize=11)
+    axes.set_xlabel(Message("order n").told_in(lang), fontsize=11)
     axes.tick_params(length=0, pad=5, labelsize=10.5)
 
 

@@ -19,6 +19,7 @@ from wenmai.data.dataset import Dataset, open_dataset
 from wenmai.errors import Mistake
 from wenmai.estimator import Estimator
 from wenmai.estimators import ESTIMATORS
+from wenmai.locale import Message
 
 LEAST = 100  # rows that tell anything
 
@@ -33,12 +34,14 @@ class Variant:
 def opened(source: str, columns: dict[str, str] | None, rungs: list[str], rows: int, seed: int) -> Dataset:
     """At most `rows` rows to learn from, and a test part of a quarter as many at the most."""
     data = open_dataset(source, TASKS, None, columns, valid="0.1", test="0.2", seed=seed)
-    if data.task.name == "generate":
-        raise Mistake(f"{source} is running text, and this probe wants rows with an answer; give it a table with text and label.")
+    if data.task.running_text:
+        raise Mistake("{source} is running text, and this probe wants rows with an answer; give it a table with text and label.",
+                      source=source)  # fmt: skip
     for rung in rungs:
         rung_named(rung, data.task.name)
     if len(data.train) < LEAST:
-        raise Mistake(f"{source}: found {len(data.train)} rows to learn from, expected at least {LEAST}; give more of them.")
+        raise Mistake("{source}: found {rows} rows to learn from, expected at least {least}; give more of them.", source=source,
+                      rows=len(data.train), least=LEAST)  # fmt: skip
     chance = np.random.default_rng(seed)
     for name, most in (("train", rows), ("valid", rows // 4), ("test", rows // 4)):
         part = getattr(data, name)
@@ -87,7 +90,7 @@ def compared(data: Dataset, variants: list[Variant], training: dict, seeds: int,
             estimator = ESTIMATORS[data.task.name](variant.rung, seed=number, **training, **variant.options)
             began = time.perf_counter()
             for progress in estimator.training(*data.train.pair, data.valid.pair):
-                yield variant.name, f"seed {number}", replace(progress, snapshot=None)
+                yield variant.name, Message("seed {seed}", seed=number), replace(progress, snapshot=None)
             row["seconds"].append(round(time.perf_counter() - began, 3))
             row["scores"].append(estimator.evaluate(*data.test.pair)[estimator.task_.metric])
             row["parameters"] = estimator.model_.parameters_count()
@@ -112,20 +115,21 @@ def with_spread(row: dict) -> str:
 def apart(better: dict, other: dict) -> str:
     """Whether the means differ by more than chance has them differ: by more than twice the standard error of the difference."""
     if better["spread"] is None:
-        return "one seed says nothing of chance"
+        return Message("one seed says nothing of chance")
     error = ((better["spread"] ** 2 + other["spread"] ** 2) / len(better["scores"])) ** 0.5
-    return "more than chance" if abs(better["mean"] - other["mean"]) > 2 * error else "no more than chance"
+    large = abs(better["mean"] - other["mean"]) > 2 * error
+    return Message("more than chance") if large else Message("no more than chance")
 
 
 def rows_note(known: dict) -> str:
-    return (f"{known['data']}: {known['rows']['train']:,} rows to learn from, {known['rows']['test']:,} of the test part to "
-            f"judge by, the same for all; {known['epochs']} epochs each, the state that was best on {known['rows']['valid']:,} "
-            "others is kept")  # fmt: skip
+    return Message("{data}: {train:,} rows to learn from, {test:,} of the test part to judge by, the same for all; {epochs} "
+                   "epochs each, the state that was best on {valid:,} others is kept", data=known["data"], epochs=known["epochs"],
+                   **known["rows"])  # fmt: skip
 
 
 def spread_note(known: dict) -> str:
-    return (f"± is the standard deviation over {known['seeds']} seeds, from {known['seed']} on; seconds are the median of whole "
-            f"trainings, which took turns, on {known['device']}")  # fmt: skip
+    return Message("± is the standard deviation over {seeds} seeds, from {seed} on; seconds are the median of whole trainings, "
+                   "which took turns, on {device}", seeds=known["seeds"], seed=known["seed"], device=known["device"])  # fmt: skip
 
 
 def sizes(data: Dataset) -> dict[str, int]:

@@ -62,7 +62,8 @@ def known_words(found: list[str], probs: np.ndarray, backoffs: np.ndarray, path:
     numbers = {word: number for number, word in enumerate(words)}
     if len(set(found)) < len(found):
         twice = Counter(found).most_common(1)[0][0]
-        raise Mistake(f"{path}: the word {short(twice)!r} stands twice among the 1-grams; remove one of them.")
+        raise Mistake("{file}: the word {word!r} stands twice among the 1-grams; remove one of them.", file=path,
+                      word=short(twice))  # fmt: skip
     grams = np.array([numbers.get(word, UNK) for word in found], np.int32).reshape(-1, 1)
     return words, (grams, probs, backoffs), Vocabulary.of(words + ["<UNK>"] * alike)
 
@@ -100,7 +101,8 @@ class Lines:
 
 def expect(heading: str, found: str, path: Path) -> None:
     if found != heading:
-        raise Mistake(f"{path}: found {short(found, 40)!r}, expected {heading}; the file is cut off, or its counts are wrong.")
+        raise Mistake("{file}: found {found!r}, expected {heading}; the file is cut off, or its counts are wrong.", file=path,
+                      found=short(found, 40), heading=heading)  # fmt: skip
 
 
 def header(lines: Lines, path: Path) -> tuple[list[int], str]:
@@ -109,7 +111,7 @@ def header(lines: Lines, path: Path) -> tuple[list[int], str]:
     while line != "\\data\\":
         _, line = lines.next()
         if not line:
-            raise Mistake(f"{path} is no ARPA file: it has no line \\data\\.")
+            raise Mistake("{file} is no ARPA file: it has no line \\data\\.", file=path)
     sizes: list[int] = []
     while True:
         number, line = lines.next()
@@ -117,10 +119,12 @@ def header(lines: Lines, path: Path) -> tuple[list[int], str]:
             break
         found = re.fullmatch(rf"ngram\s+{len(sizes) + 1}\s*=\s*([0-9]{{1,15}})", line)
         if not found:
-            raise Mistake(f"{path}, line {number}: found {short(line, 40)!r}, expected ngram {len(sizes) + 1}=COUNT.")
+            raise Mistake("{file}, line {line}: found {found!r}, expected ngram {order}=COUNT.", file=path, line=number,
+                          found=short(line, 40), order=len(sizes) + 1)  # fmt: skip
         sizes.append(int(found[1]))
     if not 1 <= len(sizes) <= HIGHEST:
-        raise Mistake(f"{path}: found n-grams of {len(sizes)} orders, expected 1 to {HIGHEST}.")
+        raise Mistake("{file}: found n-grams of {orders} orders, expected 1 to {most}.", file=path, orders=len(sizes),
+                      most=HIGHEST)  # fmt: skip
     return sizes, line
 
 
@@ -147,18 +151,22 @@ def section(lines: Lines, n: int, size: int, vocabulary: Vocabulary | None, path
             break
         lines.more()
     if filled != size:
-        raise Mistake(f"{path}: found {filled:,} {n}-grams, expected {size:,} as its header says; copy it again.")
+        raise Mistake("{file}: found {found:,} {order}-grams, expected {size:,} as its header says; copy it again.", file=path,
+                      found=filled, order=n, size=size)  # fmt: skip
     grams, probs, backoffs = (np.concatenate(part) for part in zip(*parts))
     return (words if vocabulary is None else grams), probs, backoffs
 
 
 def wrong(status: int, path: Path, number: int, line: str, n: int, size: int, which: int) -> Mistake:
     if status == UNKNOWN:
-        return Mistake(f"{path}, line {number}: the word {short(line.split()[which])!r} is not among the 1-grams.")
+        return Mistake("{file}, line {line}: the word {word!r} is not among the 1-grams.", file=path, line=number,
+                       word=short(line.split()[which]))  # fmt: skip
     if status == NUMBER:
-        return Mistake(f"{path}, line {number}: found {short(line, 40)!r}, expected logarithms, of a probability at most 0.")
-    return Mistake(f"{path}, line {number}: found {short(line, 40)!r}, expected one of {size:,} {n}-grams: a number, {n} words "
-                   "and at most one number more.")  # fmt: skip
+        return Mistake("{file}, line {line}: found {found!r}, expected logarithms, of a probability at most 0.", file=path,
+                       line=number, found=short(line, 40))  # fmt: skip
+    return Mistake("{file}, line {line}: found {found!r}, expected one of {size:,} {order}-grams: a number, {count} words and "
+                   "at most one number more.", file=path, line=number, found=short(line, 40), size=size, order=n,
+                   count=n)  # fmt: skip
 
 
 def write(out: TextIO, words: list[str], levels: list[Level], smoothed: Smoothed) -> None:
@@ -166,8 +174,8 @@ def write(out: TextIO, words: list[str], levels: list[Level], smoothed: Smoothed
     written = [spelled(word, spaces) for word in words]
     if "" in written or len(set(written)) < len(written):
         twice = "" if "" in written else Counter(written).most_common(1)[0][0]
-        raise Mistake(f"ARPA cannot hold this vocabulary: two words are written {twice!r} there, or one has no letters; drop one "
-                      "of them.")  # fmt: skip
+        raise Mistake("ARPA cannot hold this vocabulary: two words are written {word!r} there, or one has no letters; drop one "
+                      "of them.", word=twice)  # fmt: skip
     letters = np.frombuffer("".join(written).encode(), np.uint8)
     starts = np.cumsum([0, *(len(word.encode()) for word in written)])
     out.write("\\data\\\n" + "".join(f"ngram {n}={len(level)}\n" for n, level in enumerate(levels, 1)))

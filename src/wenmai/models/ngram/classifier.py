@@ -14,6 +14,7 @@ import numpy as np
 from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences
 from wenmai.data.text.vocabulary import BEGIN, END
+from wenmai.locale import Message
 from wenmai.models.ngram.counts import count
 from wenmai.models.ngram.estimation import Recipe
 from wenmai.models.ngram.layout import array_of
@@ -93,4 +94,4 @@ def own(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
 
 
 def some_classes(notes, classes: int) -> str:
-    return f"in some of the {classes} classes there is little text: {next(iter(notes))}"
+    return Message("in some of the {classes} classes there is little text: {note}", classes=classes, note=next(iter(notes)))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from wenmai.locale import Listed, Message, phrase
 from wenmai.models.ngram.weights import Smoothing
 
 KATZ = 5  # counts above this are believed
@@ -49,15 +50,17 @@ def told(failed: dict[str, list[int]]) -> list[str]:
     """A note for every formula that failed, and for which orders."""
     notes = []
     for which, numbers in failed.items():
-        before, last = ", ".join(map(str, numbers[:-1])), numbers[-1]
-        orders = f"orders {before} and {last}" if before else f"order {last}"
+        orders = phrase("orders", "order {order}", order=numbers[-1])
+        if len(numbers) > 1:
+            orders = Message("orders {choices} and {order}", choices=Listed(numbers[:-1]), order=numbers[-1])
         if which == ONE:
-            notes.append(f"{orders}: no n-gram was seen once, or none twice, so the discount is 0.5 instead of an estimate; more "
-                         "text, or a lower order, would give one.")  # fmt: skip
+            notes.append(Message("{orders}: no n-gram was seen once, or none twice, so the discount is 0.5 instead of an "
+                                 "estimate; more text, or a lower order, would give one.", orders=orders))  # fmt: skip
         elif which == THREE:
-            notes.append(f"{orders}: the counts of counts give no three discounts, so 0.5, 1 and 1.5 stand in; more text, or "
-                         "smoothing=kneser-ney, would give better ones.")  # fmt: skip
+            notes.append(Message("{orders}: the counts of counts give no three discounts, so 0.5, 1 and 1.5 stand in; more "
+                                 "text, or smoothing=kneser-ney, would give better ones.", orders=orders))  # fmt: skip
         else:
-            notes.append(f"{orders}: Good-Turing needs n-grams that were seen 1 to {KATZ + 1} times, ever fewer of them, so the "
-                         "discount is 0.5 instead; more text, or smoothing=witten-bell, would do.")  # fmt: skip
+            notes.append(Message("{orders}: Good-Turing needs n-grams that were seen 1 to {most} times, ever fewer of them, so "
+                                 "the discount is 0.5 instead; more text, or smoothing=witten-bell, would do.", orders=orders,
+                                 most=KATZ + 1))  # fmt: skip
     return notes

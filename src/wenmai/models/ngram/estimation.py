@@ -10,6 +10,7 @@ import numpy as np
 from wenmai.data.storage.saved import Unfit
 from wenmai.data.text.vocabulary import BEGIN
 from wenmai.errors import Mistake
+from wenmai.locale import Message
 from wenmai.models.ngram import pruning
 from wenmai.models.ngram.additive import LEAST, MOST, fitted_delta
 from wenmai.models.ngram.arpa import HIGHEST
@@ -35,9 +36,9 @@ class Recipe:
 
     def __post_init__(self):
         if not 1 <= self.order <= HIGHEST:
-            raise Mistake(f"order={self.order}: expected 1 to {HIGHEST}, how long the n-grams are.")
+            raise Mistake("order={order}: expected 1 to {most}, how long the n-grams are.", order=self.order, most=HIGHEST)
         if self.delta is not None and self.smoothing != "add-delta":
-            raise Mistake(f"delta={self.delta:g} goes with smoothing=add-delta; leave it out.")
+            raise Mistake("delta={delta:g} goes with smoothing=add-delta; leave it out.", delta=self.delta)
         pruning.thresholds(self.prune, self.order)
 
     @property
@@ -58,17 +59,17 @@ class Recipe:
         if delta is None:
             return []
         if not LEAST * 1.01 < delta < MOST / 1.01:
-            return [f"add-delta: δ = {delta:.4g}, the end of what is tried, since held-out lines of this text are all like the "
-                    "others, or like none; choose it with --set delta=0.1 or so"]  # fmt: skip
-        return [f"add-delta: δ = {delta:.4g}, fitted on held-out lines of the text"]
+            return [Message("add-delta: δ = {delta:.4g}, the end of what is tried, since held-out lines of this text are all "
+                            "like the others, or like none; choose it with --set delta=0.1 or so", delta=delta)]  # fmt: skip
+        return [Message("add-delta: δ = {delta:.4g}, fitted on held-out lines of the text", delta=delta)]
 
     def laid_out(self, arrays: dict[str, np.ndarray], vocabulary: int) -> Table | Trie:
         """A model from its arrays; Unfit where it knows other words."""
         grams = LAYOUTS[self.layout].from_arrays(arrays)
         if grams.sizes[0] != vocabulary:
-            raise Unfit(f"found {grams.sizes[0]} words, expected {vocabulary}")
+            raise Unfit("found {words} words, expected {expected}", words=grams.sizes[0], expected=vocabulary)
         if len(grams.sizes) != self.order:
-            raise Unfit(f"found n-grams of {len(grams.sizes)} orders, expected {self.order}")
+            raise Unfit("found n-grams of {orders} orders, expected {expected}", orders=len(grams.sizes), expected=self.order)
         return grams
 
     def delta_for(self, tokens: np.ndarray, vocabulary: int) -> float:

@@ -55,7 +55,8 @@ def hashed(rows: np.ndarray, words: list[str], path: Path) -> np.ndarray:
     twice = enter(np.ascontiguousarray(rows), slots)
     if twice != NONE and rows.shape[1] > 1:
         gram = " ".join(words[word] for word in rows[twice])
-        raise Mistake(f"{path}: the {rows.shape[1]}-gram {short(gram)!r} stands there twice; remove one of them.")
+        raise Mistake("{file}: the {order}-gram {gram!r} stands there twice; remove one of them.", file=path, order=rows.shape[1],
+                      gram=short(gram))  # fmt: skip
     return slots
 
 

@@ -103,11 +103,12 @@ def array_of(arrays: dict[str, np.ndarray], name: str, kind: type, *shape: int |
     """One of the arrays, read only; None stands for any length."""
     found = arrays.get(name)
     if found is None:
-        raise Unfit(f'found no "{name}"')
+        raise Unfit('found no "{key}"', key=name)
     fits = found.ndim == len(shape) and all(wanted in (None, size) for wanted, size in zip(shape, found.shape))
     if found.dtype != kind or not fits or not (found.flags.c_contiguous and found.flags.aligned):
         wanted = " × ".join("any" if size is None else str(size) for size in shape)
-        raise Unfit(f"{name}: found {found.dtype} of {' × '.join(map(str, found.shape))}, expected {np.dtype(kind)} of {wanted}")
+        raise Unfit("{name}: found {type1} of {shape1}, expected {type2} of {shape2}", name=name, type1=found.dtype,
+                    shape1=" × ".join(map(str, found.shape)), type2=np.dtype(kind), shape2=wanted)  # fmt: skip
     return fixed(found)
 
 
@@ -115,7 +116,7 @@ def sizes_of(arrays: dict[str, np.ndarray]) -> np.ndarray:
     """How many n-grams each order has."""
     sizes = array_of(arrays, "sizes", np.int64, None)
     if not (1 <= len(sizes) <= HIGHEST and sizes[0] >= len(SPECIAL) and (sizes >= 0).all() and (sizes < 1 << 31).all()):
-        raise Unfit(f"sizes: expected 1 to {HIGHEST} of them, the first at least {len(SPECIAL)}")
+        raise Unfit("sizes: expected 1 to {most} of them, the first at least {least}", most=HIGHEST, least=len(SPECIAL))
     return sizes
 
 

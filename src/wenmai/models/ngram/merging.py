@@ -23,6 +23,7 @@ from numba import njit
 
 from wenmai.data.storage.threads import side_by_side, threads
 from wenmai.errors import Mistake
+from wenmai.locale.theirs import Theirs
 from wenmai.models.ngram.counts import NONE, Level
 
 MOST = 2**31 - 1  # n-grams of an order, tokens of a run
@@ -53,12 +54,12 @@ class Column:
         self.size += values.size
 
     def mistake(self, error: OSError) -> Mistake:
-        why = error.strerror or str(error)
+        why = Theirs(error.strerror or error)
         if self.named:
-            return Mistake(f"{self.folder}: {why}, while n-grams were put there that are too many for memory; make room, or name "
-                           "another folder.")  # fmt: skip
-        return Mistake(f"{self.folder}: {why}, while data was put there that is too large for memory; "
-                       "make room, or set TMPDIR to another folder.")  # fmt: skip
+            return Mistake("{folder}: {why}, while n-grams were put there that are too many for memory; make room, or name "
+                           "another folder.", folder=self.folder, why=why)  # fmt: skip
+        return Mistake("{folder}: {why}, while data was put there that is too large for memory; make room, or set TMPDIR to "
+                       "another folder.", folder=self.folder, why=why)  # fmt: skip
 
     def array(self) -> np.ndarray:
         """(size,); the file lives as long as it."""
@@ -94,8 +95,8 @@ class Tree:
             for column, values in zip(columns, (firsts, suffixes, counts, below.word[suffixes])):
                 column.append(values)
             if first.size > MOST:
-                raise Mistake(f"the text has more than {MOST:,} n-grams of {len(self.levels) + 1} words, expected fewer; choose "
-                              "a lower order, or less text.")  # fmt: skip
+                raise Mistake("the text has more than {most:,} n-grams of {order} words, expected fewer; choose a lower order, "
+                              "or less text.", most=MOST, order=len(self.levels) + 1)  # fmt: skip
         firsts, suffixes = first.array(), suffix.array()
         if len(self.levels) == 1:
             context = first

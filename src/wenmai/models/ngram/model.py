@@ -116,10 +116,10 @@ class NGram:
     def check(self, levels: list, text: Running) -> None:
         tokens = int(levels[0].count.sum() - levels[0].count[BEGIN] - levels[0].count[END])
         if not tokens:
-            raise Mistake(f"{text.corpus.source} is empty; expected at least one line of text.")
+            raise Mistake("{file} is empty; expected at least one line of text.", file=text.corpus.source)
         if tokens < self.recipe.order:
-            raise Mistake(f"{text.corpus.source}: found {tokens} tokens, expected at least as many as the order, "
-                          f"{self.recipe.order}; give more text, or a lower order.")  # fmt: skip
+            raise Mistake("{file}: found {tokens} tokens, expected at least as many as the order, {order}; give more text, or "
+                          "a lower order.", file=text.corpus.source, tokens=tokens, order=self.recipe.order)  # fmt: skip
 
     # Scoring
 
@@ -238,5 +238,5 @@ def size_in_bytes(text: str | None) -> int | None:
     except (ValueError, KeyError, OverflowError):
         found = 0
     if found < 1 << 20:
-        raise Mistake(f"memory={text}: expected a size of at least 1M, such as 500M or 2G.")
+        raise Mistake("memory={memory}: expected a size of at least 1M, such as 500M or 2G.", memory=text)
     return found

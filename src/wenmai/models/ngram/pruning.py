@@ -33,17 +33,18 @@ def thresholds(given: str | Sequence[int], order: int) -> list[int]:
     """One for every order, from "0 0 1": the last one holds for all that are higher."""
     cells = given.replace(",", " ").split() if isinstance(given, str) else [str(value) for value in given]
     if not all(cell.isascii() and cell.isdigit() for cell in cells):
-        raise Mistake(f"prune={' '.join(cells)}: expected a whole number for every order, as in 0 0 1, which drops what was seen "
-                      "once from order 3 on.")  # fmt: skip
+        raise Mistake("prune={given}: expected a whole number for every order, as in 0 0 1, which drops what was seen once "
+                      "from order 3 on.", given=" ".join(cells))  # fmt: skip
     found = [int(cell) for cell in cells] or [0]
     if len(found) > order:
-        raise Mistake(f"prune={' '.join(cells)}: found {len(found)} thresholds, expected at most {order}, one for every order.")
+        raise Mistake("prune={given}: found {found} thresholds, expected at most {order}, one for every order.",
+                      given=" ".join(cells), found=len(found), order=order)  # fmt: skip
     if found[0]:
-        raise Mistake(f"prune={' '.join(cells)}: found {found[0]} for single words, expected 0; words that are too rare become "
-                      "<unk> before n-grams are counted.")  # fmt: skip
+        raise Mistake("prune={given}: found {found} for single words, expected 0; words that are too rare become <unk> before "
+                      "n-grams are counted.", given=" ".join(cells), found=found[0])  # fmt: skip
     if found != sorted(found):
-        raise Mistake(f"prune={' '.join(cells)}: expected thresholds that do not fall; an n-gram is not seen more often than "
-                      "what it begins with.")  # fmt: skip
+        raise Mistake("prune={given}: expected thresholds that do not fall; an n-gram is not seen more often than what it "
+                      "begins with.", given=" ".join(cells))  # fmt: skip
     return found + found[-1:] * (order - len(found))
 
 
@@ -83,8 +84,8 @@ def by_entropy(levels: list[Level], smoothed: Smoothed, threshold: float) -> tup
 
 def refuse(kind: Smoothing | None, refused: tuple[str, ...]) -> None:
     if kind in refused:
-        raise Mistake(f"smoothing={kind} cannot be pruned so: it has no shorter contexts to fall back on; leave pruning out, or "
-                      "use smoothing=modified-kneser-ney.")  # fmt: skip
+        raise Mistake("smoothing={kind} cannot be pruned so: it has no shorter contexts to fall back on; leave pruning out, or "
+                      "use smoothing=modified-kneser-ney.", kind=kind)  # fmt: skip
 
 
 def context_probabilities(levels: list[Level], smoothed: Smoothed) -> list[np.ndarray]:

@@ -44,8 +44,8 @@ def smooth(levels: list[Level], kind: Smoothing, begin: int, delta: float = 1.0,
     have that are not `kept` (a mask for every order) goes to γ; pruning.by_count then takes them out."""
     if kind in ADDITIVE:
         if kind == "add-delta" and not 0 < delta < np.inf:
-            raise Mistake(f"delta={delta:g}: expected a number above 0, which is added to every count; 1 is usual, and less is "
-                          "mostly better.")  # fmt: skip
+            raise Mistake("delta={value:g}: expected a number above 0, which is added to every count; 1 is usual, and less is "
+                          "mostly better.", value=delta)  # fmt: skip
         return Smoothed(additive(levels, {"none": 0.0, "add-one": 1.0}.get(kind, delta), begin, kept), kind=kind)
     found, taken_of, failed, below = [], [], {}, np.full(1, 1 / (len(levels[0]) - 1))
     for n, level in enumerate(levels):

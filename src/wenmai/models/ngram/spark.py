@@ -59,7 +59,8 @@ def address(path: Path | str) -> str:
         return path
     path = find(path).absolute()
     if path.suffix.lower() in (".xz", ".zst", ".zip", ".7z", ".tar", ".tgz"):
-        raise Mistake(f"{path} is packed in a way that Spark does not read; expected text, .gz or .bz2; unpack it first.")
+        raise Mistake("{file} is packed in a way that Spark does not read; expected text, .gz or .bz2; unpack it first.",
+                      file=path)  # fmt: skip
     return "file://" + "".join(f"\\{sign}" if sign in "\\{}[]*?" else sign for sign in str(path))
 
 

@@ -56,7 +56,8 @@ def session(master: str | None = None) -> Iterator[SparkSession]:
         try:
             spark = builder.getOrCreate()
         except PySparkRuntimeError as error:
-            raise Mistake(f"Spark did not start ({error}); see what Java says above, and whether it is 17 or newer.") from None
+            raise Mistake("Spark did not start ({error}); see what Java says above, and whether it is 17 or newer.",
+                          error=error) from None  # fmt: skip
     try:
         yield spark
     finally:

@@ -88,7 +88,8 @@ class Table:
             order = np.argsort(key)
             key = key[order]
             if len(key) != self.sizes[n] or (key[1:] == key[:-1]).any():
-                raise Unfit(f"lines: found {len(key):,} n-grams of {n + 1} words, expected {self.sizes[n]:,} different ones")
+                raise Unfit("lines: found {count:,} n-grams of {order} words, expected {expected:,} different ones",
+                            count=len(key), order=n + 1, expected=self.sizes[n])  # fmt: skip
             last, before = key >> 32, (key & 0xFFFFFFFF).astype(np.int32)
             suffix = last if n == 1 else layout.places(keys[-1], last << 32 | found[-1].suffix[before])
             found.append(Level(last.astype(np.int32), before, suffix.astype(np.int32), np.zeros(len(key), np.int64)))
@@ -109,7 +110,7 @@ class Table:
         nodes = layout.array_of(arrays, "nodes", np.uint64, 1 + int(sizes[:-1].sum()))
         lines = layout.array_of(arrays, "lines", np.uint64, None, 2)
         if len(lines) < 2 or len(lines) & (len(lines) - 1) or len(lines) < sizes[1:].sum():
-            raise Unfit(f"lines: found {len(lines):,}, expected a power of two and room for all n-grams")
+            raise Unfit("lines: found {count:,}, expected a power of two and room for all n-grams", count=len(lines))
         return cls(words.view(WORD), nodes.view(NODE), lines.view(LINE)[:, 0], sizes)
 
     @property

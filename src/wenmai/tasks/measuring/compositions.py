@@ -6,30 +6,26 @@ import time
 
 import numpy as np
 
-from wenmai.catalog import RUNGS
-from wenmai.composer import Composer
 from wenmai.data.dataset import Dataset, Part
-from wenmai.evaluation.measures import drawn, edges, latency
 from wenmai.tasks.columns import shown
+from wenmai.tasks.measuring.rows import WORST, latency
+from wenmai.tasks.metrics import bootstrap, confidence_interval
 
-WORST, SAMPLES, ANSWERED = 10, 12, 500
+SAMPLES, ANSWERED = 12, 500
 
 
-def measured_writing(estimator: Composer, data: Dataset, name: str) -> tuple[dict, np.ndarray]:
-    test, about = data.test, RUNGS[estimator.rung]
+def measure_compositions(estimator, data: Dataset) -> tuple[dict, np.ndarray]:
+    test = data.test
     sums, lengths = estimator.log_prob(*test.pair), estimator.inputs_.target.encode(test.targets).lengths
-    samples = drawn(-sums, lengths.astype(np.float64))  # of log perplexity
-    row = {
-        "rung": name, "task": "compose", "failed": None, "scores": {"test": estimator.evaluate(*test.pair, test.where)},
-        "interval": np.exp(edges(samples)).tolist(), "parameters": estimator.model_.parameters_count(),
+    samples = bootstrap(-sums, lengths.astype(np.float64))  # of log perplexity
+    return {
+        "scores": {"test": estimator.evaluate(*test.pair, test.where)}, "interval": np.exp(confidence_interval(samples)).tolist(),
         "predictions_per_second": speed(estimator, test), "latency_ms": latency(estimator, test), "confusion": None,
         "worst": worst(estimator, test, -sums / lengths), "samples": some(estimator, test),
-        "about": about.about, "about_zh": about.about_zh, "options": estimator.options,
-    }  # fmt: skip
-    return row, samples
+    }, samples  # fmt: skip
 
 
-def speed(estimator: Composer, test: Part) -> float:
+def speed(estimator, test: Part) -> float:
     """Texts a second, the most probable for different inputs, written together."""
     inputs = sorted(set(map(str, test.inputs))) if estimator.inputs_.kind == "labels" else test.inputs[:ANSWERED]
     start = time.perf_counter()
@@ -37,7 +33,7 @@ def speed(estimator: Composer, test: Part) -> float:
     return len(inputs) / (time.perf_counter() - start)
 
 
-def worst(estimator: Composer, test: Part, mean: np.ndarray) -> list[dict]:
+def worst(estimator, test: Part, mean: np.ndarray) -> list[dict]:
     """The texts that are least likely to it, token for token."""
     rows = np.argsort(-mean, kind="stable")[:WORST]
     answers = estimator.predict(test.take(rows).inputs)
@@ -45,7 +41,7 @@ def worst(estimator: Composer, test: Part, mean: np.ndarray) -> list[dict]:
              "perplexity": f"{np.exp(min(mean[row], 700.0)):,.1f}"} for row, answer in zip(rows.tolist(), answers)]  # fmt: skip
 
 
-def some(estimator: Composer, test: Part) -> list[dict]:
+def some(estimator, test: Part) -> list[dict]:
     """Texts that it draws by chance for some inputs, where these can be shown in words."""
     if estimator.inputs_.kind == "image":
         return []

@@ -9,39 +9,35 @@ import time
 
 import numpy as np
 
-from wenmai.catalog import RUNGS
 from wenmai.data.dataset import Dataset, Part
-from wenmai.evaluation.measures import edges, latency
+from wenmai.locale import Message, phrase
 from wenmai.tasks.columns import shown
+from wenmai.tasks.measuring.rows import WORST, latency
+from wenmai.tasks.metrics import confidence_interval
 from wenmai.tasks.overlap import chrf_of_each, script_of
-from wenmai.tasks.translate import LOOKED_AT, Translate
-from wenmai.translator import Translator
 
-WORST, SAMPLES = 10, 12
-LEADS, LED = (1, 2, 3), 500  # times as long as a target by the median, and rows that say which of them
+SAMPLES = 12
+LEADS, LED, LOOKED_AT = (1, 2, 3), 500, 2000  # times as long as a target by the median; rows that say which; targets looked at
 
 
-def measured_translation(estimator: Translator, data: Dataset, name: str) -> tuple[dict, np.ndarray]:
+def measure_translations(estimator, data: Dataset) -> tuple[dict, np.ndarray]:
     """The scores are those of the data's task: a run that is added may have learned from targets of another kind."""
-    task, test, about = data.task, data.test, RUNGS[estimator.rung]
+    task, test = data.task, data.test
     answers, speed, notes = written(estimator, test)
     samples = task.bootstrap(answers, test.targets)
-    row = {
-        "rung": name, "task": "translate", "failed": None, "scores": {"test": task.scores(answers, test.targets)},
-        "interval": edges(samples), "parameters": estimator.model_.parameters_count(), "predictions_per_second": speed,
-        "latency_ms": latency(estimator, test), "confusion": None, "worst": worst(test, answers),
-        "samples": some(test, answers), "lengths": by_length(task, test, answers),
-        "about": about.about, "about_zh": about.about_zh, "options": estimator.options, "notes": notes,
-    }  # fmt: skip
-    return row, samples
+    return {
+        "scores": {"test": task.scores(answers, test.targets)}, "interval": confidence_interval(samples),
+        "predictions_per_second": speed, "latency_ms": latency(estimator, test), "confusion": None, "worst": worst(test, answers),
+        "samples": some(test, answers), "lengths": by_length(task, test, answers), "notes": notes,
+    }, samples  # fmt: skip
 
 
-def written(estimator: Translator, test: Part) -> tuple[list[str], float, list[str]]:
+def written(estimator, test: Part) -> tuple[list[str], float, list[str]]:
     """A text for every source of the test part, how many tokens a second were written, ends of texts among them, and notes."""
     start = time.perf_counter()
-    found = estimator.hypotheses(test.inputs, test.targets)
+    texts = estimator.hypotheses(test.inputs, test.targets)
     seconds = time.perf_counter() - start
-    return [best.text for best in found], sum(len(best.tokens) for best in found) / seconds, found.notes
+    return [best.text for best in texts], sum(len(best.tokens) for best in texts) / seconds, texts.notes
 
 
 def worst(test: Part, answers: list[str]) -> list[dict]:
@@ -61,24 +57,26 @@ def shown_row(test: Part, row: int, word: str, text: str) -> dict:
     return {"input": shown(test.inputs[row]), "expected": shown(test.targets[row]), word: shown(text)}
 
 
-def by_length(task: Translate, test: Part, answers: list[str]) -> list[dict]:
+def by_length(task, test: Part, answers: list[str]) -> list[dict]:
     """The metric on the shortest third of the sources, the middle and the longest, in characters; sources of one length stay
     together. A state of fixed size holds a short text and not a long one: here it is seen."""
     lengths = np.fromiter(map(len, test.inputs), np.int64, len(test))
     third = np.searchsorted(np.quantile(lengths, [1 / 3, 2 / 3]), lengths)  # (N,) of 0, 1, 2
-    found = []
+    thirds = []
     for number in range(3):
         rows = np.flatnonzero(third == number).tolist()
         if rows:
             score = task.scores([answers[row] for row in rows], [test.targets[row] for row in rows])[task.metric]
-            found.append({"shortest": int(lengths[rows].min()), "longest": int(lengths[rows].max()), "rows": len(rows),
-                          "score": score})  # fmt: skip
-    return found
+            thirds.append({"shortest": int(lengths[rows].min()), "longest": int(lengths[rows].max()), "rows": len(rows),
+                           "score": score})  # fmt: skip
+    return thirds
 
 
-def lead(data: Dataset, best: float) -> str:
+def lead(data: Dataset, best: float) -> Message | None:
     """What the beginnings of the sources score as summaries: as many words of each, or characters, as score most on valid. `best`
-    is what the rungs do."""
+    is what the rungs do. Of translations, nothing."""
+    if not data.task.summarise:
+        return None
     task, spaced = data.task, (data.task.script or script_of(data.train.targets)) in ("english", "spaced")
 
     def first(texts: list[str], count: int) -> list[str]:
@@ -90,8 +88,9 @@ def lead(data: Dataset, best: float) -> str:
     usual = int(np.median([len(text.split()) if spaced else len(text) for text in data.train.targets[:LOOKED_AT]]))
     count = max((times * usual for times in LEADS), key=lambda count: score(data.valid, count, LED))
     found = score(data.test, count)
-    unit = "words" if spaced else "characters"
+    unit = phrase("unit", "words") if spaced else phrase("unit", "characters")
     if best <= found:
-        return (f"Without a model, the first {count} {unit} of every source, taken as its summary, score {found:.3f}: no rung "
-                "has more.")  # fmt: skip
-    return f"Without a model, the first {count} {unit} of every source, taken as its summary, score {found:.3f}."
+        return Message("Without a model, the first {count} {unit} of every source, taken as its summary, score {found:.3f}: no "
+                       "rung has more.", count=count, unit=unit, found=found)  # fmt: skip
+    return Message("Without a model, the first {count} {unit} of every source, taken as its summary, score {found:.3f}.",
+                   count=count, unit=unit, found=found)  # fmt: skip

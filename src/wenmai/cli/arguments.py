@@ -1,0 +1,54 @@
+"""Arguments that several commands take, and how their texts are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wenmai.errors import Mistake
+from wenmai.locale import Message
+
+DATA = Message("A file, two aligned ones (a.en,a.de), a folder, or a built-in set (see `wenmai data`).")
+Data = Annotated[str, typer.Argument(help=DATA)]
+Run = Annotated[Path, typer.Argument(help="A run folder that `wenmai train` made.")]
+Columns = Annotated[str, typer.Option(help="Which column is what: text=0,label=1 (names or positions).")]
+Task = Annotated[str, typer.Option(help="The task, where the data does not say it.")]
+Valid = Annotated[str, typer.Option(help="Validation rows: a file, two aligned ones (a.en,a.de), or a share such as 0.1.")]
+Test = Annotated[str, typer.Option(help="Test rows: a file, two aligned ones (a.en,a.de), or a share such as 0.1.")]
+Target = Annotated[str, typer.Option("--target", help="The second of two aligned files: a line of it for every line of DATA.")]
+Unseen = Annotated[bool, typer.Option("--unseen", help="Drop valid and test rows whose input stands in the training rows.")]
+Set = Annotated[list[str], typer.Option("--set", help="An option, key=value; `wenmai rungs RUNG` lists them. May be repeated.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**63 - 1, help="The same seed gives the same result.")]
+Temperature = Annotated[float, typer.Option(help="0 takes the most probable token every time; 1 draws by probability.")]
+TopK = Annotated[int, typer.Option(help="Choose among so many of the most probable tokens; 0 is all.")]
+TopP = Annotated[float, typer.Option(help="Choose among the most probable tokens that together reach this.")]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")]
+Out = Annotated[Path, typer.Option(help="Where to write.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object as the last line.")]
+
+
+def columns_from(text: str) -> dict[str, str] | None:
+    from wenmai.data.files.readers import parse_columns
+
+    return parse_columns(text) if text else None
+
+
+def settings_from(pairs: list[str]) -> dict[str, str]:
+    for pair in pairs:
+        if not pair.partition("=")[0].strip() or "=" not in pair:
+            raise Mistake("--set {pair}: expected key=value, such as --set hidden=64.", pair=pair)
+    return {key.strip(): value.strip() for key, _, value in (pair.partition("=") for pair in pairs)}
+
+
+def load_run(run: Path, device: str, verb: str = "", example: str = ""):
+    """The estimator of a run folder. One that lacks the verb that the command needs is refused; `example` trains one that has
+    it."""
+    from wenmai.estimators import load
+
+    estimator = load(run, device=device)
+    if verb and not hasattr(estimator, verb):
+        raise Mistake("{run} does {task}, and a run is wanted that does {verb}, as wenmai train {example} makes one.", run=run,
+                      task=estimator.task_name, verb=verb, example=example)  # fmt: skip
+    return estimator

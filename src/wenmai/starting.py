@@ -1,0 +1,89 @@
+"""Starting from a run: the input layer and the body of a trained network go into one with another head, which begins anew.
+
+    train RUNG DATA --from RUN          Classifier("lstm").fit(texts, labels, start="runs/texts-lstm")
+
+The tokenizer is the run's, and so are the options of input layer and body: a network is built as that one was, with the head that
+the task asks for. Options of the head and of training are free.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import nn
+
+from wenmai.catalog import Build
+from wenmai.data.inputs import kinds as kinds_of_input
+from wenmai.errors import Mistake
+from wenmai.locale import Message
+from wenmai.models.network import Network
+
+HEAD_OPTIONS = ("pooling",)
+
+
+@dataclass
+class Start:
+    """`run`: its name, for messages; `build`: how its network was made."""
+
+    run: str
+    rung: str
+    task_name: str
+    inputs: object
+    model: Network
+    build: Build
+
+    def check(self, rung: str) -> None:
+        if rung != self.rung:
+            raise Mistake("{run} holds the rung {known}, and {rung} cannot start from it: its body is another; train {known}, or "
+                          "choose another run.", run=self.run, known=self.rung, rung=rung)  # fmt: skip
+        if not isinstance(self.model, Network):
+            raise Mistake("{run} holds {rung} for {task}, which has no single body that another task could start from; choose a "
+                          "run of a network that classifies, tags, regresses or generates.", run=self.run, rung=self.rung,
+                          task=self.task_name)  # fmt: skip
+
+    def read_as(self, values, texts: str, given: dict):
+        """The run's inputs, as a task reads these values: with the same tokenizer."""
+        for name, value in (given["inputs"] | given["tokens"]).items():
+            raise Mistake("{name}={value} says how inputs are read, which {run} has settled; leave {name} out, or train without "
+                          "--from.", name=name, value=value, run=self.run)  # fmt: skip
+        return kinds_of_input.continued(self.inputs, kinds_of_input.kind_of(values, texts), values, self.run)
+
+    def build_with(self, given: dict) -> Build:
+        """As the run's network was made, with what is given for the head; what contradicts the body is refused."""
+        head = {name: value for name, value in given.items() if name in HEAD_OPTIONS and value != "auto"}
+        known = self.build.options
+        for name, value in given.items():
+            if name in HEAD_OPTIONS or (name in known and known[name] == value):
+                continue
+            if name in known:
+                raise Mistake("{name}={value}: {run} was built with {name}={known}, and its body is kept; leave {name} out, or "
+                              "train without --from.", name=name, value=value, run=self.run, known=known[name])  # fmt: skip
+            raise Mistake("{name}={value} is no option of the body of {run}, which is kept as it is; leave {name} out, or train "
+                          "without --from.", name=name, value=value, run=self.run)  # fmt: skip
+        return replace(self.build, head=head)
+
+    @torch.no_grad()
+    def load_into(self, network: Network) -> dict:
+        """The run's input layer and body; returns what was loaded, and what begins anew."""
+        loaded = 0
+        for part in ("input", "body"):
+            known, own = getattr(self.model, part).state_dict(), getattr(network, part).state_dict()
+            for key in sorted(known.keys() | own.keys()):
+                there, wanted = (None if key not in state else tuple(state[key].shape) for state in (known, own))
+                if there != wanted:
+                    raise Mistake("{run} does not fit: {name} has the shape {found}, expected {expected}; start from another "
+                                  "run, or train without --from.", run=self.run, name=f"{part}.{key}", found=there,
+                                  expected=wanted)  # fmt: skip
+                own[key].copy_(known[key])
+                loaded += own[key].numel()
+        anew = sum(weight.numel() for weight in own_weights(network.head, network))
+        note = Message("started from {run} ({task}): {loaded:,} weights of the input layer and the body are loaded, {anew:,} of "
+                       "the head begin anew", run=self.run, task=self.task_name, loaded=loaded, anew=anew)  # fmt: skip
+        return {"run": self.run, "task": self.task_name, "loaded": loaded, "anew": anew, "note": note}
+
+
+def own_weights(head: nn.Module, network: Network) -> list[nn.Parameter]:
+    """Those of the head that are not the input layer's too."""
+    shared = {id(weight) for weight in network.input.parameters()}
+    return [weight for weight in head.parameters() if id(weight) not in shared]

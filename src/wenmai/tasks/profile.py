@@ -1,0 +1,83 @@
+"""A task's profile: what compare, the report, the data overview and the command line ask of it beside its columns and scores.
+
+Every task of the catalog has one. What most of them do alike are the defaults here, so that a task names only what it does
+otherwise; nobody else needs to know a task by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from wenmai.data.dataset import Dataset, Part
+from wenmai.locale import Message
+
+
+def random_rows(task, train: Part, share: float, seed: int) -> Part:
+    return train.random_share(share, seed)
+
+
+def has_enough(task, some: Part, whole: Part) -> bool:
+    return True
+
+
+def has_every_kind(task, some: Part, whole: Part) -> bool:
+    """Whether every class or label of all rows stands in some of them too."""
+    own, every = (task.split_keys(*part.pair)[1] for part in (some, whole))
+    return every is None or set(own) == set(every)
+
+
+def own_metric(task, rows: list[dict], samples: dict) -> tuple[str, dict[str, np.ndarray], list[Message]]:
+    return task.metric, samples, []
+
+
+def no_baseline(data: Dataset, best: float) -> None:
+    return None
+
+
+def no_details(task) -> dict:
+    return {}
+
+
+def no_unit(inputs) -> str:
+    return ""
+
+
+def unit_of_tokens(inputs) -> str:
+    """A perplexity is one of a word, a subword, a character or a byte."""
+    return inputs.unit
+
+
+@dataclass(frozen=True)
+class Profile:
+    words: Message  # the task's name
+    # (estimator, data) → what it shows on the test part, as the report has it, and its metric on test sets drawn again
+    measure: Callable[..., tuple[dict, np.ndarray | tuple]]
+    describe: Callable[[Dataset], dict]  # what is worth knowing of the data, as JSON has it
+    few_rows: tuple  # inputs and targets of no meaning, to compile kernels with
+
+    # Compare.
+    judged: str = ""  # the metric on the validation rows while a rung is trained, where it is not the task's own
+    quick: Mapping = field(default_factory=dict)  # options of `evaluate` where it has to be quick
+    fewer: Callable[..., Part] = random_rows  # (task, train, share, seed) → so large a share of the rows
+    complete: Callable[..., bool] = has_enough  # (task, some, whole): whether all can be asked of who learned from some
+    settled: tuple[str, ...] = ()  # options that all rows settle, and a few of them might settle otherwise
+    keeps_tokens: bool = False  # with fewer rows too: fewer words known would be fewer to be wrong about
+    # (task, rows, samples) → the metric by which all models can be compared, what it is on test sets drawn again, and notes
+    common_metric: Callable[..., tuple[str, dict, list[str]]] = own_metric
+    baseline: Callable[[Dataset, float], Message | None] = no_baseline  # (data, the best score) → what can be had without a model
+    details: Callable[..., dict] = no_details  # (task) → what the report says of how scores are counted
+
+    # The command line.
+    next_command: str = "predict {run} …"  # what a run is used with
+    unit: Callable[..., str] = no_unit  # (inputs) → what the metric is one of
+    counted: str = "speed"  # what the leaderboard counts a second: predictions (speed) or tokens
+    blank_answer: Mapping | None = None  # for a text without a letter, which the model is not asked about
+
+    def judged_by(self, task) -> str:
+        return self.judged or task.metric
+
+    def settled_options(self, task) -> dict:
+        return {name: value for name in self.settled if (value := getattr(task, name))}
