@@ -517,7 +517,8 @@ def test_the_future_does_not_leak(rung):
     model = trained(rung)
     first, second = model.inputs_.prompt("the cat sat on the mat"), model.inputs_.prompt("the cat sat in a log")
     with torch.no_grad():
-        one, other = (model.model_.head.outputs(model.model_.hidden(as_tensor(tokens[None]), None)[0]) for tokens in (first, second))
+        states = (model.model_.hidden(as_tensor(tokens[None]), None)[0] for tokens in (first, second))
+        one, other = map(model.model_.head.outputs, states)
     torch.testing.assert_close(one[:, :3], other[:, :3])
     assert not torch.allclose(one[:, 4], other[:, 4])
 
@@ -620,7 +621,8 @@ def test_a_window_reaches_back_so_far_and_no_further(rung, options, reach, tmp_p
     at = len(words) - reach
     outside, inside = words.copy(), words.copy()
     outside[at - 1], inside[at] = "dog", "dog"
-    said, other, changed = (model.trained().language.begin(model.inputs_.prompt(" ".join(read)))[0] for read in (words, outside, inside))
+    begin = model.trained().language.begin
+    said, other, changed = (begin(model.inputs_.prompt(" ".join(read)))[0] for read in (words, outside, inside))
     torch.testing.assert_close(said, other)
     assert not torch.allclose(said, changed)
     lines = [*TEXT, " ".join(words)]

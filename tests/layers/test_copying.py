@@ -57,7 +57,8 @@ def test_the_loss_is_that_of_the_outputs_and_smooths_what_is_said():
     _, _, total, count = made.eval().losses(pointed, None, batch)[0]
     torch.testing.assert_close(total, right)
     assert int(count) == 3
-    log_p = scores_of(pointed.y, made.head.output.weight, made.head.bias(), 1).log_softmax(-1)[..., [0, 2, 3, 4]]  # <s> is never said
+    scores = scores_of(pointed.y, made.head.output.weight, made.head.bias(), 1)
+    log_p = scores.log_softmax(-1)[..., [0, 2, 3, 4]]  # <s> is never said
     even = -(log_p.mean(-1) * (wanted >= 0)).sum()
     torch.testing.assert_close(made.train().losses(pointed, None, batch)[0].total, 0.8 * right + 0.2 * even)
 

@@ -68,7 +68,7 @@ def test_a_stride_is_what_every_token_sees(rung, stride, trained):
         start = 0 if at < steps else end - steps
         with torch.no_grad():
             y, _ = model.model_.hidden(as_tensor(tokens[None, start:end]), None)
-        expected.append(float(model.model_.head.outputs(y)[0, at - start, tokens[at + 1]]))
+            expected.append(float(model.model_.head.outputs(y)[0, at - start, tokens[at + 1]]))
     found = np.concatenate([part.log_probs for part in Reader(model.model_, END, stride).read(tokens[1:])])
     np.testing.assert_allclose(found, expected, atol=1e-4)
     scores = model.evaluate(HELD, stride=stride)

@@ -83,7 +83,10 @@ class Lines:
         return Vocabulary.of([every.word(number) for number in kept])
 
     def __len__(self) -> int:
-        return len(self.words) if self.tokenizer is None else len(self.tokenizer.tokens)
+        """Of words between spaces, those that are known so far: before the text is read, the special ones."""
+        if self.tokenizer is None:
+            return FIRST if self.words is None else len(self.words)
+        return len(self.tokenizer.tokens)
 
     @property
     def vocabulary(self) -> int:
