@@ -12,8 +12,7 @@ import wenmai
 from wenmai import Composer, Mistake
 from wenmai.catalog import RUNGS, rungs_for
 from wenmai.data.builtin import BUILTIN
-from wenmai.data.examples.batches import make_batch
-from wenmai.data.text.vocabulary import BEGIN, END, UNK
+from wenmai.data.text.tokenizers import OWN, SPECIAL
 from wenmai.tasks.decoding import take
 
 LABELS = ["fruit", "metal"] * 12
@@ -25,7 +24,9 @@ every_rung = pytest.mark.parametrize("rung", NAMES)
 CELLS = [name for name in NAMES if "feedback" in Composer(name).get_params()]
 PLACES = ("learned", "sinusoidal", "rotary")
 BOTH = (True, False)
-OPTIONS = [(cell, {"enters": enters, "feedback": fed}) for cell in CELLS for enters in ("first", "every") for fed in BOTH]
+END = OWN.end
+UNWRITTEN = list(OWN.unwritten)
+OPTIONS = [(cell, {"context_input": enters, "feedback": fed}) for cell in CELLS for enters in ("first", "every") for fed in BOTH]
 OPTIONS += [("gpt", {"positions": places, "tie": tie}) for places in PLACES for tie in BOTH]
 OPTIONS += [("transformer", {"positions": places, "norm": norm}) for places in PLACES for norm in ("pre", "post")]
 
@@ -45,8 +46,8 @@ def pictures(count: int) -> np.ndarray:
 
 def stepwise(model: Composer, inputs, rows: list[list[int]]) -> list[np.ndarray]:
     """log p (T, V) of every text, said a token at a time; all rows together, each as long as the longest."""
-    examples, longest = model.examples(inputs), max(map(len, rows))
-    batch = make_batch(examples, np.arange(len(rows)))
+    longest = max(map(len, rows))
+    batch = model.examples(inputs).batch(np.arange(len(rows)))
     log_probs, state = model.model_.begin(batch, longest)
     said = [log_probs]
     for at in range(longest - 1):
@@ -69,7 +70,7 @@ def test_one_step_at_a_time_says_what_the_whole_text_says(rung, options):
         for row, said in enumerate(stepwise(model, inputs, rows)):
             np.testing.assert_allclose(said, whole[row], atol=2e-5)
             np.testing.assert_allclose(np.exp(said.astype(np.float64)).sum(1), 1, atol=1e-5)
-            assert np.isneginf(said[:, BEGIN]).all() and np.isfinite(np.delete(said, BEGIN, 1)).all()
+            assert np.isneginf(said[:, UNWRITTEN]).all() and np.isfinite(np.delete(said, UNWRITTEN, 1)).all()
 
 
 @every_rung
@@ -77,13 +78,13 @@ def test_what_comes_later_changes_nothing(rung):
     model = trained(rung)
     one, other = (model.outputs(model.examples(["fruit"], [text]))[0] for text in ("pear plum", "peach"))
     np.testing.assert_allclose(one[:4], other[:4], atol=1e-5)  # of "pea", and what follows it
-    assert np.abs(one[4, END:] - other[4, END:]).max() > 1e-5
+    assert np.abs(np.delete(one[4] - other[4], UNWRITTEN)).max() > 1e-5
 
 
 @every_rung
 def test_states_are_taken_as_rows(rung):
     model = trained(rung)
-    batch = make_batch(model.examples(["fruit", "metal"]), np.arange(2))
+    batch = model.examples(["fruit", "metal"]).batch(np.arange(2))
     log_probs, state = model.model_.begin(batch, 9)
     again, mixed = (take(part, torch.tensor([1, 0, 1])) for part in (log_probs, state))
     torch.testing.assert_close(again, log_probs[[1, 0, 1]])
@@ -108,7 +109,7 @@ def test_without_feedback_no_token_knows_another(cell):
 
 def test_the_vector_enters_where_it_is_told_to():
     for enters, steps in (("first", 1), ("every", 6)):
-        model, seen = trained(enters=enters), []
+        model, seen = trained(context_input=enters), []
         model.model_.decoder.cells.register_forward_pre_hook(lambda module, given, seen=seen: seen.append(given[0]))
         for label in ("fruit", "metal"):
             model.outputs(model.examples([label], ["apple"]))
@@ -233,7 +234,7 @@ def test_a_long_text_is_cut_and_said_so():
 
 def test_a_vocabulary_of_one_letter_counts():
     model = trained(inputs=["one", "three"] * 12, texts=["a", "aaa"] * 12, **LEARNS)
-    assert model.inputs_.target.vocabulary == 4 and UNK == 0
+    assert model.inputs_.target.vocabulary == len(SPECIAL) + 1
     assert model.predict(["one", "three"]).tolist() == ["a", "aaa"]
 
 

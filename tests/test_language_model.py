@@ -10,14 +10,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from wenmai.models.writer import batch_of
 
 import wenmai
 from wenmai import LanguageModel, Mistake
 from wenmai.catalog import rungs_for
 from wenmai.data.files.corpus import Corpus
-from wenmai.data.text.vocabulary import END, UNK
+from wenmai.data.text.vocabulary import UNK
 from wenmai.exchange.arpa_files import exported, imported
+from wenmai.language.scoring import as_tensor
 from wenmai.serving.filtering import filtered
 from wenmai.tasks.decoding import Choice, take
 from wenmai.training import loop
@@ -63,8 +63,8 @@ def test_a_text_is_as_likely_as_its_lines_and_these_as_their_tokens(rung):
 def test_one_step_at_a_time_says_what_the_whole_text_says(rung, tokenizer):
     model = trained(rung, tokenizer=tokenizer)
     for text in ("the cat sat on the log", "zebra dog", "a"):
-        tokens = [*model.inputs_.prompt(text).tolist(), END]
-        log_probs, state = model.model_.begin(np.zeros(0, np.int32))
+        tokens = [*model.inputs_.prompt(text).tolist(), model.inputs_.special.end]
+        log_probs, state = model.trained().language.begin(np.zeros(0, np.int32))
         found = 0.0
         for token in tokens:
             assert log_probs.shape == (1, len(model.inputs_))
@@ -77,10 +77,10 @@ def test_one_step_at_a_time_says_what_the_whole_text_says(rung, tokenizer):
 @every_rung
 def test_a_batch_of_states_is_as_many_single_ones(rung):
     model = trained(rung)
-    tokens = model.inputs_.prompt("the cat")
-    _, state = model.model_.begin(tokens)
-    log_probs, _ = model.model_.step(take(state, torch.tensor([0, 0, 0])), torch.tensor([3, 4, END]))
-    for row, token in enumerate([3, 4, END]):
+    tokens, end = model.inputs_.prompt("the cat"), model.inputs_.special.end
+    _, state = model.trained().language.begin(tokens)
+    log_probs, _ = model.model_.step(take(state, torch.tensor([0, 0, 0])), torch.tensor([3, 4, end]))
+    for row, token in enumerate([3, 4, end]):
         alone, _ = model.model_.step(state, torch.tensor([token]))
         torch.testing.assert_close(log_probs[row], alone[0])
 
@@ -517,7 +517,8 @@ def test_the_future_does_not_leak(rung):
     model = trained(rung)
     first, second = model.inputs_.prompt("the cat sat on the mat"), model.inputs_.prompt("the cat sat in a log")
     with torch.no_grad():
-        one, other = (model.model_.read(batch_of(tokens[None], model.model_.device, None))[0] for tokens in (first, second))
+        states = (model.model_.hidden(as_tensor(tokens[None]), None)[0] for tokens in (first, second))
+        one, other = map(model.model_.head.outputs, states)
     torch.testing.assert_close(one[:, :3], other[:, :3])
     assert not torch.allclose(one[:, 4], other[:, 4])
 
@@ -535,19 +536,19 @@ def test_a_network_learns_what_follows(rung):
 @pytest.mark.parametrize("rung", ["lstm", "gru", "rnn", "rnn-gated"])
 def test_the_weights_of_the_state_are_dropped_in_training_only(rung):
     model = trained(rung, weight_dropout=0.5)
-    tokens = batch_of(model.inputs_.prompt("the cat sat")[None], model.model_.device, None)
+    tokens = as_tensor(model.inputs_.prompt("the cat sat")[None])
     with torch.no_grad():
-        still = [model.model_.read(tokens)[0] for _ in range(2)]
+        still = [model.model_.hidden(tokens, None)[0] for _ in range(2)]
         model.model_.train()
-        moving = [model.model_.read(tokens)[0] for _ in range(2)]
+        moving = [model.model_.hidden(tokens, None)[0] for _ in range(2)]
     torch.testing.assert_close(*still)
     assert not torch.allclose(*moving)
 
 
 def test_words_that_are_said_are_those_that_are_read():
-    model = trained("lstm", embed=10).model_
-    assert model.head.output.weight is model.input.table
-    assert trained("lstm", embed=10, tie=False).model_.head.output.weight.shape == (len(model.lines), 24)
+    fitted = trained("lstm", embed=10)
+    assert fitted.model_.head.output.weight is fitted.model_.input.table.weight
+    assert trained("lstm", embed=10, tie=False).model_.head.output.weight.shape == (len(fitted.inputs_), 24)
 
 
 # The key/value cache
@@ -556,7 +557,7 @@ def test_words_that_are_said_are_those_that_are_read():
 def read_again(model, tokens: torch.Tensor) -> torch.Tensor:
     """log p after these tokens (B, T), from a window that is read whole."""
     with torch.no_grad():
-        return model.read(batch_of(tokens[:, -model.steps :], model.device, None))[0][:, -1]
+        return model.head.outputs(model.hidden(tokens[:, -model.context :], None)[0])[:, -1]
 
 
 @pytest.mark.parametrize("positions", ["learned", "sinusoidal", "rotary"])
@@ -564,8 +565,9 @@ def read_again(model, tokens: torch.Tensor) -> torch.Tensor:
 @pytest.mark.parametrize("begun", [1, 4, 9, 10, 15])
 def test_a_cache_says_what_reading_again_says(positions, rows, begun):
     """Before the window of 10 is full, when it is, and beyond it; also where the prompt alone is longer."""
-    model = trained("gpt", positions=positions, context=10).model_
-    text = torch.randint(2, len(model.lines), (rows, 24), generator=torch.Generator().manual_seed(0))
+    fitted = trained("gpt", positions=positions, context=10)
+    model = fitted.model_
+    text = torch.randint(2, len(fitted.inputs_), (rows, 24), generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
         log_probs, state = model.after(text[:, :begun], None)
     for at in range(begun, 24):
@@ -577,11 +579,11 @@ def test_a_cache_says_what_reading_again_says(positions, rows, begun):
 def test_a_state_stays_as_it_was(rung):
     """Two that read on from the same place, turn by turn, do not meet; nor do rows that were taken."""
     model = trained(rung)
-    _, state = model.model_.begin(model.inputs_.prompt("the cat"))
+    _, state = model.trained().language.begin(model.inputs_.prompt("the cat"))
     texts = [model.inputs_.prompt(text) for text in ("sat on the mat", "saw a dog is")]
     apart = []
     for text in texts:
-        after = model.model_.begin(model.inputs_.prompt("the cat"))[1]
+        after = model.trained().language.begin(model.inputs_.prompt("the cat"))[1]
         for token in text:
             log_probs, after = model.model_.step(after, torch.tensor([token]))
         apart.append(log_probs[0])
@@ -599,8 +601,9 @@ def test_a_state_stays_as_it_was(rung):
 
 
 def test_several_tokens_are_read_on_at_once():
-    model = trained("gpt", positions="rotary").model_
-    text = torch.randint(2, len(model.lines), (2, 12), generator=torch.Generator().manual_seed(0))
+    fitted = trained("gpt", positions="rotary")
+    model = fitted.model_
+    text = torch.randint(2, len(fitted.inputs_), (2, 12), generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
         _, state = model.after(text[:, :5], None)
         log_probs, _ = model.after(text[:, 5:], state)
@@ -618,7 +621,8 @@ def test_a_window_reaches_back_so_far_and_no_further(rung, options, reach, tmp_p
     at = len(words) - reach
     outside, inside = words.copy(), words.copy()
     outside[at - 1], inside[at] = "dog", "dog"
-    said, other, changed = (model.model_.begin(model.inputs_.prompt(" ".join(read)))[0] for read in (words, outside, inside))
+    begin = model.trained().language.begin
+    said, other, changed = (begin(model.inputs_.prompt(" ".join(read)))[0] for read in (words, outside, inside))
     torch.testing.assert_close(said, other)
     assert not torch.allclose(said, changed)
     lines = [*TEXT, " ".join(words)]

@@ -11,11 +11,12 @@ from sacrebleu.metrics import BLEU, CHRF
 import wenmai
 from wenmai import Mistake, Translator
 from wenmai.catalog import rungs_for
-from wenmai.data.text.vocabulary import END, UNK
+from wenmai.data.text.tokenizers import OWN
 from wenmai.errors import Notice
 from wenmai.tasks import writing
 from wenmai.tasks.beam import beam as searched
 
+UNK, END = OWN.unknown, OWN.end
 NAMES = [rung.name for rung in rungs_for("translate")]
 every_rung = pytest.mark.parametrize("rung", NAMES)
 LEARNS = {"steps": 200, "learning_rate": 0.01, "validation": 0.0, "dropout": 0.0, "hidden": 32, "embed": 32, "width": 32}

@@ -7,15 +7,14 @@ import re
 import numpy as np
 import pytest
 import torch
-from wenmai.models.writer import Writer
 
 import wenmai
 from wenmai import Classifier, LanguageModel, Mistake
 from wenmai.catalog import rungs_for
 from wenmai.data.text.lines import Lines, written_bytes
-from wenmai.data.text.tokenizers import Bytes
-from wenmai.data.text.vocabulary import END
+from wenmai.data.text.tokenizers import OWN, SPECIAL, Bytes
 from wenmai.errors import Notice
+from wenmai.models.network import Network
 from wenmai.tasks.decoding import Choice
 from wenmai.training.progress import Diverged
 
@@ -147,14 +146,14 @@ def test_one_word_and_less_than_a_window(rung, texts):
 
 
 def no_number(monkeypatch, *calls: int) -> None:
-    whole, seen = Writer.losses, [0]
+    whole, seen = Network.losses, [0]
 
     def losses(self, batch):
         (loss,), state = whole(self, batch)
         seen[0] += torch.is_grad_enabled()
         return [loss._replace(total=loss.total * float("nan")) if seen[0] in calls else loss], state
 
-    monkeypatch.setattr(Writer, "losses", losses)
+    monkeypatch.setattr(Network, "losses", losses)
 
 
 @pytest.mark.parametrize("rung", ["lstm", "gpt"])
@@ -215,7 +214,7 @@ def test_top_k_of_equals_is_the_first():
 def test_bytes_are_tokens(rung, tmp_path):
     options = SMALL.get(rung, {"hidden": 24}) | ({} if rung == "ngram" else {"steps": 20, "context": 32})
     model = LanguageModel(rung, tokenizer="bytes", **options).fit(CHINESE * 4)
-    assert model.inputs_.unit == "byte" and len(model.inputs_) == 259
+    assert model.inputs_.unit == "byte" and len(model.inputs_) == len(SPECIAL) + 256
     text = "白日 façade\t🙂\r\n\r\nnever seen\n"
     scores = model.evaluate(text)
     assert scores["bits_per_byte"] == pytest.approx(math.log2(scores["perplexity"])) and "<unk>" not in str(scores.notes)
@@ -226,24 +225,24 @@ def test_bytes_are_tokens(rung, tmp_path):
     assert written == "".join(again.stream("白日", tokens=90, seed=3)) and written.encode()
     (tmp_path / "odd.txt").write_bytes(b"ok\n\xff\xfe\xe4\xb8\nend")
     block = (tmp_path / "odd.txt").read_bytes()
-    sums = next(model.model_.scored([block]))
+    sums = next(model.trained().language.scored([block]))
     assert len(sums[1]) == 3 and sums[2].tolist() == [3, 5, 4] and math.isfinite(sums[1].sum())
 
 
 def test_bytes_become_characters_when_they_are_whole():
-    lines = Lines(Bytes(False))
+    lines, end = Lines(Bytes(False)), OWN.end
     numbers = lines.prompt("aé白🙂").tolist()
-    assert len(numbers) == 1 + 2 + 3 + 4 and list(written_bytes(numbers, None)) == ["a", "é", "白", "🙂"]
-    assert list(written_bytes(numbers[:-1], None)) == ["a", "é", "白"]  # what is not whole is not written
-    assert "".join(written_bytes([numbers[3], END, numbers[0]], None)) == "\ufffd\na"  # nor was it ever to be
-    assert "".join(written_bytes([numbers[3], END, numbers[0]], 1)) == "\ufffd"
-    assert list(written_bytes([3 + 0xFF, numbers[0]], None)) == ["\ufffd", "a"]
-    assert lines.line(numbers) == "aé白🙂" and lines.line(numbers[-1:]) == "\\x82" and lines.text([*numbers[:1], END]) == "a\n"
+    assert len(numbers) == 1 + 2 + 3 + 4 and list(written_bytes(numbers, None, end)) == ["a", "é", "白", "🙂"]
+    assert list(written_bytes(numbers[:-1], None, end)) == ["a", "é", "白"]  # what is not whole is not written
+    assert "".join(written_bytes([numbers[3], end, numbers[0]], None, end)) == "\ufffd\na"  # nor was it ever to be
+    assert "".join(written_bytes([numbers[3], end, numbers[0]], 1, end)) == "\ufffd"
+    assert list(written_bytes([len(SPECIAL) + 0xFF, numbers[0]], None, end)) == ["\ufffd", "a"]
+    assert lines.line(numbers) == "aé白🙂" and lines.line(numbers[-1:]) == "\\x82" and lines.text([*numbers[:1], end]) == "a\n"
 
 
 def test_bytes_know_every_byte():
     lines, starts = Lines(Bytes(False)).numbers(bytes(range(256)))
-    assert starts.tolist() == [0, 11, 257] and lines.tolist() == [*range(3, 13), END, *range(14, 259), END]
+    assert starts.tolist() == [0, 11, 257] and lines.tolist() == [*range(6, 16), OWN.end, *range(17, 262), OWN.end]
     for option in ({"vocabulary": 300}, {"min_count": 2}):
         with pytest.raises(Mistake, match="tokenizer=bytes knows every byte there is"):
             LanguageModel("ngram", tokenizer="bytes", **option).fit(TEXT)

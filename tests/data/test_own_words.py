@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 
 from wenmai.data.inputs.copying import copied, written
 from wenmai.data.inputs.sides import Pairs
-from wenmai.data.text.vocabulary import END, UNK
+from wenmai.data.text.tokenizers import OWN
 from wenmai.errors import Mistake
 
 SOURCES = ["please call Ann now", "please ask Bob or Ann", "call me and call her"]
 TARGETS = ["Ann calls", "Bob asks", "I call"]
+UNK, END = OWN.unknown, OWN.end
 
 
 def pairs(**options) -> Pairs:

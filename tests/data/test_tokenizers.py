@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from wenmai.data.storage.saved import Unfit
 from wenmai.data.text import tokenizers
-from wenmai.data.text.tokenizers import KINDS, PAD, SPECIAL, UNK, learn
+from wenmai.data.text.tokenizers import KINDS, OWN, SPECIAL, learn
 from wenmai.errors import Mistake
 
 ENGLISH = ["The film isn't good, it is very good!", "a truly bad film", "nobody's favourite; nothing works", "It works, it does."]
@@ -16,6 +16,7 @@ CHINESE = ["这部电影非常好看，我很喜欢。", "服务态度太差了"
 MIXED = ENGLISH + CHINESE
 NAMES = ["Österreich", "New Zealand", "日本", "Česko", "Côte d’Ivoire"]
 anything = st.text(st.characters(exclude_categories=()), max_size=30)  # surrogates, control characters and all
+UNK = OWN.unknown
 FEW = settings(max_examples=60, deadline=None)
 
 
@@ -106,7 +107,7 @@ def test_what_is_unknown_is_called_so():
     assert ids(characters, "axb") == [[6, UNK, 7]] and characters.decode([6, UNK, 7]) == "a<unk>b"
     words = learn(["good film"], tokenizer="words")
     assert words.decode(ids(words, "good book")[0]) == "good <unk>"
-    assert words.decode([PAD, *ids(words, "good film")[0], 4]) == "good film"  # marks are not text
+    assert words.decode([OWN.pad, *ids(words, "good film")[0], 4]) == "good film"  # marks are not text
 
 
 def test_the_texts_say_what_suits_them():

@@ -8,7 +8,7 @@ from torch import nn
 
 from wenmai.layers.attention import MultiHeadAttention, see_past, see_real
 from wenmai.layers.positions import Learned, Sinusoidal, rotate, sinusoid
-from wenmai.layers.trace import Trace
+from wenmai.layers.trace import Trace, under
 
 E, A = 12, 3
 LENGTHS = [6, 2, 4]
@@ -35,7 +35,7 @@ def both():
 def test_it_is_torchs_with_the_same_weights(traced):
     (ours, theirs), (x, mask) = both(), a_batch()
     trace = Trace() if traced else None
-    y = ours(x, see_real(mask), trace, "block.0")
+    y = ours(x, see_real(mask), under(trace, "block.0"))
     wanted, weights = theirs(x, x, x, key_padding_mask=~mask, average_attn_weights=False)
     torch.testing.assert_close(y, wanted, **CLOSE)
     if traced:
@@ -63,16 +63,16 @@ def test_without_the_root_the_scores_are_plain():
         part = slice(head * E // A, (head + 1) * E // A)
         scores = (q[..., part] @ k[..., part].mT).masked_fill(~mask[:, None, :], -math.inf)
         trace = Trace()
-        plain(x, see_real(mask), trace, "x")
-        torch.testing.assert_close(trace["x.attention"][:, head], scores.softmax(-1), **CLOSE)
+        plain(x, see_real(mask), trace)
+        torch.testing.assert_close(trace["attention"][:, head], scores.softmax(-1), **CLOSE)
     torch.testing.assert_close(plain(x, see_real(mask)), plain(x, see_real(mask), Trace()), **CLOSE)
 
 
 def test_padding_is_never_looked_at():
     (ours, _), (x, mask) = both(), a_batch()
     trace = Trace()
-    y = ours(x, see_real(mask), trace, "x")
-    weights = trace["x.attention"]  # (B, A, T, S)
+    y = ours(x, see_real(mask), trace)
+    weights = trace["attention"]  # (B, A, T, S)
     assert not weights[(~mask)[:, None, None, :].expand_as(weights)].any()
     torch.testing.assert_close(weights.sum(-1), torch.ones(3, A, 6))
     torch.testing.assert_close(ours(torch.where(mask[..., None], x, 99.0), see_real(mask))[mask], y[mask], **CLOSE)

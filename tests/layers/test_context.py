@@ -8,7 +8,7 @@ from torch import nn
 
 from wenmai.layers import context as module
 from wenmai.layers.context import Context
-from wenmai.layers.trace import Trace
+from wenmai.layers.trace import Trace, under
 
 B, T, S, D, K, H = 2, 3, 5, 6, 6, 4
 CLOSE = {"atol": 1e-6, "rtol": 1e-5}
@@ -28,8 +28,8 @@ def by_hand(layer, score, q, k):
     if score == "scaled":
         return q @ k / math.sqrt(K)
     if score == "general":
-        return q @ layer.bring.weight.T @ k
-    hidden = torch.tanh(layer.read.weight @ q + layer.read.bias + layer.see.weight @ k)
+        return q @ layer.project.weight.T @ k
+    hidden = torch.tanh(layer.project_query.weight @ q + layer.project_query.bias + layer.project_key.weight @ k)
     return layer.weigh.weight[0] @ hidden
 
 
@@ -39,7 +39,7 @@ def test_it_is_the_formula(score, traced):
     torch.manual_seed(1)
     layer, (q, k, v, allowed) = Context(D, K, score, hidden=7), parts()
     trace = Trace() if traced else None
-    found = layer(q, layer.look(k), v, allowed, trace, "context")
+    found = layer(q, layer.keys(k), v, allowed, under(trace, "context"))
     for row in range(B):
         real = int(allowed[row].sum())
         for t in range(T):
@@ -57,7 +57,7 @@ def test_queries_and_keys_may_differ_in_width(score):
     layer = Context(9, K, score)
     q = torch.randn(B, T, 9, generator=torch.Generator().manual_seed(3))
     k, v, allowed = parts()[1:]
-    assert layer(q, layer.look(k), v, allowed).shape == (B, T, H)
+    assert layer(q, layer.keys(k), v, allowed).shape == (B, T, H)
 
 
 def test_it_is_torchs_attention():
@@ -77,7 +77,7 @@ def test_additive_scores_in_pieces_are_the_same(monkeypatch):
     found = []
     for most in (1 << 22, 1):
         monkeypatch.setattr(module, "TABLE", most)
-        context = layer(q, layer.look(k), v, allowed)
+        context = layer(q, layer.keys(k), v, allowed)
         found.append([context, *torch.autograd.grad(context.square().sum(), list(layer.parameters()))])
     for whole, pieces in zip(*found):
         torch.testing.assert_close(whole, pieces, **CLOSE)

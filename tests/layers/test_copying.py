@@ -6,13 +6,14 @@ import torch
 from torch.nn import functional
 
 from wenmai.data.examples.batches import NOTHING, Batch
+from wenmai.kernels.next_loss import scores_of
 from wenmai.layers.copying import Copies, CopyHead, Pointed
 from wenmai.layers.heads import Next
 
 
 def head(smoothing=0.0):
     torch.manual_seed(0)
-    return CopyHead(Next(tokens=5, smoothing=smoothing)(3))
+    return CopyHead(Next(tokens=5, unwritten=(1,), smoothing=smoothing)(3))
 
 
 def looking():
@@ -25,7 +26,7 @@ def looking():
 
 def test_the_formula_by_hand():
     made, (pointed, numbers) = head(), looking()
-    said = (made.head.output(pointed.y) + made.head.never).softmax(-1)  # (2, 2, 5)
+    said = (made.head.output(pointed.y) + made.head.forbidden).softmax(-1)  # (2, 2, 5)
     found = made.outputs(pointed, Copies.of(numbers, 5)).exp()
     assert found.shape == (2, 2, 7)
     g = [1 / (1 + math.exp(-gate)) for gate in pointed.gate.flatten().tolist()]
@@ -56,7 +57,8 @@ def test_the_loss_is_that_of_the_outputs_and_smooths_what_is_said():
     _, _, total, count = made.eval().losses(pointed, None, batch)[0]
     torch.testing.assert_close(total, right)
     assert int(count) == 3
-    log_p = made.head.scores(pointed.y).log_softmax(-1)[..., [0, 2, 3, 4]]  # <s> is never said
+    scores = scores_of(pointed.y, made.head.output.weight, made.head.bias(), 1)
+    log_p = scores.log_softmax(-1)[..., [0, 2, 3, 4]]  # <s> is never said
     even = -(log_p.mean(-1) * (wanted >= 0)).sum()
     torch.testing.assert_close(made.train().losses(pointed, None, batch)[0].total, 0.8 * right + 0.2 * even)
 

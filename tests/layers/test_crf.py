@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from wenmai.data.examples.batches import Batch
 from wenmai.data.examples.sequences import Sequences, offsets_of
 from wenmai.data.text import schemes
-from wenmai.layers.crf import CRF, NEVER, Partition, best_paths, log_partition, path_score
+from wenmai.kernels.crf import Partition
+from wenmai.layers.crf import CRF, NEVER, best_paths, log_partition, path_score
 
 FEW = settings(max_examples=40, deadline=None)
 BIOES = np.array([(0, 0), (1, 1), (2, 1), (3, 1), (4, 1), (1, 2), (3, 2)]).T  # O, all four of one kind, B and E of another
@@ -24,7 +25,7 @@ def crf(classes, seed=0, scale=1.0, allowed=None) -> CRF:
     head = CRF(classes, classes, 0.0, allowed)
     with torch.no_grad():
         head.emission.weight.copy_(torch.eye(classes)), head.emission.bias.zero_()
-        for weight in (head.begin, head.between, head.end):
+        for weight in (head.begin, head.transitions, head.end):
             weight.copy_(torch.randn(weight.shape, generator=generator) * scale)
     return head
 
@@ -63,7 +64,7 @@ def allowed_or_not(classes, forbid):
 def test_it_is_what_all_paths_say(lengths, classes, forbid, seed, scale):
     head = crf(classes, seed, scale, allowed_or_not(classes, forbid))
     emissions, mask, tags, rows = some(classes, lengths, seed + 1, scale)
-    weights = head.transitions()
+    weights = head.path_weights()
     partition = log_partition(emissions, mask, *head.weights()).detach().numpy()
     right = path_score(emissions, mask, tags, *head.weights()).detach().numpy()
     best, chances, wanted = best_paths(rows, *weights), head.probabilities(rows), 0.0
@@ -116,7 +117,7 @@ def test_a_forbidden_path_is_never_answered(seed, lengths, scale):
     begin, between, end = schemes.allowed(*BIOES)
     head = crf(BIOES.shape[1], seed, scale, (begin, between, end))
     _, _, _, rows = some(BIOES.shape[1], lengths, seed, scale)
-    path, chances = best_paths(rows, *head.transitions()), head.probabilities(rows)
+    path, chances = best_paths(rows, *head.path_weights()), head.probabilities(rows)
     for row in range(len(rows)):
         tags, chance = (values[rows.offsets[row] : rows.offsets[row + 1]] for values in (path, chances))
         if len(tags):
@@ -134,7 +135,7 @@ def test_what_is_forbidden_has_no_gradient():
     tags = torch.tensor([[1, 2, 3], [0, 4, 0]])
     loss = head.losses(emissions, mask, Batch(emissions, mask, tags))[0].total
     loss.backward()
-    for weight, allowed in zip((head.begin, head.between, head.end), may):
+    for weight, allowed in zip((head.begin, head.transitions, head.end), may):
         assert not weight.grad[~torch.from_numpy(allowed)].any() and weight.grad[torch.from_numpy(allowed)].any()
     assert all((weight.detach().numpy()[~allowed] == NEVER).all() for weight, allowed in zip(head.weights(), may))
 
@@ -150,7 +151,7 @@ def test_padding_changes_nothing():
     for row in (0, 1, 3):
         one = rows.take(np.array([row]))
         here = slice(rows.offsets[row], rows.offsets[row + 1])
-        np.testing.assert_array_equal(best_paths(one, *head.transitions()), best_paths(rows, *head.transitions())[here])
+        np.testing.assert_array_equal(best_paths(one, *head.path_weights()), best_paths(rows, *head.path_weights())[here])
         np.testing.assert_allclose(head.probabilities(one), head.probabilities(rows)[here], atol=1e-6)
 
 
@@ -158,7 +159,7 @@ def test_no_rows_and_empty_rows():
     head = crf(3)
     for lengths in ([], [0], [0, 0]):
         rows = Sequences(np.zeros((0, 3), np.float32), offsets_of(np.array(lengths, np.int64)))
-        assert best_paths(rows, *head.transitions()).shape == (0,) and head.probabilities(rows).shape == (0, 3)
+        assert best_paths(rows, *head.path_weights()).shape == (0,) and head.probabilities(rows).shape == (0, 3)
     emissions, mask = torch.randn(2, 1, 3), torch.zeros(2, 1, dtype=torch.bool)
     _, _, loss, count = head.losses(emissions, mask, Batch(emissions, mask, torch.zeros(2, 1, dtype=torch.int64)))[0]
     assert loss.item() == 0.0 and int(count) == 0
@@ -168,7 +169,7 @@ def test_one_class_is_always_sure():
     head = crf(1)
     emissions, mask, tags, rows = some(1, [3, 1])
     loss = head.losses(emissions, mask, Batch(emissions, mask, tags))[0].total
-    assert abs(loss.item()) < 1e-5 and not best_paths(rows, *head.transitions()).any()
+    assert abs(loss.item()) < 1e-5 and not best_paths(rows, *head.path_weights()).any()
     np.testing.assert_allclose(head.probabilities(rows), 1, atol=1e-6)
 
 
@@ -177,7 +178,7 @@ def test_large_weights(scale=100.0):
     head = crf(5, scale=scale)
     emissions, mask, tags, rows = some(5, [4, 3], scale=scale)
     best = torch.zeros_like(tags)
-    best[mask] = torch.from_numpy(best_paths(rows, *head.transitions()))
+    best[mask] = torch.from_numpy(best_paths(rows, *head.path_weights()))
     emissions.requires_grad_()
     for target in (best, tags):
         loss = head.losses(emissions, mask, Batch(emissions, mask, target))[0].total
@@ -199,6 +200,6 @@ def test_a_crf_learns_what_follows_what():
         optimizer.zero_grad()
         head.losses(nothing, mask, Batch(nothing, mask, tags))[0].total.backward()
         optimizer.step()
-    assert head.between.argmax(1).tolist() == [1, 2, 0]
-    path = best_paths(Sequences(np.zeros((4, 3), np.float32), np.array([0, 4])), *head.transitions())
+    assert head.transitions.argmax(1).tolist() == [1, 2, 0]
+    path = best_paths(Sequences(np.zeros((4, 3), np.float32), np.array([0, 4])), *head.path_weights())
     assert (np.diff(path) % 3 == 1).all()

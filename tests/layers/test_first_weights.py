@@ -23,7 +23,7 @@ def test_weights_are_spread_as_asked():
 def test_a_network_that_is_counted_takes_no_room(rung, task, kind):
     model = small(rung, task, steps=1).fit(*made(kind, rows=30, task=task))
     with torch.device("meta"):
-        counted = RUNGS[rung].builder(task)(model.inputs_, model.task_.head())
+        counted = RUNGS[rung].builder(task)(model.inputs_, model.task_.head(model.inputs_))
     assert all(weight.is_meta for weight in counted.parameters())
 
 

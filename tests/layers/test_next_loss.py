@@ -5,9 +5,8 @@ import torch
 from torch.nn import functional
 
 from wenmai.data.examples.batches import Batch
-from wenmai.data.text.vocabulary import BEGIN
 from wenmai.kernels import next_loss
-from wenmai.kernels.next_loss import NextLoss
+from wenmai.kernels.next_loss import NextLoss, scores_of, smoothing_loss
 from wenmai.layers.heads import Next
 
 
@@ -49,20 +48,21 @@ def test_in_sixteen_bits_it_comes_near():
 def test_what_is_expected_may_be_shared_out(smoothing, monkeypatch):
     """Szegedy et al. 2016, among those tokens that can be said at all; on a GPU the head has its own form of it."""
     monkeypatch.setattr(next_loss, "ROWS", 3)
-    head = Next(11, smoothing)(5).train()
+    head = Next(11, (1,), smoothing)(5).train()
     torch.nn.init.normal_(head.output.bias)
     y, target = torch.randn(2, 4, 5, requires_grad=True), torch.randint(2, 11, (2, 4))
     target[1, 3] = -100
     log_probs, real = head.outputs(y).flatten(0, 1), target.flatten() >= 0
     said = log_probs[real]
     right = said.gather(1, target.flatten()[real][:, None]).sum()
-    usual = -(1 - smoothing) * right - smoothing * said[:, torch.arange(11) != BEGIN].sum() / 10
+    usual = -(1 - smoothing) * right - smoothing * said[:, torch.arange(11) != 1].sum() / 10
     _, _, found, count = head.losses(y, None, Batch(None, None, target, target >= 0))[0]
     torch.testing.assert_close(found, usual)
     assert int(count) == 7
     weights = [y, head.output.weight, head.output.bias]
     for one, other in zip(torch.autograd.grad(found, weights), torch.autograd.grad(usual, weights)):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
-    scores = head.scores(y, 64).flatten(0, 1)
+    scores = scores_of(y.flatten(0, 1), head.output.weight, head.bias(), 64)
     taught = functional.cross_entropy(scores, target.flatten(), reduction="sum")
-    torch.testing.assert_close((1 - smoothing) * taught + smoothing * head.even(scores, target.flatten()), usual)
+    even = smoothing_loss(scores, head.bias(), target.flatten())
+    torch.testing.assert_close((1 - smoothing) * taught + smoothing * even, usual)

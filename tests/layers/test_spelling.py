@@ -6,7 +6,7 @@ import torch
 
 from wenmai.data.examples.rows import LETTERS, Examples
 from wenmai.data.inputs.tokens import Tokens
-from wenmai.data.text.tokenizers import UNK
+from wenmai.data.text.tokenizers import OWN
 from wenmai.layers.spelling import Spelling
 
 each_kind = pytest.mark.parametrize("kind", ["cnn", "lstm"])
@@ -46,10 +46,10 @@ def test_capitals_and_endings_are_seen_and_unknown_letters_read(kind):
     batch = Examples(inputs.encode([[*WORDS, "☃☃", "ж", "annaж"]])).batch(np.arange(1))
     assert len({tuple(word) for word in batch.letters.tolist()}) == len(batch.letters)
     found = dict(zip([*WORDS, "☃☃", "ж", "annaж"], layer(batch.letters)[batch.form][0]))
-    assert batch.inputs[0, 0] == batch.inputs[0, 1] == batch.inputs[0, 2] != UNK  # one word, however it is written
+    assert batch.inputs[0, 0] == batch.inputs[0, 1] == batch.inputs[0, 2] != OWN.unknown  # one word, however it is written
     assert (found["Anna"] - found["anna"]).abs().max() > 1e-3 and (found["ANNA"] - found["Anna"]).abs().max() > 1e-3
     assert all(torch.isfinite(vector).all() for vector in found.values())
-    assert set(batch.letters[batch.form[0, -3]].tolist()) - {0} == {UNK}  # letters that training never saw are one letter
+    assert set(batch.letters[batch.form[0, -3]].tolist()) - {0} == {OWN.unknown}  # letters that training never saw are one letter
 
 
 @each_kind

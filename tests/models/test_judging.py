@@ -7,10 +7,11 @@ import pytest
 import torch
 
 from wenmai import LanguageModel, Mistake
-from wenmai.data.text.vocabulary import END
+from wenmai.data.text.vocabulary import NUMBERED
 from wenmai.language import dynamic
 from wenmai.language.continuous_cache import ContinuousCache
-from wenmai.language.scoring import Reader, Said, batch_of, windows
+from wenmai.language.scoring import Reader, as_tensor, windows
+from wenmai.models.token_scores import TokenScores
 
 TEXT = ["the cat sat on the mat", "the dog sat on the log", "a cat saw the dog", "the dog saw a cat on the mat", "",
         "the mat is on the log", "a dog is a dog", "the cat is on the dog"] * 3  # fmt: skip
@@ -18,6 +19,7 @@ HELD = ["the cat is a cat", "the mat saw the log", "a zebra sat on a cat", "a ca
 SMALL = {"ngram": {"order": 3}, "gpt": {"width": 24, "layers": 2, "heads": 2, "context": 12}, "cnn": {"filters": 24, "layers": 2}}
 RUNGS = ["ngram", "mlp", "cnn", "lstm", "rnn-gated", "gpt"]
 NETWORKS = RUNGS[1:]
+END = NUMBERED.end  # of words between spaces
 WINDOWED = ["rnn-gated", "gpt"]
 
 
@@ -60,14 +62,14 @@ def test_windows_count_every_step_once_in_order(steps, count):
 def test_a_stride_is_what_every_token_sees(rung, stride, trained):
     """Token by token by hand: of all windows that end with it or after it, the first."""
     model, tokens = trained(rung), np.concatenate([[END], numbers(trained(rung), HELD)])
-    steps, expected = model.model_.steps, []
+    steps, expected = model.model_.context, []
     for at in range(len(tokens) - 1):
         end = at + 1 if at < steps else min(steps + stride * -(-(at + 1 - steps) // stride), len(tokens) - 1)
         start = 0 if at < steps else end - steps
         with torch.no_grad():
-            said = model.model_.read(batch_of(tokens[None, start:end], model.model_.device, None))[0]
-        expected.append(float(said[0, at - start, tokens[at + 1]]))
-    found = np.concatenate([part.log_probs for part in Reader(model.model_, stride).read(tokens[1:])])
+            y, _ = model.model_.hidden(as_tensor(tokens[None, start:end]), None)
+            expected.append(float(model.model_.head.outputs(y)[0, at - start, tokens[at + 1]]))
+    found = np.concatenate([part.log_probs for part in Reader(model.model_, END, stride).read(tokens[1:])])
     np.testing.assert_allclose(found, expected, atol=1e-4)
     scores = model.evaluate(HELD, stride=stride)
     assert scores["perplexity_sliding"] == pytest.approx(math.exp(-np.mean(expected)), rel=1e-4)
@@ -77,7 +79,7 @@ def test_a_stride_is_what_every_token_sees(rung, stride, trained):
 @pytest.mark.parametrize("rung", NETWORKS)
 def test_a_text_reads_on_from_block_to_block(rung, trained):
     model, tokens = trained(rung).model_, numbers(trained(rung), HELD)
-    whole, reader = Reader(model, 1 if rung in WINDOWED else None), Reader(model, 1 if rung in WINDOWED else None)
+    whole, reader = (Reader(model, END, 1 if rung in WINDOWED else None) for _ in range(2))
     parts = [reader.log_probs(part) for part in np.split(tokens, [1, 2, 30, 31])]
     np.testing.assert_allclose(np.concatenate(parts), whole.log_probs(tokens), atol=1e-4)
 
@@ -85,7 +87,7 @@ def test_a_text_reads_on_from_block_to_block(rung, trained):
 # The cache
 
 
-def cached_by_hand(said: Said, size: int, weight: float, theta: float) -> list[float]:
+def cached_by_hand(said: TokenScores, size: int, weight: float, theta: float) -> list[float]:
     y, found = said.y.double().numpy(), []
     for t, token in enumerate(said.tokens):
         first = max(0, t - size)
@@ -101,8 +103,8 @@ def cached_by_hand(said: Said, size: int, weight: float, theta: float) -> list[f
 def test_a_cache_is_its_formula(rung, size, weight, theta, trained):
     model, theta = trained(rung), 0.0 if rung == "ngram" else theta
     block = "".join(f"{line}\n" for line in HELD).encode()
-    parts = list(model.model_.said([block]))
-    said = Said(np.concatenate([p.tokens for p in parts]), np.concatenate([p.log_probs for p in parts]),
+    parts = list(model.trained().language.token_scores([block]))
+    said = TokenScores(np.concatenate([p.tokens for p in parts]), np.concatenate([p.log_probs for p in parts]),
                 torch.cat([p.y for p in parts]))  # fmt: skip
     expected = cached_by_hand(said, size, weight, theta)
     np.testing.assert_allclose(ContinuousCache(size, weight, theta).log_probs(parts), expected, rtol=1e-3, atol=1e-3)
@@ -115,13 +117,13 @@ def test_a_cache_is_its_formula(rung, size, weight, theta, trained):
 @pytest.mark.parametrize("rung", RUNGS)
 def test_what_a_cache_says_sums_to_one(rung, trained):
     """The last token is every token in turn."""
-    model = trained(rung).model_
-    said = list(model.said([b"the cat sat on the cat\nthe dog sat on the\n"]))
+    model = trained(rung).trained().language
+    said = list(model.token_scores([b"the cat sat on the cat\nthe dog sat on the\n"]))
     tokens, y = np.concatenate([p.tokens for p in said])[:-1], torch.cat([p.y for p in said])
     log_probs = model.begin(tokens)[0][0].double()
     before, total = np.concatenate([p.log_probs for p in said])[:-1], 0.0
     for token, log_prob in enumerate(log_probs.tolist()):
-        every = Said(np.append(tokens, token), np.append(before, log_prob), y)
+        every = TokenScores(np.append(tokens, token), np.append(before, log_prob), y)
         total += math.exp(ContinuousCache(8, 0.4, 0.0 if rung == "ngram" else 0.1).log_probs([every])[-1])
     assert total == pytest.approx(1, abs=1e-4)
 
@@ -135,8 +137,8 @@ def test_a_cache_without_weight_changes_nothing(rung, trained):
 
 def test_pieces_make_no_difference_to_a_cache():
     chance = np.random.default_rng(0)
-    said = Said(chance.integers(3, 9, 700), np.log(chance.uniform(0.01, 0.9, 700)), torch.randn(700, 5))
-    cut = [Said(*(values[start : start + 90] for values in said)) for start in range(0, 700, 90)]
+    said = TokenScores(chance.integers(3, 9, 700), np.log(chance.uniform(0.01, 0.9, 700)), torch.randn(700, 5))
+    cut = [TokenScores(*(values[start : start + 90] for values in said)) for start in range(0, 700, 90)]
     whole, parts = (ContinuousCache(40, 0.2, 0.3).log_probs(read) for read in ([said], cut))
     np.testing.assert_allclose(whole, parts, atol=1e-5)
 
@@ -191,19 +193,20 @@ def test_dynamic_without_a_rate_is_plain(rung, trained):
 @pytest.mark.parametrize("squared", [False, True])
 def test_dynamic_evaluation_is_its_formula(squared):
     """An lstm, segment by segment, with the plain arithmetic of every weight."""
-    model = LanguageModel("lstm", hidden=8, layers=1, steps=5).fit(TEXT).model_
-    tokens, rate, decay = model.lines.numbers(b"the cat sat on the log\na dog saw a dog\n")[0], 0.1, 0.05
-    squares = dynamic.squares_of(model, tokens, 4) if squared else None
+    fitted = LanguageModel("lstm", hidden=8, layers=1, steps=5).fit(TEXT)
+    model = fitted.model_
+    tokens, rate, decay = fitted.inputs_.numbers(b"the cat sat on the log\na dog saw a dog\n")[0], 0.1, 0.05
+    squares = dynamic.squares_of(model, END, tokens, 4) if squared else None
     assert squares is None or all((square >= 0).all() and square.any() for square in squares)
-    found = dynamic.log_probs(model, [tokens[:5], tokens[5:]], dynamic.Steps(rate, decay, 5, squares))
+    found = dynamic.log_probs(model, END, [tokens[:5], tokens[5:]], dynamic.Steps(rate, decay, 5, squares))
     trained = {name: value.detach().clone() for name, value in model.named_parameters()}
     roots = {name: square.sqrt() for name, square in zip(trained, squares)} if squared else {}
     mean = sum(root.sum() for root in roots.values()) / sum(root.numel() for root in roots.values()) if squared else None
     known, state, expected = np.concatenate([[END], tokens]), None, []
     for start in range(0, len(tokens), 5):
         piece = known[start : start + 6]
-        said, state = model.read(batch_of(piece[None, :-1], model.device, state))
-        each = said[0, torch.arange(len(piece) - 1), torch.from_numpy(piece[1:].astype(np.int64))]
+        y, state = model.hidden(as_tensor(piece[None, :-1]), state)
+        each = model.head.outputs(y)[0, torch.arange(len(piece) - 1), torch.from_numpy(piece[1:].astype(np.int64))]
         expected += each.tolist()
         model.zero_grad()
         (-each.mean()).backward()

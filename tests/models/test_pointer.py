@@ -7,12 +7,12 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from test_translators import SMALL, alone, batch, built, steps_say
+from test_translators import END, SMALL, UNK, alone, batch, built, steps_say
 
 import wenmai
 from wenmai import Translator
 from wenmai.data.examples.batches import Batch
-from wenmai.data.text.vocabulary import END, UNK
+from wenmai.data.text.tokenizers import OWN
 from wenmai.errors import Mistake
 from wenmai.layers.trace import Trace
 from wenmai.models.attention_decoder import attention_translator
@@ -47,11 +47,11 @@ def one_of(whole: Batch, row: int) -> Batch:
 def test_alone_beside_others_step_by_step_and_traced(options):
     model, whole = built(attention_translator, options), copying()
     found, trace = model(whole), Trace()  # (3, 4, 15)
-    assert found.shape == (3, 4, 15) and trace.kept == {}
+    assert found.shape == (3, 4, 15) and trace.notes == {}
     torch.testing.assert_close(found.exp().sum(-1), torch.ones(3, 4))
     assert (found[1, :, 13:] == float("-inf")).all() and (found[2, :, 14] == float("-inf")).all()  # which are not theirs
     torch.testing.assert_close(model(whole, trace), found, rtol=1e-4, atol=1e-5)
-    assert trace["writer.attention"].shape == (3, 1, 4, 5)
+    assert trace["decoder.attention"].shape == (3, 1, 4, 5)
     for row in range(3):
         one = model(one_of(whole, row))[0]
         torch.testing.assert_close(one, found[row, : len(one), : one.shape[1]], rtol=1e-4, atol=1e-5)
@@ -121,7 +121,7 @@ def test_every_way_of_decoding_writes_them(learned):
     encoded, trained = learned.examples(SOURCES).inputs, learned.trained()
     most = learned.inputs_.most(encoded.lengths)
     begun = writing.begin(trained, encoded, int(most.max()))
-    found = beam(writing.stepper(trained), *begun, most, 1, 1.0, 1, END)
+    found = beam(writing.stepper(trained), *begun, most, 1, 1.0, 1, OWN.end)
     assert one == [writing.text_of(trained, best.tokens, words) for (best,), words in zip(found, encoded.words)]
     assert one == ["".join(learned.stream(source)) for source in SOURCES]
     assert one == [learned.sample(source, 2, top_k=1)[1] for source in SOURCES]

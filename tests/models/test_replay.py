@@ -1,4 +1,4 @@
-"""A recorded step gives what the Writer's own step does. What is recorded is run here as it stands; on a GPU, as a graph."""
+"""A recorded step gives what the network's own step does. What is recorded is run here as it stands; on a GPU, as a graph."""
 
 from types import SimpleNamespace
 
@@ -14,20 +14,20 @@ from wenmai.language.replay import KEPT, Lease, Replay, replayed
 @pytest.mark.parametrize("rows", [1, 3])
 def test_what_is_recorded_reads_as_a_step_does(rung, options, rows, monkeypatch):
     model = trained(rung, **options, device="cpu")
-    writer = model.model_
-    _, state = writer.begin(model.inputs_.prompt("the cat"))
+    network = model.model_
+    _, state = model.trained().language.begin(model.inputs_.prompt("the cat"))
     again = torch.zeros(rows, dtype=torch.int64)
     state = state.index_select(0, again) if isinstance(state, torch.Tensor) else state.take(again)
     monkeypatch.setattr("wenmai.language.replay.STRIDE", 4)
-    replay = Replay(writer, rows, state)
+    replay = Replay(network, rows, state)
     inner = replay.begun(state)
     draw = torch.Generator().manual_seed(0)
     for _ in range(6):
-        tokens = torch.randint(2, writer.head.width, (rows,), generator=draw)
-        plain, state = writer.step(state, tokens)
+        tokens = torch.randint(2, network.head.width, (rows,), generator=draw)
+        plain, state = network.step(state, tokens)
         if not isinstance(inner, torch.Tensor):
-            assert replay.writer.steps >= inner.length + 1
-        end = 0 if isinstance(inner, torch.Tensor) else min(writer.steps, -(-(inner.length + 1) // 4) * 4)
+            assert replay.network.context >= inner.length + 1
+        end = 0 if isinstance(inner, torch.Tensor) else min(network.context, -(-(inner.length + 1) // 4) * 4)
         replay.tokens.copy_(tokens)
         with torch.no_grad():
             found = replay.read(end)
@@ -39,32 +39,32 @@ def test_what_is_recorded_reads_as_a_step_does(rung, options, rows, monkeypatch)
 
 def test_on_a_cpu_a_step_stays_a_step():
     model = trained("gpt", device="cpu")
-    _, state = model.model_.begin(model.inputs_.prompt("the"))
+    _, state = model.trained().language.begin(model.inputs_.prompt("the"))
     assert replayed(model.model_, state) == (model.model_.step, state)
 
 
 @pytest.mark.parametrize("rung", ["gpt", "lstm"])
 def test_a_recording_is_one_texts_until_nobody_can_read_on(rung, monkeypatch):
     model = trained(rung, device="cpu")
-    writer = model.model_
-    _, state = writer.begin(model.inputs_.prompt("the"))
-    monkeypatch.setattr(type(writer), "device", torch.device("cuda"))
+    network = model.model_
+    _, state = model.trained().language.begin(model.inputs_.prompt("the"))
+    monkeypatch.setattr(type(network), "device", torch.device("cuda"))
     monkeypatch.setattr("wenmai.language.replay.Recordings", Taking)
-    step, _ = replayed(writer, state)
+    step, _ = replayed(network, state)
     assert isinstance(step, Lease)
-    assert replayed(writer, state) == (writer.step, state)  # while the first is still being written
+    assert replayed(network, state) == (network.step, state)  # while the first is still being written
     del step
-    assert isinstance(replayed(writer, state)[0], Lease)
+    assert isinstance(replayed(network, state)[0], Lease)
     KEPT.clear()
 
 
 class Taking:
     """What gives out recordings, without a GPU to make them on."""
 
-    def __init__(self, writer):
-        self.replay = SimpleNamespace(taken=lambda: None, begun=lambda state: state, step=writer.step)
+    def __init__(self, network):
+        self.replay = SimpleNamespace(taken=lambda: None, begun=lambda state: state, step=network.step)
 
-    def stale(self, writer) -> bool:
+    def stale(self, network) -> bool:
         return False
 
     def of(self, rows, state):
@@ -85,13 +85,13 @@ def test_two_texts_at_a_time_on_a_gpu(rung):
 @pytest.mark.parametrize("rung", ["gpt", "lstm", "gru", "cnn"])
 def test_a_replayed_text_is_the_text_on_a_gpu(rung):
     model = trained(rung, device="cuda")
-    writer = model.model_
+    network = model.model_
     for prompt in ("the", "a cat sat"):
-        log_probs, state = writer.begin(model.inputs_.prompt(prompt))
-        step, fast = replayed(writer, state)
+        log_probs, state = model.trained().language.begin(model.inputs_.prompt(prompt))
+        step, fast = replayed(network, state)
         for _ in range(20):
             token = log_probs.argmax(-1)
-            log_probs, state = writer.step(state, token)
+            log_probs, state = network.step(state, token)
             found, fast = step(fast, token)
             near = 5e-2 if rung == "gpt" else 1e-4  # with a cache it reads in 16 bits
             torch.testing.assert_close(found, log_probs, rtol=near, atol=near)

@@ -5,22 +5,23 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from wenmai.models.transformer_decoder import transformer_translator
 
 from wenmai.data.examples.batches import NOTHING, Batch
-from wenmai.data.text.vocabulary import BEGIN, END
+from wenmai.data.text.special import Special
 from wenmai.errors import Mistake
 from wenmai.layers.cache import take
 from wenmai.layers.heads import Next
 from wenmai.layers.trace import Trace
 from wenmai.models.attention_decoder import attention_translator
 from wenmai.models.seq2seq import seq2seq
+from wenmai.models.transformer import transformer_translator
 
 SMALL = {"embed": 6, "hidden": 8}
+UNK, BEGIN, END = 0, 1, 2
 CELLS = ("rnn", "lstm", "gru")
 WAYS = (
-    [(seq2seq, {**SMALL, "cell": cell, "context": context, "enters": enters, "bidirectional": both, "layers": layers})
-     for cell, context, enters, both, layers in product(CELLS, ("last", "bent", "sum"), ("state", "every"), (True, False),
+    [(seq2seq, {**SMALL, "cell": cell, "context": context, "context_input": enters, "bidirectional": both, "layers": layers})
+     for cell, context, enters, both, layers in product(CELLS, ("last", "projected", "sum"), ("state", "every"), (True, False),
                                                         (1, 2))]
     + [(attention_translator, {**SMALL, "cell": cell, "score": score, "query": query, "feeding": feeding, "layers": layers})
        for cell, score, query, feeding, layers in product(CELLS, ("dot", "scaled", "general", "additive"), ("after", "before"),
@@ -38,13 +39,13 @@ def named(value):
 
 
 def side(vocabulary=13):
-    return SimpleNamespace(vocabulary=vocabulary, most=20)
+    return SimpleNamespace(vocabulary=vocabulary, most=20, special=Special(unknown=UNK, begin=BEGIN, end=END))
 
 
 def built(builder, options, joint=False):
     torch.manual_seed(0)
     inputs = SimpleNamespace(source=side(13 if joint else 11), target=side(), joint=joint)
-    return builder(inputs, Next(), **options).eval()
+    return builder(inputs, Next.of(inputs.target), **options).eval()
 
 
 def batch():
@@ -129,7 +130,7 @@ def probability_of(log_probs, whole: Batch):
 def test_one_vocabulary_is_one_table():
     for builder, options in ((seq2seq, SMALL), (attention_translator, SMALL), (transformer_translator, {"width": 8, "heads": 2})):
         model = built(builder, options, joint=True)
-        assert model.input.table is model.head.output.weight
+        assert model.input.table is model.decoder.words.table and model.input.table.weight is model.head.output.weight
 
 
 def test_an_odd_width_has_no_two_ways():

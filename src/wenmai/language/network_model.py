@@ -16,8 +16,7 @@ from torch import Tensor
 from wenmai.data.text.lines import Lines
 from wenmai.language.replay import replayed
 from wenmai.language.scoring import Reader, as_tensor, lines_alone
-from wenmai.layers.cache import Cache
-from wenmai.models.network import Network
+from wenmai.models.network import Network, State
 from wenmai.models.token_scores import TokenScores
 
 
@@ -65,13 +64,13 @@ class NetworkLanguageModel:
 
     # Going on
 
-    def begin(self, tokens: np.ndarray) -> tuple[Tensor, Tensor | Cache]:
+    def begin(self, tokens: np.ndarray) -> tuple[Tensor, State]:
         """(log p of what comes next (B, V), the state) after these tokens, (T,) of one text or (B, T) of several."""
         return self.network.begin(as_tensor(np.pad(np.atleast_2d(tokens), ((0, 0), (1, 0)), constant_values=self.end)))
 
-    def step(self, state: Tensor | Cache, tokens: Tensor) -> tuple[Tensor, Tensor | Cache]:
+    def step(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
         return self.network.step(state, tokens)
 
-    def steps_from(self, state: Tensor | Cache):
+    def steps_from(self, state: State):
         """(a step, the state to begin from) for one text that is written to its end; the state may not be used again."""
         return replayed(self.network, state)

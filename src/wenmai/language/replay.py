@@ -31,7 +31,6 @@ def replayed(network, state):
         network.device.type != "cuda"
         or not isinstance(state, (Cache, Tensor))
         or (isinstance(state, Cache) and not state.even)
-        or (isinstance(state, Tensor) and not network.carried)
     ):
         return network.step, state
     with TAKING:
@@ -121,7 +120,7 @@ class Replay:
             if not state.fits(1) or not state.even or state.kept is not self.room.kept:  # the room is full; or rows have left it
                 return self.network.step(state, tokens)
             end = min(self.network.context, -(-(state.length + 1) // STRIDE) * STRIDE)
-        elif state is not self.room:  # a window, which is read anew
+        elif state is not self.room:  # a window, which is read anew, or rows that were taken
             return self.network.step(state, tokens)
         self.tokens.copy_(tokens)
         if end not in self.graphs:

@@ -11,10 +11,12 @@ another's text leaves that where it lies, and keeps only which row it lies in.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from wenmai.kernels.block_step import BlockSteps
 from wenmai.layers.attention import see_past
@@ -55,6 +57,10 @@ class Cache:
 
     def __len__(self) -> int:
         return len(self.tokens)
+
+    @property
+    def window(self) -> Window:
+        return Window(self.tokens[:, : self.length], torch.from_numpy(self.lengths).to(self.tokens.device))
 
     @property
     def start(self) -> int | Tensor:
@@ -98,12 +104,13 @@ class Cache:
 
     def take(self, rows: Tensor) -> Cache:
         """These rows of the batch; a row may be taken more than once, or not at all. They stay in this room, unless it is too
-        small or far too large for them, or another state has gone on in it."""
-        room = self.kept.shape[2]
-        if self.steps is None or self.latest != [self.version] or not len(rows) <= room <= 4 * len(rows):
+        small or far too large for them, or another state has gone on in it, or rows of other lengths lie where they go on."""
+        room, alone = self.kept.shape[2], self.latest == [self.version] and self.even
+        if self.steps is None or not alone or not len(rows) <= room <= 4 * len(rows):
             return self.moved(rows)
         state = self.filled(self.lengths[rows.numpy()], self.version + 1)
         state.tokens, state.row_of = self.tokens.index_select(0, rows), self.row_of.index_select(0, rows)
+        state.row_of[:, self.length :] = torch.arange(len(rows), dtype=torch.int32)[:, None]
         return state
 
     def in_order(self) -> Cache:
@@ -113,10 +120,7 @@ class Cache:
     def mixed(self) -> bool:
         if self.row_of is None:
             return False
-        if len(self) < self.kept.shape[2]:
-            return True
-        there = torch.from_numpy(np.arange(self.length) < self.lengths[:, None])
-        return bool(((self.row_of[:, : self.length] != torch.arange(len(self))[:, None]) & there).any())
+        return len(self) < self.kept.shape[2] or bool((self.row_of[:, : self.length] != torch.arange(len(self))[:, None]).any())
 
     @torch.inference_mode(False)
     def moved(self, rows: Tensor | None) -> Cache:
@@ -128,13 +132,13 @@ class Cache:
             tokens = tokens.index_select(0, rows)
         if self.mixed():
             row_of = (self.row_of if rows is None else self.row_of.index_select(0, rows))[:, : self.length].long()  # (B, T)
-            row_of = row_of.clamp(0, self.kept.shape[2] - 1)  # behind the end of a row anything may stand
             kept = kept[:, :, row_of, :, torch.arange(self.length)].permute(2, 3, 0, 4, 1, 5)  # from (B, T, L, 2, A, D)
         elif rows is not None:
             kept = kept.index_select(2, rows)
         layers, two, _, *sizes = self.kept.shape
-        state = Cache(self.tokens.new_empty(len(tokens), self.tokens.shape[1]),
-                      self.kept.new_empty(layers, two, len(tokens), *sizes), lengths, self.steps)  # fmt: skip
+        room = self.kept.new_zeros if not self.even else self.kept.new_empty  # as in `joined`
+        state = Cache(self.tokens.new_zeros(len(tokens), self.tokens.shape[1]), room(layers, two, len(tokens), *sizes), lengths,
+                      self.steps)  # fmt: skip
         state.tokens[:, : self.length] = tokens
         state.kept[..., : self.length, :] = kept
         return state
@@ -218,6 +222,43 @@ class PlacedLayer:
 
     def __init__(self, placed: Placed, room: Tensor):
         self.room, self.start, self.allowed = room, placed.start, placed.allowed
+
+
+@dataclass
+class Window:
+    """The last tokens of every row (B, T), of which the first `lengths` (B,) are real: what has no cache, or no room left in it,
+    reads them again with every token."""
+
+    tokens: Tensor
+    lengths: Tensor
+
+    @classmethod
+    def of(cls, tokens: Tensor) -> Window:
+        """All of them real."""
+        return cls(tokens, torch.full((len(tokens),), tokens.shape[1], device=tokens.device))
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def added(self, tokens: Tensor, most: int) -> Window:
+        """With these (B, T) behind them, of each row the last `most`."""
+        room = functional.pad(self.tokens, (0, tokens.shape[1]))
+        places = self.lengths[:, None] + torch.arange(tokens.shape[1], device=tokens.device)
+        whole, lengths = room.scatter(1, places, tokens), self.lengths + tokens.shape[1]
+        first = (lengths - most).clamp(min=0)[:, None]
+        places = first + torch.arange(min(most, whole.shape[1]), device=tokens.device)
+        return Window(whole.gather(1, places.clamp(max=whole.shape[1] - 1)), lengths.clamp(max=most))
+
+    def take(self, rows: Tensor) -> Window:
+        rows = rows.to(self.tokens.device)
+        return Window(self.tokens.index_select(0, rows), self.lengths.index_select(0, rows))
+
+    @classmethod
+    def joined(cls, states: Sequence[Window]) -> Window:
+        """The rows of all of them."""
+        longest = max(state.tokens.shape[1] for state in states)
+        tokens = [functional.pad(state.tokens, (0, longest - state.tokens.shape[1])) for state in states]
+        return cls(torch.cat(tokens), torch.cat([state.lengths for state in states]))
 
 
 def take(state, rows: Tensor):

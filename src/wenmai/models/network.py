@@ -13,9 +13,11 @@ from torch import Tensor, nn
 
 from wenmai.data.examples.batches import Batch
 from wenmai.layers.body import Body
-from wenmai.layers.cache import Cache
+from wenmai.layers.cache import Cache, Window
 from wenmai.layers.losses import Loss
 from wenmai.layers.trace import Trace
+
+State = Tensor | Cache | Window
 
 
 class Network(nn.Module):
@@ -65,19 +67,19 @@ class Network(nn.Module):
     # Going on with a text
 
     @torch.no_grad()
-    def begin(self, tokens: Tensor) -> tuple[Tensor, Tensor | Cache]:
+    def begin(self, tokens: Tensor) -> tuple[Tensor, State]:
         """(log p of what comes next (B, V), the state) after these tokens (B, T)."""
         return self.after(tokens, None)
 
     @torch.no_grad()
-    def step(self, state: Tensor | Cache, tokens: Tensor) -> tuple[Tensor, Tensor | Cache]:
+    def step(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
         """The same after one token more in every row (B,); log p stay on the network's device, and no step waits for it."""
         return self.after(tokens[:, None], state)
 
-    def after(self, tokens: Tensor, state: Tensor | Cache | None) -> tuple[Tensor, Tensor | Cache]:
+    def after(self, tokens: Tensor, state: State | None) -> tuple[Tensor, State]:
         """A carried state goes on for ever. Without one, a token is said from the last `context` before it: as long as all of
         them fit, a body with a cache reads the new ones only; then, as they all move up by one place with every token, the
-        state is the window itself (B, T), which is read again."""
+        state is the window itself, which is read again."""
         tokens = tokens.to(self.device)
         if self.carried:
             return self.last(tokens, state)
@@ -88,9 +90,11 @@ class Network(nn.Module):
                 log_probs, after = self.last(tokens, state)
                 after.hold(tokens)
                 return log_probs, after
-            state = state.tokens[:, : state.length]
-        window = (tokens if state is None else torch.cat([state, tokens], 1))[:, -self.context :]
-        return self.last(window, None)[0], window
+            state = state.window
+        window = Window.of(tokens[:, -self.context :]) if state is None else state.added(tokens, self.context)
+        y, _ = self.hidden(window.tokens, None)
+        last = y[torch.arange(len(y), device=y.device), window.lengths - 1]  # (B, H)
+        return self.head.outputs(last[:, None])[:, 0].float(), window
 
     def last(self, tokens: Tensor, state: Tensor | Cache | None) -> tuple[Tensor, Tensor | Cache | None]:
         """(log p after the last of these tokens (B, V), the state there)"""

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from wenmai.errors import Mistake
-from wenmai.layers.cache import Cache, join
+from wenmai.layers.cache import join
 from wenmai.locale import Message
 from wenmai.tasks.contract import Answers, Trained
 from wenmai.tasks.decoding import Choice, continued, together
@@ -48,8 +48,8 @@ def pieces(trained: Trained, text: str, prompt: np.ndarray, tokens: int, lines: 
 
 def continuations(trained: Trained, texts: list[str], seeds: list[int], tokens: int, lines: int | None,
                   choice: Choice) -> Answers:  # fmt: skip
-    """What follows each text. Those of one length are read together, and all are then written together, as long as a state can be
-    joined with others."""
+    """What follows each text. Those of one length are read together, and all whose states can be joined are then written
+    together."""
     for row, text in enumerate(texts):
         if not isinstance(text, str):
             raise Mistake("input {row}: expected a text, found {type} {value!r}.", row=row + 1, type=type(text).__name__,
@@ -71,7 +71,7 @@ def begin_alike(model, rows: list[int], prompts: list[np.ndarray]) -> list[tuple
     """(rows, log p of what comes next (B, V), their state) of rows in the order of their lengths, as few times as can be."""
     alike = [list(group) for _, group in groupby(rows, lambda row: len(prompts[row]))]
     begun = [(group, *model.begin(np.stack([prompts[row] for row in group]))) for group in alike]
-    if all(isinstance(state, Cache) for *_, state in begun) or model.carried:
+    if len({type(state) for *_, state in begun}) == 1:
         groups, firsts, states = zip(*begun)
         return [(list(chain(*groups)), torch.cat(firsts), join(states))]
     return begun
@@ -91,7 +91,7 @@ def next_tokens(trained: Trained, prompt: np.ndarray, count: int, beginning: str
     return tokens
 
 
-def known_steps(step: Callable, unknown: int) -> Callable:
+def known_steps(step: Callable, unknown: int | None) -> Callable:
     """Steps that never lead to an unknown token."""
 
     def known(state, tokens):
@@ -101,8 +101,9 @@ def known_steps(step: Callable, unknown: int) -> Callable:
     return known
 
 
-def without_unknown(log_probs: torch.Tensor, unknown: int) -> torch.Tensor:
-    log_probs[:, unknown] = float("-inf")
+def without_unknown(log_probs: torch.Tensor, unknown: int | None) -> torch.Tensor:
+    if unknown is not None:
+        log_probs[:, unknown] = float("-inf")
     if not log_probs.is_cuda and log_probs.amax(1).min() == float("-inf"):  # never of a network; and who asks a GPU waits
         raise Mistake("after this text nothing has a probability in a model without smoothing; begin otherwise, or train "
                       "with smoothing.")  # fmt: skip

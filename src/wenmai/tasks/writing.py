@@ -91,7 +91,7 @@ def begin(trained: Trained, encoded: np.ndarray | Sequences, most: int) -> tuple
     batch = Examples(encoded, longest=trained.inputs.longest).batch(np.arange(len(encoded))).to(trained.device)
     log_probs, state = trained.model.begin(batch, most)
     special = trained.inputs.target.special
-    log_probs[:, [special.unknown, special.end]] = float("-inf")
+    log_probs[:, [number for number in (special.unknown, special.end) if number is not None]] = float("-inf")
     return log_probs, state
 
 
@@ -102,7 +102,8 @@ def stepper(trained: Trained) -> Callable:
 
     def step(state, tokens: torch.Tensor) -> tuple[torch.Tensor, object]:
         log_probs, state = trained.model.step(state, tokens)
-        log_probs[:, unknown] = float("-inf")
+        if unknown is not None:
+            log_probs[:, unknown] = float("-inf")
         return log_probs, state
 
     return step

@@ -17,7 +17,7 @@ from wenmai.data.files.corpus import END as LINE_END
 from wenmai.data.files.corpus import Corpus, lines_in
 from wenmai.data.storage import saved as take
 from wenmai.data.text import tokenizers
-from wenmai.data.text.vocabulary import NUMBERED, SPECIAL, Growing, Vocabulary
+from wenmai.data.text.vocabulary import BEGIN, NUMBERED, SPECIAL, Growing, Vocabulary
 from wenmai.errors import Mistake, unknown
 from wenmai.locale import Message
 
@@ -83,11 +83,18 @@ class Lines:
         return Vocabulary.of([every.word(number) for number in kept])
 
     def __len__(self) -> int:
-        return len(self.words) if self.tokenizer is None else len(self.tokenizer.tokens)
+        """Of words between spaces, those that are known so far: before the text is read, the special ones."""
+        if self.tokenizer is None:
+            return FIRST if self.words is None else len(self.words)
+        return len(self.tokenizer.tokens)
 
     @property
     def vocabulary(self) -> int:
         return len(self)
+
+    @property
+    def opening(self) -> int:
+        return BEGIN if self.tokenizer is None else self.special.opening(len(self))
 
     def tokens(self) -> list[str]:
         """In the order of their numbers."""
@@ -104,7 +111,7 @@ class Lines:
 
     def read_all(self, corpus: Corpus) -> np.ndarray:
         """All of it as one row (N,): the end of a line that was, then token after token, every line closed by its end."""
-        blocks = [block[block != self.special.begin] for block in self.opened(corpus)]
+        blocks = [block[block != self.opening] for block in self.opened(corpus)]
         self.read = self.read or sum(map(len, blocks))
         return np.concatenate([np.array([self.special.end], np.int32), *blocks])
 
@@ -119,7 +126,7 @@ class Lines:
             self.words = growing.done()
         else:
             for block in corpus.blocks(PIECE if self.tokenizer else 1 << 24):
-                yield with_openings(*self.numbers(block), self.special.begin)
+                yield with_openings(*self.numbers(block), self.opening)
 
     def numbers(self, block: bytes) -> tuple[np.ndarray, np.ndarray]:
         """(tokens of all lines (N,) int32, each line closed by its end; where each line starts (lines + 1,))"""
@@ -140,6 +147,9 @@ class Lines:
         if self.tokenizer is None:
             return self.words.number(token.lower() if self.lowercase else token)
         found = self.prompt(token)
+        if len(found) != 1 and self.special.unknown is None:
+            raise Mistake("{token!r} is {count} tokens, and none is unknown here; ask for one token at a time.",
+                          token=token[:40], count=len(found))  # fmt: skip
         return int(found[0]) if len(found) == 1 else self.special.unknown
 
     # Numbers → text

@@ -19,11 +19,6 @@ class Special:
     mask: int | None = None  # hides a word that is to be guessed
 
     @property
-    def filler(self) -> int:
-        """What fills rows up, where the mask says that nothing stands."""
-        return 0 if self.pad is None else self.pad
-
-    @property
     def numbers(self) -> tuple[int, ...]:
         """All that there are, in their order."""
         return tuple(sorted({number for number in asdict(self).values() if number is not None}))
@@ -33,6 +28,11 @@ class Special:
         """Those that never follow anything in a text, among them none that is known to stand there: not its end, and not what is
         unknown, which stands for words."""
         return tuple(number for number in self.numbers if number not in (self.end, self.unknown))
+
+    def opening(self, vocabulary: int) -> int:
+        """What stands before a line where lines are counted: `begin`, or, where there is none, or one for both ends of a text,
+        the number behind the vocabulary's last."""
+        return vocabulary if self.begin in (None, self.end) else self.begin
 
     def to_json(self) -> dict:
         return {name: number for name, number in asdict(self).items() if number is not None}

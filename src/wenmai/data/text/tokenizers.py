@@ -376,11 +376,12 @@ class Subwords:
         return [row.offsets for row in self.engine.encode_batch(whole(texts), add_special_tokens=False)]
 
     def spelled(self, texts: list[str]) -> list[list[str]]:
-        """WordPiece calls every word that it does not know <unk>; here it is the word."""
+        """WordPiece calls every word that it does not know by one token; here it is the word."""
         texts, found = whole(texts), []
         for text, row in zip(texts, self.engine.encode_batch(texts, add_special_tokens=False)):
             said = text.lower() if self.lowercase and len(text.lower()) == len(text) else text
-            found.append([said[slice(*place)] if token == "<unk>" else token for token, place in zip(row.tokens, row.offsets)])
+            found.append([said[slice(*place)] if number == self.special.unknown else token
+                          for number, token, place in zip(row.ids, row.tokens, row.offsets)])  # fmt: skip
         return found
 
     def joined(self, tokens: list[str]) -> str:

@@ -17,17 +17,19 @@ class Numbering:
         self.size = vocabulary
         if self.plain:
             return
+        between = between and special.separator is not None
         first = len(SPECIAL) + between
         known = np.setdiff1d(np.arange(vocabulary), special.numbers)
-        self.own = np.full(vocabulary, UNK, np.int32)  # the tokenizer's number → ours
+        self.own = np.full(vocabulary + 1, UNK, np.int32)  # the tokenizer's number → ours
         self.own[known] = first + np.arange(len(known))
-        self.own[[special.begin, special.end]] = BEGIN, END
+        self.own[special.end], self.own[special.opening(vocabulary)] = END, BEGIN
         if between:
             self.own[special.separator] = first - 1
         self.size = first + len(known)
-        self.given = np.empty(self.size, np.int64)  # ours → the tokenizer's
-        self.given[self.own[known]] = known
-        self.given[[UNK, BEGIN, END]] = special.unknown, special.begin, special.end
+        self.given = np.full(self.size, -1, np.int64)  # ours → the tokenizer's, where it has it and it may be written
+        self.given[self.own[known]], self.given[END] = known, special.end
+        if special.unknown is not None:
+            self.given[UNK] = special.unknown
         if between:
             self.given[first - 1] = special.separator
         self.vocabulary = vocabulary
@@ -44,5 +46,6 @@ class Numbering:
         if self.plain:
             return columns
         wide = np.full((len(columns), self.vocabulary), -np.inf, columns.dtype)
-        wide[:, self.given] = columns
+        written = self.given >= 0
+        wide[:, self.given[written]] = columns[:, written]
         return wide

@@ -3,6 +3,7 @@
 import pickle
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -14,7 +15,7 @@ from wenmai.layers.cache import Cache
 from wenmai.layers.cross_attention import CrossAttention
 
 WIDTH, HEADS, STEPS, READ = 24, 4, 5, 7
-SHAPES = [{}, {"prenorm": False}, {"rotary": True}, {"bend": "relu", "prenorm": False, "rotary": True}]
+SHAPES = [{}, {"prenorm": False}, {"rotary": True}, {"activation": "relu", "prenorm": False, "rotary": True}]
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 5, 8, 9, 30])
@@ -23,7 +24,7 @@ SHAPES = [{}, {"prenorm": False}, {"rotary": True}, {"bend": "relu", "prenorm": 
 def test_one_token_more_is_what_the_blocks_make_of_it(rows, across, shape):
     torch.manual_seed(rows)
     blocks = nn.ModuleList(Block(WIDTH, HEADS, 40, 0.0, causal=True, **shape,
-                                 across=CrossAttention(WIDTH, WIDTH, HEADS) if across else None) for _ in range(3))  # fmt: skip
+                                 cross=CrossAttention(WIDTH, WIDTH, HEADS) if across else None) for _ in range(3))  # fmt: skip
     for weight in blocks.parameters():
         nn.init.normal_(weight, std=0.3)
     x, memory = torch.randn(rows, STEPS, WIDTH), torch.randn(rows, READ, WIDTH)
@@ -33,9 +34,9 @@ def test_one_token_more_is_what_the_blocks_make_of_it(rows, across, shape):
         seen = None
         if across:
             order = torch.randperm(rows)  # it need not lie in the order of the rows
-            looked = torch.stack([block.across.look(memory[order]) for block in blocks], 1)
+            looked = torch.stack([block.cross.keys_values(memory[order]) for block in blocks], 1)
             seen = SimpleNamespace(memory=looked, real=real[order], source=order.argsort())
-        found = [room.fused.step(x[:, at : at + 1], room.filled(at + 1), seen) for at in range(STEPS)]
+        found = [room.steps.step(x[:, at : at + 1], room.filled(np.full(rows, at + 1), at + 1), seen) for at in range(STEPS)]
         wanted = x
         for block in blocks:
             wanted = block(wanted, None, memory=memory, real=real)
@@ -59,7 +60,7 @@ def test_rows_that_go_on_from_others_leave_them_where_they_are(rows):
 
     def read(cache: Cache, x: torch.Tensor) -> tuple[torch.Tensor, Cache]:
         after = cache.grown(1)
-        return after.fused.step(x, after), after
+        return after.steps.step(x, after), after
 
     with torch.no_grad():
         moved = stays = Cache.empty(rows, blocks, 12, torch.zeros(1))
@@ -91,7 +92,7 @@ def test_fewer_rows_stay_in_the_room_until_it_is_far_too_large(rows):
             found, wanted = found.take(order), wanted.moved(order)
             x = torch.randn(left, 1, WIDTH)
             found, wanted = found.grown(1), wanted.grown(1)
-            torch.testing.assert_close(found.fused.step(x, found), wanted.fused.step(x, wanted), rtol=1e-4, atol=1e-5)
+            torch.testing.assert_close(found.steps.step(x, found), wanted.steps.step(x, wanted), rtol=1e-4, atol=1e-5)
             torch.testing.assert_close(found.in_order().kept[..., : found.length, :], wanted.kept[..., : found.length, :])
             rooms.add(found.kept.data_ptr())
         assert len(rooms) <= 3 and found.kept.shape[2] < rows
@@ -102,15 +103,15 @@ def test_a_state_that_was_put_away_reads_on():
     blocks = nn.ModuleList(Block(WIDTH, HEADS, 40, 0.0, causal=True) for _ in range(2))
     with torch.inference_mode():  # in which it began, and from which it comes out
         first = Cache.empty(2, blocks, 6, torch.zeros(1)).grown(1)
-        first.fused.step(torch.randn(2, 1, WIDTH), first)
+        first.steps.step(torch.randn(2, 1, WIDTH), first)
     with torch.no_grad():
         there = pickle.loads(pickle.dumps(first))
-        assert there.fused is None and there.layers[0].data_ptr() == there.kept[0].data_ptr()
+        assert there.steps is None and there.rooms[0].data_ptr() == there.kept[0].data_ptr()
         x = torch.randn(2, 1, WIDTH)
         after, slow = first.grown(1), there.grown(1)
-        wanted, found = after.fused.step(x, after), x
-        for block, past in zip(blocks, slow.layers):
-            found = block(found, None, past=past, start=1)
+        wanted, found = after.steps.step(x, after), x
+        for level, block in enumerate(blocks):
+            found = block(found, None, past=slow.layer(level, 1))
         torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
         torch.testing.assert_close(slow.kept[..., :2, :], after.kept[..., :2, :], rtol=1e-4, atol=1e-5)
 
