@@ -3,6 +3,8 @@
 import io
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -179,3 +181,11 @@ def test_builtin_sets():
     assert {"ner-zh", "running-sum"} <= {row["name"] for row in made.json["builtin"]}
     assert all(row["about"] and row["about_zh"] for row in made.json["builtin"])
     assert "人民日报" in drawn(made)[1]
+
+
+@pytest.mark.parametrize("command", ["data", "probe"])
+def test_a_list_loads_no_torch(command):
+    """What only lists names comes at once."""
+    code = f"import sys; sys.argv = ['wenmai', '{command}']; from wenmai.cli import main; main(); print('torch' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines()[-1] == "False"

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import wenmai
-from wenmai.catalog import RUNGS, rungs_for
+from wenmai.catalog import RUNGS, rung_named, rungs_for
 from wenmai.data.dataset import Dataset
 from wenmai.data.inputs.kinds import kind_of
 from wenmai.errors import Mistake, unknown
@@ -71,7 +71,7 @@ def compare(
     rows, samples, end = [], {}, time.perf_counter() + minutes * 60
     for number, name in enumerate(names):
         try:
-            if RUNGS[name].train is not loop.train:
+            if rung_named(name, data.task.name).train is not loop.train:
                 yield name, Message("compiling"), None
                 end += compile_kernels(plan, name)
             share = max(LEAST, (end - time.perf_counter()) / 60 / (len(names) - number))

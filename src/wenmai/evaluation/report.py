@@ -5,7 +5,6 @@ from html import escape
 from pathlib import Path
 
 from wenmai.page.leaderboard import (
-    LANGS,
     columns,
     measured,
     notes,
@@ -18,6 +17,7 @@ from wenmai.page.leaderboard import (
 )
 from wenmai.page.lengths import lengths
 from wenmai.page.pictures import (
+    LANGS,
     as_file,
     clean,
     pictures,

@@ -15,7 +15,6 @@ from wenmai.page.pictures import (
     number,
 )
 
-LANGS = ("en", "zh")
 WORDS = {
     "rung": phrase("report", "rung"), "rungs": phrase("report", "rungs"), "parameters": phrase("report", "parameters"),
     "bytes": phrase("report", "on disk"), "seconds": phrase("report", "train s"), "speed": phrase("report", "pred./s"),

@@ -22,6 +22,7 @@ FAMILIES = {  # Okabe and Ito's colour-blind-safe set, tuned to be seen on white
     "#d55e00": ("transformer", "bert", "gpt", "attention"),
 }
 SHAPES = [("-", "o"), ((0, (5, 1.5)), "s"), ((0, (1, 1.2)), "^"), ((0, (6, 1.5, 1, 1.5)), "D")]  # within a family
+LANGS = ("en", "zh")
 FONTS = ["Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei"]
 INK, PAPER = "#010203", "#fdfcfb"  # two colours nobody else uses, so that svg() can find them again
 METRICS = {
@@ -147,7 +148,7 @@ def pictures(report: dict) -> dict[str, dict[str, str]]:
     """name → language → SVG; a picture for which no rung has numbers is left out."""
     svgs: dict[str, dict[str, str]] = {}
     with _style():
-        for lang in ("en", "zh"):
+        for lang in LANGS:
             drawn = {f"quality-{cost}": quality(report, cost, lang) for cost in COSTS}
             drawn |= {"curves": curves(report, lang), "sizes": sizes(report, lang)}
             for name, figure in drawn.items():
@@ -159,7 +160,7 @@ def pictures(report: dict) -> dict[str, dict[str, str]]:
 def in_both_languages(draw, name: str) -> dict[str, str]:
     """language → the SVG of the figure that draw(language) gives."""
     with _style():
-        return {lang: _svg(draw(lang), f"{name}-{lang}") for lang in ("en", "zh")}
+        return {lang: _svg(draw(lang), f"{name}-{lang}") for lang in LANGS}
 
 
 def png(report: dict) -> bytes | None:

@@ -6,7 +6,6 @@ from html import escape
 
 from wenmai.locale import Message
 from wenmai.page.leaderboard import (
-    LANGS,
     WORDS,
     columns,
     measured,
@@ -20,6 +19,7 @@ from wenmai.page.leaderboard import (
 from wenmai.page.lengths import lengths
 from wenmai.page.pictures import (
     COSTS,
+    LANGS,
     clean,
     finite,
     interval,

@@ -10,8 +10,7 @@ import rich.table
 from rich.text import Text
 
 from wenmai.locale import Message
-from wenmai.page.leaderboard import LANGS
-from wenmai.page.pictures import as_file, clean, in_both_languages
+from wenmai.page.pictures import LANGS, as_file, clean, in_both_languages
 from wenmai.page.strict_json import strict_json
 from wenmai.page.terminal import console
 
