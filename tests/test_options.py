@@ -84,7 +84,7 @@ def test_values_that_do_not_fit_are_refused(name, value, says):
 
 @pytest.mark.parametrize(("rung", "task", "name"), [
     ("lstm", "generate", "dropout"), ("lstm", "generate", "word_dropout"), ("lstm", "generate", "weight_dropout"),
-    ("lstm", "generate", "between"), ("seq2seq", "translate", "smoothing"), ("seq2seq", "translate", "sampling"),
+    ("lstm", "generate", "hidden_dropout"), ("seq2seq", "translate", "smoothing"), ("seq2seq", "translate", "sampling"),
     ("mlp", "classify", "warmup"), ("mlp", "classify", "validation"),
 ])  # fmt: skip
 def test_no_share_is_1_or_more(rung, task, name):

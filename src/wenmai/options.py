@@ -36,9 +36,7 @@ Finite = Annotated[float, Range()]
 
 # Until every builder says it in its signature: the ranges of options whose annotation is a plain int or float, by their names.
 BY_NAME = {
-    **dict.fromkeys(
-        ("dropout", "word_dropout", "weight_dropout", "between", "hidden_dropout", "smoothing", "sampling"), Range(0, 1)
-    ),
+    **dict.fromkeys(("dropout", "word_dropout", "weight_dropout", "hidden_dropout", "smoothing", "sampling"), Range(0, 1)),
     **dict.fromkeys(("window", "order"), Range(0)),
     "z0": Range(),
 }

@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences
+from wenmai.layers.body import Body
 from wenmai.layers.losses import Loss
 from wenmai.models.network import Network
 from wenmai.training import loop
@@ -41,7 +42,9 @@ class Table(nn.Module):
         return self.table(batch.inputs), batch.mask
 
 
-class Neighbours(nn.Module):
+class Neighbours(Body):
+    width = 8
+
     def __init__(self):
         super().__init__()
         self.layer = nn.Linear(8, 8)
@@ -59,6 +62,7 @@ class TwoLosses(nn.Module):
     """The hidden words, and whether the number of the row is even."""
 
     has_probabilities = per_step = True
+    says_next = False
 
     def __init__(self):
         super().__init__()

@@ -68,7 +68,7 @@ class Tokens:
         form = np.fromiter((number.setdefault(token, len(number) + 1) for row in rows for token in row), np.int32,
                            int(lengths.sum()))  # fmt: skip
         known, fold = self.tokenizer.numbers, str.lower if self.tokenizer.lowercase else str
-        numbers = np.array([self.special.filler, *(known.get(fold(token), self.special.unknown) for token in number)], np.int32)
+        numbers = np.array([0, *(known.get(fold(token), self.special.unknown) for token in number)], np.int32)
         spelled = self.alphabet.encode(["", *number])
         return Sequences(numbers[form], offsets_of(lengths), {"form": form}, spelled)
 
