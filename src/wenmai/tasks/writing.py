@@ -56,7 +56,7 @@ def text_log_probs(trained: Trained, examples: Examples) -> np.ndarray:
 
     def summed(log_probs: torch.Tensor, batch: Batch) -> torch.Tensor:
         each = log_probs.gather(2, batch.target.clamp(min=0).unsqueeze(-1)).squeeze(-1)  # (B, T)
-        return (each.double() * batch.target_mask).sum(1)
+        return torch.where(batch.target_mask, each.double(), 0.0).sum(1)  # behind an end may stand what is never written
 
     sums = np.empty(len(examples))
     for rows, values in batch_results(trained, examples, summed):
