@@ -136,11 +136,11 @@ def test_texts_are_classified(kind, embedding, rung, tmp_path):
 def test_running_text_is_learned(kind, rung, tmp_path):
     lines = Lines(KINDS[kind]())
     small = {"gpt": {"width": 24, "heads": 2, "layers": 2}, "ngram": {"order": 3}, "cnn": {"filters": 24}}
-    small = small.get(rung, {"hidden": 24}) | ({} if rung == "ngram" else {"steps": 40, "context": 16, "device": "cpu"})
+    small = small.get(rung, {"hidden": 24}) | ({} if rung == "ngram" else {"steps": 40, "context": 16, "learning_rate": 0.02, "dropout": 0.0, "device": "cpu"})
     model = trained(LanguageModel(rung, **small), TEXTS, known=lines)
     held = ["the cat saw the dog", "我喜欢🙂", "", "zebra ☃"]
     scores = model.evaluate(TEXTS)
-    assert 1 < scores["perplexity"] < 60
+    assert 1 < scores["perplexity"] < 0.2 * len(lines)
     assert np.isfinite(model.log_prob(held)).all()
     one, language = held[0], model.trained().language
     tokens, total = [*lines.prompt(one).tolist(), lines.special.end], 0.0
@@ -156,7 +156,7 @@ def test_running_text_is_learned(kind, rung, tmp_path):
     prompts = ["the", "a cat sat on", "", "我"]
     written = model.generate(prompts, tokens=12, seed=2)
     assert written == [model.generate(prompt, tokens=12, seed=2 + row) for row, prompt in enumerate(prompts)]
-    assert not any(token in text for text in written for token in ("[", "<|"))
+    assert not any(lines.tokens()[number] in text for text in written for number in lines.special.numbers)
     assert len(model.generate("", tokens=60, lines=2, seed=1).split("\n")) == 2
     again = wenmai.load(model.save(tmp_path / "run"))
     assert again.inputs_.special == lines.special and again.evaluate(TEXTS) == scores

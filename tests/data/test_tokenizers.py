@@ -92,7 +92,8 @@ def either_case(request):
 @FEW
 @given(texts=st.lists(anything, max_size=4))
 @example(texts=MIXED)
-@example(texts=["", " ", "\n", "İSTANBUL İİ ς Σ", "Aİb Straße ǅ ﬁ", "cafe\u0301 🙂👩‍👩‍👧 a", "\ud800 A\udfff", "a\x00B", "x" * 300])
+@example(texts=["", " ", "\n", "İSTANBUL İİ ς Σ", "Aİb Straße ǅ ﬁ", "cafe\u0301 🙂👩‍👩‍👧 a", "\ud800 A\udfff", "a\x00B"])
+@example(texts=["x" * 300])
 @example(texts=["ΑΣ Β", "ΑΣ"])  # a Σ at the end of a word is another small letter than one inside
 def test_every_token_knows_where_it_stands(either_case, texts):
     spans, encoded, spelled = either_case.spans(texts), either_case.encode(texts), either_case.spelled(texts)
@@ -105,7 +106,7 @@ def test_every_token_knows_where_it_stands(either_case, texts):
             lower = text.lower() if either_case.lowercase else text
             for (start, end), token in zip(places, tokens):
                 part = text[start:end].lower() if either_case.lowercase else text[start:end]
-                assert start < end and (part == token or len(lower) != len(text) and token in part or "ς" in token)
+                assert start < end and (part == token or (len(lower) != len(text) and token in part) or "ς" in token)
         if either_case.kind in ("bytes", "characters"):  # and none of the text is passed over
             assert {at for start, end in places for at in range(start, end)} == set(range(len(text)))
 
