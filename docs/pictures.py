@@ -324,6 +324,7 @@ def bootstrap(zh):
     for rung, model in rungs.items():
         answered = model.task_.classes.searchsorted(model.predict(test.inputs))
         right[rung] = model.task_.score_terms(answered, model.task_.encode(test.targets))  # right or not (N,), of 1 (N,)
+    samples = {rung: metrics.bootstrap(*terms) for rung, terms in right.items()}
     order = sorted(rungs, key=lambda rung: -right[rung][0].mean())
     figure = Figure(figsize=(7.2, 2.9))
     axes = figure.add_subplot(1, 2, 1)

@@ -45,6 +45,7 @@ def test_what_a_terminal_would_obey_is_escaped(value, shown):
 def test_a_message_is_its_english_text(monkeypatch):
     message = Message("order {order}", order=3)
     assert message == "order 3" and hash(message) == hash("order 3") and json.dumps([message]) == '["order 3"]'
+    assert repr([message]) == "['order 3']" and repr(Mistake(message)) == "Mistake('order 3')"
     assert (str(message), message.english, message.chinese) == ("order 3", "order 3", "3 阶")
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
     assert (str(message), f"{message}", message.english) == ("3 阶", "3 阶", "order 3") and json.dumps([message]) == '["order 3"]'

@@ -1,11 +1,9 @@
-"""The one exception that a user sees."""
+"""The exceptions that a user sees: each carries a message."""
 
-from wenmai.locale import Listed, Message, harmless, phrase
-
-__all__ = ["Message", "Mistake", "Notice", "Stopped", "harmless", "nearest", "unknown"]
+from wenmai.locale import Listed, Message, phrase
 
 
-class Told:
+class WithMessage:
     """An exception whose one argument is a message: `Mistake("{file} is empty.", file=path)`, or one that was made before."""
 
     def __init__(self, message: str = "", /, **values):
@@ -29,18 +27,18 @@ class Told:
         return hash((type(self), self.args))
 
 
-class Mistake(Told, ValueError):
+class Mistake(WithMessage, ValueError):
     """Something the user can put right, said in one sentence: where, what was found, what was expected, what to do.
 
     The command line prints the sentence and exits with status 2; in Python it is an ordinary ValueError.
     """
 
 
-class Notice(Told, UserWarning):
+class Notice(WithMessage, UserWarning):
     """Something that was put right, and is worth a sentence."""
 
 
-class Stopped(Told, Exception):
+class Stopped(WithMessage, Exception):
     """Training was asked to stop, and has been kept; the sentence says how to go on."""
 
 

@@ -24,7 +24,7 @@ from wenmai.data.inputs import kinds as kinds_of_input
 from wenmai.data.text import tokenizers
 from wenmai.errors import Mistake, Notice
 from wenmai.locale import Message
-from wenmai.options import accepted, assign_options
+from wenmai.options import Count, NonNegative, Share, accepted, assign_options
 from wenmai.starting import Start
 from wenmai.tasks.contract import Answers, InputTrace, Scores, Trained, Untrained, row_name
 from wenmai.training import distributed, loop, memory, run_folder
@@ -33,7 +33,7 @@ from wenmai.training.progress import Diverged, Progress, Snapshot
 
 
 def fit_options(
-    *, seed: int = 0, device: str = "auto", minutes: float | None = None, validation: float = 0.1, search: bool = False,
+    *, seed: Count = 0, device: str = "auto", minutes: NonNegative | None = None, validation: Share = 0.1, search: bool = False,
     deterministic: bool = False,
 ) -> dict:  # fmt: skip
     """The options of `fit` itself. `minutes` is the budget, where it is not counted in epochs; `validation` the share of

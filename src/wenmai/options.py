@@ -1,15 +1,47 @@
-"""The signature is the schema: options a user gives are checked against the functions that will take them."""
+"""The signature is the schema: options a user gives are checked against the functions that will take them.
+
+The annotation of an option says its type, and its range where the type does not: `dropout: Share = 0.1`.
+"""
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
+import operator
 import types
 import typing
 from collections.abc import Callable
+from typing import Annotated, NamedTuple
 
 from wenmai.errors import Mistake, unknown
 from wenmai.locale import Listed, Message, phrase
+
+
+class Range(NamedTuple):
+    """Finite numbers from `least` on, and `below` a bound."""
+
+    least: float = -math.inf
+    below: float = math.inf
+
+    def __contains__(self, value: float) -> bool:
+        return math.isfinite(value) and self.least <= value < self.below
+
+
+Size = Annotated[int, Range(least=1)]
+Count = Annotated[int, Range(least=0)]  # none is one too
+Share = Annotated[float, Range(least=0, below=1)]  # of something, never all of it
+NonNegative = Annotated[float, Range(least=0)]
+Finite = Annotated[float, Range()]
+
+# Until every builder says it in its signature: the ranges of options whose annotation is a plain int or float, by their names.
+BY_NAME = {
+    **dict.fromkeys(
+        ("dropout", "word_dropout", "weight_dropout", "between", "hidden_dropout", "smoothing", "sampling"), Range(0, 1)
+    ),
+    **dict.fromkeys(("window", "order"), Range(0)),
+    "z0": Range(),
+}
 
 # old name → the name that the option has now
 RENAMED = {
@@ -21,35 +53,51 @@ RENAMED = {
     "enters": "context_input",
 }
 
-SHARES = ("dropout", "validation", "warmup", "smoothing", "sampling")
-SIGNED = ("z0",)
 WANTED = {int: phrase("wanted", "a whole number"), float: phrase("wanted", "a number"),
           bool: phrase("wanted", "true or false"), str: phrase("wanted", "a text")}  # fmt: skip
-FROM_ZERO = ("window", "history", "order", "stride")  # of these 0 says something, or who takes them says more
 
 
-def accepted(function: Callable) -> dict[str, inspect.Parameter]:
-    """The keyword-only options of a function, with their types resolved."""
-    hints = typing.get_type_hints(function.__init__ if inspect.isclass(function) else function)
+class Option(NamedTuple):
+    name: str
+    annotation: object  # its type, without a range
+    default: object
+    range: Range | None  # of numbers
+
+
+def accepted(function: Callable) -> dict[str, Option]:
+    """The keyword-only options of a function, with their types and ranges."""
+    hints = typing.get_type_hints(function.__init__ if inspect.isclass(function) else function, include_extras=True)
     parameters = inspect.signature(function).parameters.values()
-    return {p.name: p.replace(annotation=hints.get(p.name, str)) for p in parameters if p.kind is p.KEYWORD_ONLY}
+    return {p.name: option_of(p, hints.get(p.name, str)) for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+def option_of(parameter: inspect.Parameter, hint) -> Option:
+    kinds = typing.get_args(hint) if is_union(hint) else (hint,)
+    ranged = [kind for kind in kinds if typing.get_origin(kind) is Annotated]
+    bounds = ranged[0].__metadata__[0] if ranged else BY_NAME.get(parameter.name)
+    plain = [kind.__origin__ if kind in ranged else kind for kind in kinds]
+    if bounds is None and int in plain:
+        bounds = Range(0 if parameter.default == 0 else 1)
+    elif bounds is None and float in plain:
+        bounds = Range(0)
+    return Option(parameter.name, functools.reduce(operator.or_, plain), parameter.default, bounds)
 
 
 def assign_options(given: dict, owners: dict[str, Callable]) -> dict[str, dict]:
     """{"hidden": 64, "epochs": 3} → {"rung": {"hidden": 64}, "training": {"epochs": 3}, …}, each value checked."""
     known = {owner: accepted(function) for owner, function in owners.items()}
-    found: dict[str, dict] = {owner: {} for owner in owners}
+    assigned: dict[str, dict] = {owner: {} for owner in owners}
     for name, value in given.items():
         owner = next((owner for owner in owners if name in known[owner]), None)
         if owner is None and any(RENAMED.get(name) in options for options in known.values()):
             raise Mistake("{old} is now {new}; use that name.", old=name, new=RENAMED[name])
         if owner is None:
             raise unknown("option", name, sorted({name for options in known.values() for name in options}))
-        found[owner][name] = fitting(known[owner][name], value)
-    return found
+        assigned[owner][name] = fitting(known[owner][name], value)
+    return assigned
 
 
-def fitting(option: inspect.Parameter, value):
+def fitting(option: Option, value):
     """The value in the option's type: text from a command line is read, anything else must fit already."""
     kinds = typing.get_args(option.annotation) if is_union(option.annotation) else (option.annotation,)
     if types.NoneType in kinds and (value is None or value in ("none", "None", "")):
@@ -61,9 +109,9 @@ def fitting(option: inspect.Parameter, value):
             choices = typing.get_args(kind)
             raise Mistake("{option}={value} is not one of {choices}.", option=option.name, value=told(value),
                           choices=Listed(map(str, choices)))  # fmt: skip
-        read = read_as(kind, value)
-        if read is not None:
-            return in_range(option, read)
+        converted = converted_to(kind, value)
+        if converted is not None:
+            return in_range(option, converted)
     wanted = WANTED.get(kinds[0], str(kinds[0]))
     found = type(value).__name__
     raise Mistake("{option}={value}: expected {wanted}, found {type}; the default is {default}.", option=option.name,
@@ -81,7 +129,8 @@ def is_union(kind) -> bool:
     return typing.get_origin(kind) in (typing.Union, types.UnionType)
 
 
-def read_as(kind, value):
+def converted_to(kind, value):
+    """None where the value is none of this kind."""
     if kind is bool:
         if isinstance(value, bool):
             return value
@@ -99,17 +148,15 @@ def read_as(kind, value):
     return None
 
 
-def in_range(option: inspect.Parameter, value):
-    """Sizes begin at 1 and shares of something end below 1; nothing here is negative or infinite."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+def in_range(option: Option, value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value in option.range:
         return value
-    if option.name in SIGNED and math.isfinite(value):
-        return value
-    least = 1 if isinstance(value, int) and option.default != 0 and option.name not in FROM_ZERO else 0
-    if not math.isfinite(value) or value < least or (option.name in SHARES and value >= 1):
+    least, below = option.range
+    if not math.isfinite(least):
+        wanted = phrase("wanted", "a finite number")
+    elif math.isfinite(below):
+        wanted = phrase("wanted", "at least {least} and below {below}", least=least, below=below)
+    else:
         wanted = phrase("wanted", "at least {least}", least=least)
-        if option.name in SHARES:
-            wanted = phrase("wanted", "at least {least} and below 1", least=least)
-        raise Mistake("{option}={value}: expected {wanted}; the default is {default}.", option=option.name, value=value,
-                      wanted=wanted, default=option.default)  # fmt: skip
-    return value
+    raise Mistake("{option}={value}: expected {wanted}; the default is {default}.", option=option.name, value=value,
+                  wanted=wanted, default=option.default)  # fmt: skip

@@ -136,7 +136,8 @@ def test_texts_are_classified(kind, embedding, rung, tmp_path):
 def test_running_text_is_learned(kind, rung, tmp_path):
     lines = Lines(KINDS[kind]())
     small = {"gpt": {"width": 24, "heads": 2, "layers": 2}, "ngram": {"order": 3}, "cnn": {"filters": 24}}
-    small = small.get(rung, {"hidden": 24}) | ({} if rung == "ngram" else {"steps": 40, "context": 16, "learning_rate": 0.02, "dropout": 0.0, "device": "cpu"})
+    learns = {"steps": 40, "context": 16, "learning_rate": 0.02, "dropout": 0.0, "device": "cpu"}
+    small = small.get(rung, {"hidden": 24}) | ({} if rung == "ngram" else learns)
     model = trained(LanguageModel(rung, **small), TEXTS, known=lines)
     held = ["the cat saw the dog", "我喜欢🙂", "", "zebra ☃"]
     scores = model.evaluate(TEXTS)

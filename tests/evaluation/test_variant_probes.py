@@ -10,7 +10,7 @@ from test_probes import ended
 from wenmai import Classifier
 from wenmai.errors import Mistake
 from wenmai.evaluation.probes import PROBES, depth, gates, heads, parallel
-from wenmai.evaluation.probes.variants import apart, counter, opened
+from wenmai.evaluation.probes.variants import apart, counter, open_rows
 
 SMALL = {"rows": "120", "epochs": "1", "seeds": "2"}
 SIZES = {"gates": {"hidden": "12", "embed": "8"}, "heads": {"heads": "1,2,4", "width": "8"},
@@ -52,7 +52,7 @@ def test_equal_weights(found, reviews):
     assert rnn["parameters"] < gru["parameters"] < lstm["parameters"]
     for row in (large_rnn, large_gru):
         assert abs(row["parameters"] / lstm["parameters"] - 1) < 0.05 and row["options"]["hidden"] > 12
-    data = opened(reviews, None, ["gru"], 120, 0)
+    data = open_rows(reviews, None, ["gru"], 120, 0)
     fitted = Classifier("gru", hidden=9, embed=7, steps=1).fit(*data.train.pair, data.valid.pair)
     assert counter(data)("gru", {"hidden": 9, "embed": 7}) == fitted.model_.parameters_count()
 

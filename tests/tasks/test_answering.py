@@ -10,12 +10,12 @@ import torch
 from test_contract import LABELS, NETWORKS, WRITING, a_text, assert_close, fitted, is_network, made, small
 
 import wenmai
-from wenmai.catalog import RUNGS, rungs_for
+from wenmai.catalog import RUNGS, TASKS, rungs_for
 from wenmai.data.examples.sequences import Sequences
 from wenmai.errors import Mistake
 from wenmai.estimators import ESTIMATORS, LanguageModel
 from wenmai.layers.trace import Trace
-from wenmai.tasks.contract import Answers, Scores
+from wenmai.tasks.contract import Answers, Scores, Task
 
 THREADS = 8
 PROMPTS = ["the ice", "so", "a very loud drum is", "it is", "", "grass", "the", "frost so", "horn"]
@@ -27,6 +27,17 @@ def language_model(rung: str) -> LanguageModel:
     chance = np.random.default_rng(0)
     context = {"context": 16} if rung == "gpt" else {}
     return small(rung, "generate", **context).fit([a_text(LABELS[row % 3], chance) for row in range(90)])
+
+
+ROWS_ONLY = {"targets_of", "split_keys", "outputs"}  # of tasks whose data are rows
+
+
+@pytest.mark.parametrize("task", TASKS.values(), ids=lambda task: task.name)
+def test_every_task_has_what_an_estimator_asks_for(task):
+    asked = {name for name in (*vars(Task), *Task.__annotations__) if not name.startswith("_")} - {"like"}
+    assert {"split", "judge", "evaluate", "reads", "metric"} <= asked
+    known = set(dir(task(**({"horizon": 1} if task.name == "regress" else {}))))
+    assert asked - known <= (ROWS_ONLY if task.target is None else set())
 
 
 # Many callers

@@ -82,11 +82,11 @@ def in_words(answer: dict) -> str:
         return "\t".join(f"{value:.4f}" if isinstance(value, float) else str(value) for value in answer.values())
     if not answer["spans"] or "text" not in answer:
         return " ".join(f"{token}/{tag}" for token, tag in zip(answer.get("tokens", answer["tags"]), answer["tags"]))
-    text, told, at = answer["text"], [], 0
+    text, pieces, at = answer["text"], [], 0
     for span in answer["spans"]:
-        told += [text[at : span["start"]], f"[{span['text']}]({span['label']})"]
+        pieces += [text[at : span["start"]], f"[{span['text']}]({span['label']})"]
         at = span["end"]
-    return "".join(told) + text[at:]
+    return "".join(pieces) + text[at:]
 
 
 def aligned(answer: dict) -> str:
@@ -153,20 +153,20 @@ def conll(record: dict, out: Path) -> str:
 def read_arguments(estimator: Estimator, given: list[str]):
     """Inputs as the command line has them: texts; texts two by two for pairs; labels; numbers with commas between them; paths of
     images."""
-    read = getattr(estimator.inputs_, "source", estimator.inputs_)  # of two sides the one that is read
+    source = getattr(estimator.inputs_, "source", estimator.inputs_)  # of two sides the one that is read
     kind = estimator.inputs_.kind
-    if kind == "tokens" and getattr(read, "pairs", False):
+    if kind == "tokens" and getattr(source, "pairs", False):
         if len(given) % 2:
             raise Mistake("this run reads pairs: found {texts} texts, expected two for every answer.", texts=len(given))
         return list(zip(given[::2], given[1::2]))
     if kind in ("tokens", "lines", "labels"):
         return given
     if kind == "image":
-        return read_images(given, read.shape)
+        return read_images(given, source.shape)
     if estimator.task_.history:
         raise Mistake("this run forecasts a series: give the rows so far with --file.")
     try:
         rows = [[float(number) for number in row.split(",")] for row in given]
         return Sequences.of(rows, np.float64) if kind == "frames" else np.array(rows)
     except ValueError:
-        raise Mistake("this run reads {width} numbers for every answer, as in 5.1,3.5,1.4,0.2.", width=read.width) from None
+        raise Mistake("this run reads {width} numbers for every answer, as in 5.1,3.5,1.4,0.2.", width=source.width) from None

@@ -61,13 +61,13 @@ def shares(spoken: dict[str, float]) -> Message:
 
 def scored(part: str, scores: dict[str, float], lang: str, unit: str = "") -> str:
     """'valid: accuracy 0.6047, macro f1 0.5220'; a perplexity is one of a word, a subword, a character or a byte."""
-    found = []
+    values = []
     for name, score in scores.items():
         metric, value = Theirs(name.replace("_", " "), METRICS.get(name)), "∞" if score == inf else f"{score:.4f}"
         if unit and name.startswith("perplexity"):
             value = Message("{value} {unit}", value=value, unit=WORDS[f"a {unit}"])
-        found.append(Message("{name} {value}", name=metric, value=value))
-    return Message("{part}: {scores}", part=WORDS[part], scores=listed(found)).told_in(lang)
+        values.append(Message("{name} {value}", name=metric, value=value))
+    return Message("{part}: {scores}", part=WORDS[part], scores=listed(values)).told_in(lang)
 
 
 @dataclass
@@ -226,9 +226,9 @@ def numbers(targets: list[dict], lang: str) -> Table:
 def answer(value, target) -> str:
     """A target on one line; of tags, the spans they mark in the tokens."""
     if isinstance(value, list) and isinstance(target, list) and target and schemes.marks(set(target)) == set(target):
-        found, between = schemes.read([target]), "" if all(len(token) == 1 for token in value) else " "
-        text = "; ".join(f"{found.kinds[kind]} {between.join(value[first : last + 1])}"
-                         for first, last, kind in zip(found.first, found.last, found.kind)) or "O"  # fmt: skip
+        spans, between = schemes.read([target]), "" if all(len(token) == 1 for token in value) else " "
+        text = "; ".join(f"{spans.kinds[kind]} {between.join(value[first : last + 1])}"
+                         for first, last, kind in zip(spans.first, spans.last, spans.kind)) or "O"  # fmt: skip
     elif isinstance(target, list):
         text = " ".join(item if isinstance(item, str) else f"{item:g}" for item in np.ravel(target).tolist())
     else:

@@ -46,7 +46,7 @@ def train(
     out: Annotated[Path | None, typer.Option(help="The run folder; runs/DATA-RUNG without it.")] = None,
     memory: Annotated[str, typer.Option(help="What counting n-grams may take, such as 2G; the rest goes to disk.")] = "",
     engine: Annotated[str, typer.Option(help="Where n-grams are counted: local, or spark.")] = "",
-    start: Annotated[Path | None, typer.Option("--from", help="Start from this run: its tokenizer, input layer and body.")] = None,
+    start: Annotated[Path | None, typer.Option("--from", help="Start from this run: its tokenizer, inputs and body.")] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the training of this run folder, which was stopped.")] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -161,8 +161,8 @@ def open_dataset(
     known = accepted(kind)
     kind = kind(**{name: fitting(known[name], value) for name, value in (settings or {}).items() if name in known})
     whole = part_of(table, kind)
-    said = kind.inspect_targets(whole.targets, whole.where)
-    notes, shares = [Message("{file}: {note}", file=source, note=note) for note in table.notes] + said, []
+    seen = kind.inspect_targets(whole.targets, whole.where)
+    notes, shares = [Message("{file}: {note}", file=source, note=note) for note in table.notes] + seen, []
     given: dict[str, Part | None] = {"valid": None, "test": None}
     for name, value in (("valid", valid), ("test", test)):
         share = as_share(value)
@@ -257,15 +257,15 @@ def says_no_task(table: Table, tasks: dict[str, type]) -> str:
     """A sentence on columns from which no task can be told that a rung does; empty where one can."""
     if any(kind.fits(table.names) for kind in tasks.values()):
         return ""
-    found = listed(table.names)
+    names = listed(table.names)
     for task, columns in LATER.items():
         if columns <= set(table.names):
             return Message("{file} has the columns {names}: data for the task {task}, which no rung here does yet; for one "
                            "that is done ({choices}), name its columns, as in --columns text=NAME,label=NAME.", file=table.source,
-                           names=found, task=task, choices=Listed(tasks))  # fmt: skip
+                           names=names, task=task, choices=Listed(tasks))  # fmt: skip
     return Message("{file} has the columns {names}, which say no task; to classify, name a text and a label: --columns "
                    "text={first},label={last}; to regress, the numbers and a target; to tag, tokens and tags; to generate, a "
-                   "text alone; to compose, say --task compose.", file=table.source, names=found, first=short(table.names[0]),
+                   "text alone; to compose, say --task compose.", file=table.source, names=names, first=short(table.names[0]),
                    last=short(table.names[-1]))  # fmt: skip
 
 
@@ -293,11 +293,11 @@ def stored_part(table: Table, kind, chunks: Iterator[Chunk]) -> Part:
 
     def texts() -> Iterator[list[str]]:
         for chunk in chunks:
-            found = kind.targets_of(chunk, table.source)
-            if isinstance(found, np.ndarray):
-                numbers.append(found)
+            targets = kind.targets_of(chunk, table.source)
+            if isinstance(targets, np.ndarray):
+                numbers.append(targets)
             else:  # one object for every distinct label, however many rows have it
-                labels.extend(map(same.setdefault, found, found))
+                labels.extend(map(same.setdefault, targets, targets))
             places.append(Chunk({}, chunk.lines))
             yield kind.inputs_of(chunk, table.source)
 

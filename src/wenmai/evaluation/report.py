@@ -55,7 +55,7 @@ def _md(value, limit=200) -> str:
 
 
 def _markdown(report, drawn, lang):
-    zh, told, chosen = lang == "zh", columns(report), recommended(report)
+    zh, shown, chosen = lang == "zh", columns(report), recommended(report)
     advice = report.get("recommendation") or {}
     reason = advice.get("reason_zh" if zh else "reason") or advice.get("reason") or ""
 
@@ -67,15 +67,15 @@ def _markdown(report, drawn, lang):
     for rank, rung in enumerate(report["rungs"], 1):
         name = f"**{_md(rung['rung'], 48)}** ✓" if rung is chosen else _md(rung["rung"], 48)
         if rung.get("failed"):
-            board.append([name, "✗", f"{word('failed', lang)}: {_md(why_failed(rung, lang))}", *[""] * (len(told) - 1)])
+            board.append([name, "✗", f"{word('failed', lang)}: {_md(why_failed(rung, lang))}", *[""] * (len(shown) - 1)])
         else:
-            board.append([name, str(rank), *(column.show(rung) for column in told)])
+            board.append([name, str(rank), *(column.show(rung) for column in shown)])
     parts = [
         f"# {_md(report['data'], 60)} · {_md(task_name(report, lang))}\n",
         (f"**{word('recommended', lang)}: {_md(chosen['rung'], 48)}.** " if chosen else f"**{word('none', lang)}** ")
         + f"{_md(reason, 1000)}\n",
         f"## {word('leaderboard', lang)}\n",
-        table([word("rung", lang), "#", *(column.words.told_in(lang) for column in told)], board),
+        table([word("rung", lang), "#", *(column.words.told_in(lang) for column in shown)], board),
     ]
     if told_lengths := lengths(report, lang):
         head, rows = told_lengths

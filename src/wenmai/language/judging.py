@@ -20,6 +20,7 @@ from wenmai.language.continuous_cache import ContinuousCache
 from wenmai.language.network_model import NetworkLanguageModel
 from wenmai.language.scoring import stride_of
 from wenmai.locale import Message
+from wenmai.options import Count
 
 # that are tried where a text is given to try them on
 RATES = {"sgd": (0.003, 0.01, 0.03, 0.1, 0.3, 1.0), "rms": (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3)}
@@ -33,7 +34,7 @@ class EvaluationModes:
     """`stride`: tokens that windows move on by; `cache`: tokens that are looked back on, with a weight λ and a flatness θ;
     `dynamic`: how the model learns as it reads, with a rate, a decay back to the trained weights, and tokens a segment."""
 
-    stride: int | None = None
+    stride: Count | None = None
     cache: int = 0
     cache_weight: float | None = None
     cache_flatness: float | None = None

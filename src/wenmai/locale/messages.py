@@ -42,9 +42,6 @@ class Message(str):
     def __str__(self) -> str:
         return self.told_in(language())
 
-    def __repr__(self) -> str:
-        return f"Message({self.english!r})"
-
     def __reduce__(self):
         return made, (type(self), self.__dict__)
 

@@ -75,11 +75,11 @@ def columns(report: dict) -> list[Column]:
 
     others = {name: None for rung in report["rungs"] for name in (rung.get("scores") or {}).get("test") or {}}
     others.pop(report["metric"], None)
-    found = [Column(metric_words(report["metric"]), lambda rung: main_score(report, rung), main)]
+    board = [Column(metric_words(report["metric"]), lambda rung: main_score(report, rung), main)]
     if any(finite(rung.get("spread")) is not None for rung in report["rungs"]):
-        found.append(column(WORDS["spread"], lambda rung: rung.get("spread"), number))
-    found += [metric(name) for name in list(others)[:2]]  # more than two would leave no room for the costs
-    found += [
+        board.append(column(WORDS["spread"], lambda rung: rung.get("spread"), number))
+    board += [metric(name) for name in list(others)[:2]]  # more than two would leave no room for the costs
+    board += [
         column(WORDS["parameters"], lambda rung: rung.get("parameters"), compact),
         column(WORDS["bytes"], lambda rung: rung.get("bytes"), size),
         column(WORDS["seconds"], lambda rung: rung.get("seconds"), lambda x: "–" if finite(x) is None else f"{x:,.1f}"),
@@ -87,7 +87,7 @@ def columns(report: dict) -> list[Column]:
         column(WORDS["p50"], lambda rung: (rung.get("latency_ms") or {}).get("p50"), compact),
         column(WORDS["p99"], lambda rung: (rung.get("latency_ms") or {}).get("p99"), compact),
     ]
-    return found
+    return board
 
 
 def speed_of(report: dict) -> str:
@@ -113,17 +113,17 @@ def leaderboard(report: dict, lang: str = "en", width: int = 120):
     from rich.table import Table
     from rich.text import Text
 
-    told, chosen = columns(report), recommended(report)
+    shown, chosen = columns(report), recommended(report)
     if width < 100:
         kept = {metric_words(report["metric"]), *(WORDS[key] for key in ("spread", "bytes", "seconds", speed_of(report), "p50"))}
-        told = [column for column in told if column.words in kept]
+        shown = [column for column in shown if column.words in kept]
     failures = [rung for rung in report["rungs"] if rung.get("failed")]
     reasons = [f"✗ {clean(rung['rung'], 24)}: {clean(why_failed(rung, lang))}" for rung in failures]
     caption = Text("\n".join(reasons), "red", overflow="fold")
     table = Table(box=None, header_style="dim", pad_edge=False, caption=caption, caption_justify="left")
     table.add_column("", justify="right", no_wrap=True)
     table.add_column(word("rung", lang), overflow="fold", min_width=14, max_width=26)
-    for column in told:
+    for column in shown:
         table.add_column(Text(column.words.told_in(lang)), justify="right", no_wrap=True)
     for rank, rung in enumerate(report["rungs"], 1):
         name = Text(clean(rung["rung"], 48) + " ✓" * (rung is chosen))
@@ -131,7 +131,7 @@ def leaderboard(report: dict, lang: str = "en", width: int = 120):
             table.add_row("✗", name, Text(word("failed", lang)), style="red")
         else:
             style = "bold green" if rung is chosen else ""
-            table.add_row(str(rank), name, *(column.show(rung) for column in told), style=style)
+            table.add_row(str(rank), name, *(column.show(rung) for column in shown), style=style)
     return table
 
 

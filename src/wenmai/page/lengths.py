@@ -18,15 +18,15 @@ def lengths(report: dict, lang: str) -> tuple[list[str], list[list[str]]] | None
     spans = [Message("{shortest}–{longest} characters", shortest=part["shortest"], longest=part["longest"]).told_in(lang)
              for part in rows[0]["lengths"]]  # fmt: skip
     name = metric_name(report["metric"], lang)
-    told = [[clean(rung["rung"], 48), *(number(part["score"]) for part in rung["lengths"])] for rung in rows]
-    return [f"{word('rung', lang)} · {name}", *spans], told
+    cells = [[clean(rung["rung"], 48), *(number(part["score"]) for part in rung["lengths"])] for rung in rows]
+    return [f"{word('rung', lang)} · {name}", *spans], cells
 
 
 def on_terminal(report: dict, lang: str = "en"):
     """The same for the terminal (rich)."""
-    if (told := lengths(report, lang)) is None:
+    if (both := lengths(report, lang)) is None:
         return None
-    head, rows = told
+    head, rows = both
     table = Table(box=None, header_style="dim", pad_edge=False)
     for at, words in enumerate(head):
         table.add_column(Text(words), justify="right" if at else "left", no_wrap=True)

@@ -145,15 +145,15 @@ def interval(rung: dict, y: float) -> tuple[float, float]:
 
 def pictures(report: dict) -> dict[str, dict[str, str]]:
     """name → language → SVG; a picture for which no rung has numbers is left out."""
-    found: dict[str, dict[str, str]] = {}
+    svgs: dict[str, dict[str, str]] = {}
     with _style():
         for lang in ("en", "zh"):
             drawn = {f"quality-{cost}": quality(report, cost, lang) for cost in COSTS}
             drawn |= {"curves": curves(report, lang), "sizes": sizes(report, lang)}
             for name, figure in drawn.items():
                 if figure is not None:
-                    found.setdefault(name, {})[lang] = _svg(figure, f"{name}-{lang}")
-    return found
+                    svgs.setdefault(name, {})[lang] = _svg(figure, f"{name}-{lang}")
+    return svgs
 
 
 def in_both_languages(draw, name: str) -> dict[str, str]:

@@ -97,7 +97,7 @@ def _facts(report, chosen):
 
 
 def _board(report, chosen):
-    told, (low, high) = columns(report), limits(report)
+    shown, (low, high) = columns(report), limits(report)
 
     def whiskers(rung):
         """The interval as a bar on the scale that all rungs share, the score as a dot on it."""
@@ -114,11 +114,11 @@ def _board(report, chosen):
         link = f'<a href="#rung-{i}">{_h(rung["rung"], 48)}</a>'
         first = f'<tr class="{kind}"><td data-v="{i}">{"✗" if failed else i + 1}</td><th scope="row">{link}{mark}</th>'
         if failed:
-            return f'{first}<td colspan="{len(told) + 1}" class="why">{_words("failed")}: {_why(rung)}</td></tr>'
-        cells = [f'<td data-v="{"" if c.value(rung) is None else c.value(rung)}">{c.show(rung)}</td>' for c in told]
+            return f'{first}<td colspan="{len(shown) + 1}" class="why">{_words("failed")}: {_why(rung)}</td></tr>'
+        cells = [f'<td data-v="{"" if c.value(rung) is None else c.value(rung)}">{c.show(rung)}</td>' for c in shown]
         return f'{first}{cells[0]}<td class="whiskers">{whiskers(rung)}</td>{"".join(cells[1:])}</tr>'
 
-    heads = [f"<th><button>{_told(c.words)}</button></th>" for c in told]
+    heads = [f"<th><button>{_told(c.words)}</button></th>" for c in shown]
     heads = ["<th><button>#</button></th>", f"<th>{_words('rung')}</th>", heads[0], "<th></th>", *heads[1:]]
     rows = "".join(row(i, rung) for i, rung in enumerate(report["rungs"]))
     return _scroll(f"<thead><tr>{''.join(heads)}</tr></thead><tbody>{rows}</tbody>", "board")
@@ -153,8 +153,8 @@ def _details(report, rung, i, is_open):
         options |= {"learning_rate": f"{rung['learning_rate']:g}"}
     options |= {key: rung[key] for key in ("steps", "run") if rung.get(key) is not None}
     if options:
-        told = " ".join(f"<code>{_h(key)}={_h(value, 60)}</code>" for key, value in options.items())
-        parts.append(f"<h4>{_words('options')}</h4><p>{told}</p>")
+        codes = " ".join(f"<code>{_h(key)}={_h(value, 60)}</code>" for key, value in options.items())
+        parts.append(f"<h4>{_words('options')}</h4><p>{codes}</p>")
     if rung.get("rates_tried"):
         tried = [f"<code>{x['learning_rate']:g} → {number(x.get('score'))}</code>" for x in rung["rates_tried"]]
         parts.append(f"<h4>{_words('rates')}</h4><p>{' '.join(tried)}</p>")
@@ -174,9 +174,9 @@ def _details(report, rung, i, is_open):
 
 
 def _lengths(report):
-    head, told = zip(*(lengths(report, lang) for lang in LANGS))
+    head, cells = zip(*(lengths(report, lang) for lang in LANGS))
     cells = "".join(f"<th>{_both(*map(_h, words))}</th>" for words in zip(*head))
-    rows = "".join(f"<tr>{''.join(f'<td>{_h(cell)}</td>' for cell in row)}</tr>" for row in told[0])
+    rows = "".join(f"<tr>{''.join(f'<td>{_h(cell)}</td>' for cell in row)}</tr>" for row in cells[0])
     return _scroll(f"<thead><tr>{cells}</tr></thead><tbody>{rows}</tbody>", "lengths")
 
 

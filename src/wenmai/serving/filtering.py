@@ -33,23 +33,23 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass
 class Counts:
-    read: int = 0
+    rows: int = 0
     kept: int = 0
     sample: list[np.ndarray] = field(default_factory=list)
     every: int = 1  # which of them are in the sample
 
     def add(self, perplexities: np.ndarray, passed: np.ndarray) -> None:
-        self.sample.append(perplexities[(-self.read) % self.every :: self.every])
-        self.read, self.kept = self.read + len(passed), self.kept + int(passed.sum())
+        self.sample.append(perplexities[(-self.rows) % self.every :: self.every])
+        self.rows, self.kept = self.rows + len(passed), self.kept + int(passed.sum())
         if sum(map(len, self.sample)) > 2 * SAMPLE:  # every second of them is enough
             self.sample, self.every = [np.concatenate(self.sample)[::2]], 2 * self.every
 
     def quantiles(self) -> dict[str, float | None]:
         """None where it is infinite."""
-        if not self.read:
+        if not self.rows:
             return {}
-        found = np.quantile(np.concatenate(self.sample), QUANTILES, method="lower")
-        return {f"{share:.0%}": float(value) if np.isfinite(value) else None for share, value in zip(QUANTILES, found)}
+        quantiles = np.quantile(np.concatenate(self.sample), QUANTILES, method="lower")
+        return {f"{share:.0%}": float(value) if np.isfinite(value) else None for share, value in zip(QUANTILES, quantiles)}
 
 
 def filtered(model: LanguageModel, source: str, lowest: float, highest: float, out: Path | None, column: str = "text",
@@ -78,26 +78,26 @@ def filtered(model: LanguageModel, source: str, lowest: float, highest: float, o
     objects = form == "jsonl" or (form == "auto" and path is not None and bare_name(path).endswith((".jsonl", ".ndjson")))
     if column != "text" and not objects:
         raise Mistake("--column {column} goes with JSON objects; with --format jsonl every line is one.", column=column)
-    with opened(path, source) as stream, written(out) as write:
+    with input_stream(path, source) as stream, written(out) as write:
         for block in blocks(stream, source):
             if number == 1:
                 check_beginning(block, source)
             ends = np.flatnonzero(np.frombuffer(block, np.uint8) == 10) + 1
             if not len(ends) or ends[-1] < len(block):
                 ends = np.append(ends, len(block))
-            read = block.decode("gb18030", "replace").encode() if chinese else block
-            read = read.removeprefix(BOM) if number == 1 else read
-            texts = texts_in(read, column, source, number) if objects else None
-            perplexities = of_lines(model, read) if texts is None else of_texts(model, texts)
+            text = block.decode("gb18030", "replace").encode() if chinese else block
+            text = text.removeprefix(BOM) if number == 1 else text
+            texts = texts_in(text, column, source, number) if objects else None
+            perplexities = of_lines(model, text) if texts is None else of_texts(model, texts)
             passed = (perplexities >= lowest) & (perplexities <= highest)
             counts.add(perplexities, passed)
             write(chosen(block, ends, passed))
             number += len(ends)
-    return {"rows": counts.read, "kept": counts.kept, "dropped": counts.read - counts.kept, "perplexity": counts.quantiles()}
+    return {"rows": counts.rows, "kept": counts.kept, "dropped": counts.rows - counts.kept, "perplexity": counts.quantiles()}
 
 
 @contextmanager
-def opened(path: Path | None, source: str) -> Iterator[BinaryIO]:
+def input_stream(path: Path | None, source: str) -> Iterator[BinaryIO]:
     if source == "-":
         yield sys.stdin.buffer
         return
@@ -166,14 +166,14 @@ def texts_in(block: bytes, column: str, source: str, number: int) -> list[str]:
     texts = []
     for at, line in enumerate(block.removesuffix(b"\n").split(b"\n")):
         try:
-            found = json.loads(line.decode("utf-8")) if line.strip() else {column: ""}
+            record = json.loads(line.decode("utf-8")) if line.strip() else {column: ""}
         except (ValueError, RecursionError):
             raise Mistake("{file}, line {line}: found no JSON object; correct the line or remove it.", file=source,
                           line=number + at) from None  # fmt: skip
-        if not isinstance(found, dict) or not isinstance(found.get(column), str):
+        if not isinstance(record, dict) or not isinstance(record.get(column), str):
             raise Mistake('{file}, line {line}: found no text under "{column}"; name the column with --column.', file=source,
                           line=number + at, column=column)  # fmt: skip
-        texts.append(found[column])
+        texts.append(record[column])
     return texts
 
 

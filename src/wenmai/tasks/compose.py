@@ -164,13 +164,13 @@ class Compose:
     def evaluate(self, trained: Trained, inputs, targets, where=row_name) -> Scores:
         texts = values.listed(targets)
         examples = rows.pairs(self, trained, inputs, texts, where)
-        written, right = examples.written, self.greedy(trained, examples.inputs)
+        written, answers = examples.written, self.greedy(trained, examples.inputs)
         special, tokens = trained.inputs.target.special, int(written.lengths.sum())
         notes = unknown_tokens(int((written.flat == special.unknown).sum()), tokens) + self.cut_notes(trained, examples)
         sizes = np.fromiter((len(text.encode("utf-8", "replace")) + 1 for text in texts), np.int64, len(texts))
         for row in np.flatnonzero(written.flat[written.offsets[1:] - 1] != special.end):  # of one that was cut
             sizes[row] = len(writing.text_of(trained, written[int(row)].tolist()).encode("utf-8", "replace"))
-        right = np.fromiter((one == other for one, (other, _) in zip(texts, right)), bool, len(texts))
+        right = np.fromiter((one == other for one, (other, _) in zip(texts, answers)), bool, len(texts))
         return Scores(self.scores(writing.text_log_probs(trained, examples), written.lengths, sizes, right), notes)
 
     def score(self, trained: Trained, inputs, targets) -> float:

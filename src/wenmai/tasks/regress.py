@@ -19,6 +19,7 @@ from wenmai.data.storage import saved as take
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Number
 from wenmai.locale import Message, phrase
+from wenmai.options import Count, Size
 from wenmai.tasks import rows
 from wenmai.tasks.columns import TARGETS, as_number, inputs_in, number_sequences, numbers, shown
 from wenmai.tasks.measuring.rows import measure_rows
@@ -40,7 +41,7 @@ class Regress:
     answers, evaluate, score = rows.answers, rows.evaluate, rows.score
     running_text = two_texts = False
 
-    def __init__(self, *, horizon: int | None = None, history: int | None = None):
+    def __init__(self, *, horizon: Size | None = None, history: Count | None = None):
         """`horizon` forecasts so many values of a series from the `history` rows before them (3 horizons, at least 12)."""
         if history and not horizon:
             raise Mistake("history={history} goes with horizon=N, how many values are forecast; give both, or leave it out.",

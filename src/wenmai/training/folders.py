@@ -113,7 +113,7 @@ def check(folder: Path, *needed: str) -> None:
     path = folder / MANIFEST
     try:
         files = json.loads(path.read_text(encoding="utf-8"))["files"]
-        wanted = {Path(str(name)).name: {"bytes": int(about["bytes"]), **about} for name, about in files.items()}
+        named = {Path(str(name)).name: {"bytes": int(about["bytes"]), **about} for name, about in files.items()}
     except FileNotFoundError:
         raise Damaged(
             "{reason}: the folder is damaged; train it again.", reason=Message("{file} is missing", file=path)
@@ -123,13 +123,13 @@ def check(folder: Path, *needed: str) -> None:
             "{reason}: the folder is damaged; train it again.", reason=Message("{file} is not as it was written", file=path)
         ) from None
     for name in needed:
-        if name not in wanted:
+        if name not in named:
             raise Damaged(
                 "{reason}: the folder is damaged; train it again.",
                 reason=Message("{file} does not name {name}", file=path, name=name),
             )
     there = {file.name for file in folder.iterdir() if file.is_file()}
-    for name, about in wanted.items():
+    for name, about in named.items():
         file, size = folder / name, about["bytes"]
         if name not in there:
             raise Damaged("{reason}: the folder is damaged; train it again.", reason=Message("{file} is missing", file=file))

@@ -56,8 +56,8 @@ def train(
     while training.goes_on():
         heartbeat_due, halved = training.update(next(batches)[1], time.perf_counter() - heartbeat > HEARTBEAT)
         evaluation_due = training.schedule.evaluates_after(training.state.step)
-        looks = device == "cpu" or evaluation_due or heartbeat_due or halved or len(training.recovery.unseen) == CHECKED
-        failure = training.failure(where) if looks else None
+        check = device == "cpu" or evaluation_due or heartbeat_due or halved or len(training.recovery.unseen) == CHECKED
+        failure = training.failure(where) if check else None
         if failure and training.state.lowered:
             yield training.given_up(failure)
             break
@@ -125,29 +125,28 @@ class Training:
 
     def gone_back(self, failure: Failure) -> Progress:
         """To the last good state, with a lower learning rate."""
-        at, those = failure
         self.state, weights = self.recovery.lower(self.state.micro_batches)
         self.losses = []
         self.updater.load(weights)
         note = Message("step {step}: the loss is not a finite number ({batch}); training went back to step {back}, with "
-                       "{times:g} times the learning rate.", step=at, batch=those, back=self.state.step,
+                       "{times:g} times the learning rate.", step=failure.step, batch=failure.rows, back=self.state.step,
                        times=LOWERED)  # fmt: skip
         return self.progress(passing=True, warning=note)
 
     def given_up(self, failure: Failure) -> Progress:
         """It happened again: training ends with the last good state, if there is one."""
-        at, those = failure
         good, weights = self.recovery.good
+        rate = self.options.learning_rate * LOWERED / 3
         if not good.step:
             raise Diverged("step {step}: the loss is no longer a finite number ({batch}), also after the learning rate was "
                            "lowered; look at these rows, or start anew with --set learning_rate={rate:.1g} and --set "
-                           "clip=1.", step=at, batch=those, rate=self.options.learning_rate * LOWERED / 3)  # fmt: skip
+                           "clip=1.", step=failure.step, batch=failure.rows, rate=rate)  # fmt: skip
         self.state = good
         self.updater.load(weights)
         note = Message("step {step}: the loss is no longer a finite number ({batch}), also after the learning rate was lowered; "
                        "training ends with what it had learned by step {good}. Look at these rows, or start anew with --set "
-                       "learning_rate={rate:.1g} and --set clip=1.", step=at, batch=those, good=good.step,
-                       rate=self.options.learning_rate * LOWERED / 3)  # fmt: skip
+                       "learning_rate={rate:.1g} and --set clip=1.", step=failure.step, batch=failure.rows, good=good.step,
+                       rate=rate)  # fmt: skip
         return self.progress(passing=True, resumable=False, warning=note)
 
     # Judging

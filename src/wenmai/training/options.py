@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from wenmai.models.network import Network
+from wenmai.options import NonNegative, Share, Size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,20 +20,20 @@ class TrainingOptions:
     network, which takes a minute first and pays where training takes many.
     """
 
-    epochs: int | None = None
-    steps: int | None = None
-    learning_rate: float | None = None
-    batch_tokens: int | None = None
+    epochs: Size | None = None
+    steps: Size | None = None
+    learning_rate: NonNegative | None = None
+    batch_tokens: Size | None = None
     optimizer: Literal["lazy-adamw", "adamw", "sgd", "asgd"] = "lazy-adamw"
-    weight_decay: float | None = None
+    weight_decay: NonNegative | None = None
     average: bool = False
-    warmup: float = 0.1
-    clip: float | None = None
-    evaluations: int = 20
-    patience: int = 6
+    warmup: Share = 0.1
+    clip: NonNegative | None = None
+    evaluations: Size = 20
+    patience: Size = 6
     precision: Literal["auto", "float32", "bf16"] = "auto"
     parallel: Literal["ddp", "fsdp"] = "ddp"
-    micro_batches: int | None = None
+    micro_batches: Size | None = None
     compile: bool = False
 
     def completed(self, network: Network) -> TrainingOptions:

@@ -40,10 +40,10 @@ class Passes:
             raise Diverged("pass {number} over the rows ({where} came first): the loss is no longer a finite number, also "
                            "after the learning rate was lowered; start anew with --set learning_rate={rate:.1g}.",
                            number=self.done + 1, where=first, rate=rate / 10)  # fmt: skip
-        told = Message("pass {number} over the rows ({where} came first): the loss is not a finite number; training went back to "
-                       "its beginning, with 0.1 times the learning rate.", number=self.done + 1, where=first)  # fmt: skip
+        warning = Message("pass {number} over the rows ({where} came first): the loss is not a finite number; training went back "
+                          "to its beginning, with 0.1 times the learning rate.", number=self.done + 1, where=first)  # fmt: skip
         self.done, self.generator, seconds = 0, np.random.default_rng(self.seed), time.perf_counter() - self.began
-        return Progress(0, self.epochs * self.count, 0.0, float("nan"), rate / 10, seconds, warning=told, passing=True)
+        return Progress(0, self.epochs * self.count, 0.0, float("nan"), rate / 10, seconds, warning=warning, passing=True)
 
     def progress(self, loss, rate, score, arrays: dict[str, np.ndarray], facts: dict, passing: bool = False) -> Progress:
         """To be yielded when a pass is through."""

@@ -203,25 +203,24 @@ def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
     path = saved.path / "weights.safetensors"
     try:
         with safe_open(path, framework="pt") as file:
-            there = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
-            kinds = {name: (slice_.get_dtype(), tuple(slice_.get_shape()) or (1,)) for name, slice_ in there.items()
+            slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
+            kinds = {name: (slice_.get_dtype(), tuple(slice_.get_shape()) or (1,)) for name, slice_ in slices.items()
                      if not name.startswith("words.")}  # fmt: skip
         if layers > len(kinds):
             raise take.Unfit("found {count} arrays for {layers} layers", count=len(kinds), layers=take.told(layers))
         with torch.device("meta"):
             model = build()
         if is_mapped(model):
-            found, _ = arrays.mapped(path)
-            model.load(found)
+            model.load(arrays.mapped(path)[0])
             return model
         if not is_network(model):
             model.load(load_arrays(path))
             return model
-        wanted = {name: (KINDS.get(value.dtype), tuple(value.shape) or (1,)) for name, value in model.state_dict().items()}
-        for name in sorted(wanted.keys() | kinds.keys()):
-            if wanted.get(name) != kinds.get(name):
+        expected = {name: (KINDS.get(value.dtype), tuple(value.shape) or (1,)) for name, value in model.state_dict().items()}
+        for name in sorted(expected.keys() | kinds.keys()):
+            if expected.get(name) != kinds.get(name):
                 raise take.Unfit("{name}: found {array1}, expected {array2}", name=short(name), array1=in_words(kinds.get(name)),
-                                 array2=in_words(wanted.get(name)))  # fmt: skip
+                                 array2=in_words(expected.get(name)))  # fmt: skip
         model = build().to(device)
         with safe_open(path, framework="pt", device=device) as file, torch.no_grad():
             for name, value in model.state_dict().items():  # one by one, lest all stand there twice

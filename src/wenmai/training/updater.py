@@ -88,11 +88,11 @@ class Updater:
         # shards are gathered for every piece, by all processes at once: where rows are too few, some count nothing
         pieces += [rows[:0]] * (self.micro_batches - len(pieces) if self.sharded else 0)
         shares = [weight if len(piece) else 0.0 for piece in pieces]
-        opened = self.carried is None or self.examples.opens(rows)
-        states = [None] * len(pieces) if opened else torch.split(self.carried, [len(piece) for piece in pieces])
+        opens = self.carried is None or self.examples.opens(rows)
+        states = [None] * len(pieces) if opens else torch.split(self.carried, [len(piece) for piece in pieces])
         batches = [replace(self.batch(piece if len(piece) else rows[:1], step), state=state if len(piece) else None)
                    for piece, state in zip(pieces, states)]  # fmt: skip
-        found, after, counts = None, [], None
+        total, after, counts = None, [], None
         try:
             for number, (batch, share) in enumerate(zip(batches, shares)):
                 with self.team.no_sync(self.losses, number + 1 == len(pieces)), one_shape(self.examples.one_shape):
@@ -102,14 +102,14 @@ class Updater:
                     (self.objective(losses, counts) * share).backward()
                 if state is not None and len(pieces[number]):
                     after.append(state.detach())
-                sums = [self.summed(loss, share) for loss in losses]
-                found = sums if found is None else [added(*both) for both in zip(found, sums)]
+                shared = [self.shared(loss, share) for loss in losses]
+                total = shared if total is None else [added(*both) for both in zip(total, shared)]
         except (RuntimeError, MemoryError) as error:
             if not memory.exhausted(error):
                 raise
             return None
         self.carried = torch.cat(after).float() if after else None
-        return found
+        return total
 
     def objective(self, losses: list[Loss], counts: Tensor | None) -> Tensor:
         """What the gradient is taken of. That of one loss is divided by its count at the end, when all of it is known; of several
@@ -122,7 +122,8 @@ class Updater:
                   for batch, share in zip(batches, shares)]  # fmt: skip
         return self.team.sum(torch.stack(counts).sum(0)).clamp(min=1).to(self.device)
 
-    def summed(self, loss: Loss, share: float) -> Loss:
+    def shared(self, loss: Loss, share: float) -> Loss:
+        """Of a piece, what of its sum and count is this process's."""
         count = torch.as_tensor(loss.count, device=self.device).float()
         return loss._replace(total=loss.total.detach().float() * share, count=count * share)
 
@@ -147,8 +148,8 @@ class Updater:
         weights = sum(p.numel() for p in self.network.parameters())
         each = memory.bytes_each(self.options.optimizer, self.team.size if self.sharded else 1)
         rows = max(1, tokens // int(lengths[longest]) // self.team.size)
-        held = weights * each - 4 * weights + fixed
-        return max(self.team.all(memory.micro_batches_of(2 * row, rows, held, self.device, int(lengths[longest]))))
+        more = weights * each - 4 * weights + fixed  # bytes, beside the weights themselves, which are there already
+        return max(self.team.all(memory.micro_batches_of(2 * row, rows, more, self.device, int(lengths[longest]))))
 
     def gather(self) -> None:
         """The weights into `network`, where they are learned in parts."""

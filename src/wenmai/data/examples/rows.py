@@ -32,10 +32,10 @@ class Examples:
     def lengths(self) -> np.ndarray:
         """The cost of every row in tokens, read and written; a row of fixed size counts as a typical sentence, or, where a text
         is written, as nothing beside it."""
-        read = np.clip(self.inputs.lengths, 1, self.longest) if isinstance(self.inputs, Sequences) else None
+        inputs = np.clip(self.inputs.lengths, 1, self.longest) if isinstance(self.inputs, Sequences) else None
         if self.written is not None:
-            return np.clip(self.written.lengths, 1, self.longest) + (0 if read is None else read)
-        return np.full(len(self), FIXED) if read is None else read
+            return np.clip(self.written.lengths, 1, self.longest) + (0 if inputs is None else inputs)
+        return np.full(len(self), FIXED) if inputs is None else inputs
 
     def suited_batch(self) -> int:
         """About 100 updates an epoch, with 512 to 8192 tokens each, or 20 where there is too little for that, but no fewer than

@@ -152,5 +152,5 @@ class StoredSequences(Sequences):
         return self.beginnings(rows, self.lengths_of(rows))
 
     def padded(self, rows: np.ndarray, longest: int, pad=0) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-        read = self.beginnings(rows, np.minimum(self.lengths_of(rows), longest))
-        return read.padded(np.arange(len(rows)), longest, pad)
+        beginnings = self.beginnings(rows, np.minimum(self.lengths_of(rows), longest))
+        return beginnings.padded(np.arange(len(rows)), longest, pad)

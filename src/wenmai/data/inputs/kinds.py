@@ -24,12 +24,13 @@ from wenmai.data.text import tokenizers, vectors
 from wenmai.data.text.lines import Lines
 from wenmai.errors import Mistake
 from wenmai.locale import Message
+from wenmai.options import Size
 
 UNITS = ("words", "chinese", "characters")
 Spelling = Literal["auto", "none", "cnn", "lstm"]
 
 
-def learn(values, texts: str = "tokens", *, embedding: str = "random", max_length: int = 512, characters: Spelling = "auto",
+def learn(values, texts: str = "tokens", *, embedding: str = "random", max_length: Size = 512, characters: Spelling = "auto",
           **tokenizing):  # fmt: skip
     """The kind of these inputs; `texts` says which kind texts are. `embedding` is random, one-hot, or a file (or package)
     of pretrained word vectors; a network reads `max_length` tokens of a text at once; `characters` reads the letters of
@@ -47,7 +48,7 @@ def learn(values, texts: str = "tokens", *, embedding: str = "random", max_lengt
     return Texts.learn(values, embedding, max_length, **tokenizing)
 
 
-def learn_both(values, written: list[str], texts: str, *, max_length: int = 512, **tokenizing) -> Sides:
+def learn_both(values, written: list[str], texts: str, *, max_length: Size = 512, **tokenizing) -> Sides:
     """What is read, and what is written: the tokenizer is that of the texts that are written, of which `max_length` tokens are
     learned at the most."""
     return Sides(learn(values, texts), TargetTexts.learn(written, max_length, **tokenizing))

@@ -9,6 +9,7 @@ from wenmai.data.storage import saved as take
 from wenmai.data.text import tokenizers
 from wenmai.errors import Mistake, unknown
 from wenmai.locale import Message, phrase
+from wenmai.options import Size
 
 SPARE = 10  # tokens that may be written beyond what the length of the text that is read says
 ALMOST_ALL = 0.99  # of the texts that it learned from may be written for any text, however short
@@ -40,7 +41,7 @@ class Pairs(Sides):
         self.longest = max(source.most, target.most)
 
     @classmethod
-    def learn(cls, sources: list[str], targets: list[str], *, max_length: int = 512, target_tokenizer: str = "auto",
+    def learn(cls, sources: list[str], targets: list[str], *, max_length: Size = 512, target_tokenizer: str = "auto",
               joint: bool | None = None, **tokenizing) -> Pairs:  # fmt: skip
         """`max_length` tokens of a text are read, and written, at the most; `target_tokenizer`: of the texts that are written, as
         `tokenizer` is of those that are read; `joint`: both are cut by one tokenizer (where both are cut into subwords, unless

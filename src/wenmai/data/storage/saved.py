@@ -11,13 +11,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from wenmai.data.files.columns import short
-from wenmai.errors import Told
+from wenmai.errors import WithMessage
 from wenmai.locale import Listed, phrase
 
 MOST = 1 << 40  # of anything that is counted
 
 
-class Unfit(Told, ValueError):
+class Unfit(WithMessage, ValueError):
     """A value that nobody wrote there."""
 
 

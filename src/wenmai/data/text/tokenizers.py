@@ -22,6 +22,7 @@ from wenmai.data.text.special import Special
 from wenmai.data.text.vocabulary import NUMBERED
 from wenmai.errors import Mistake, unknown
 from wenmai.locale import Listed, Message
+from wenmai.options import Size
 
 SPECIAL = ["<pad>", "<unk>", "<sep>", "<bos>", "<eos>", "<mask>"]
 OWN = Special(*map(SPECIAL.index, ("<pad>", "<unk>", "<bos>", "<eos>", "<sep>", "<mask>")))  # of the tokenizers learned here
@@ -51,8 +52,8 @@ def learn(
     also: list[str] = (),
     *,
     tokenizer: str = "auto",
-    vocabulary: int = 30_000,
-    min_count: int = 1,
+    vocabulary: Size = 30_000,
+    min_count: Size = 1,
     lowercase: bool | None = None,
 ):
     """A tokenizer for these texts. `also` names further words to know (those of pretrained vectors); `lowercase` is

@@ -7,7 +7,7 @@ memory.py    how far each rung remembers: exercises.py, climbing.py (growing len
 parallel.py  one step after another, or all at once
 gates.py     gru and lstm; heads.py: one head and many; depth.py: layers and both ways
 variants.py  what these three share; variants_picture.py
-finding.py   what a probe returns: numbers, tables, a picture, sentences
+finding.py   what a probe returns: numbers, tables, a picture, sentences; growing.py: numbers of an option that grow
 """
 
 from collections.abc import Callable

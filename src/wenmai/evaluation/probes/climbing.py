@@ -62,19 +62,20 @@ def built(rung: str, exercise: Exercise, recipe: Recipe, steps: int, seed: int):
 def climb(rung: str, exercise: Exercise, lengths: list[int], recipe: Recipe, seed: int) -> Iterator:
     """Yields (rung, stage, Progress); returns the rows of the table, and what was trained at the last length that it remembered,
     or at the first: task, kind of input, network."""
-    found, kept = [], None
+    attempts, kept = [], None
     for steps in lengths:
         began = time.perf_counter()
         task, kind, network = built(rung, exercise, recipe, steps, seed)
         updates, score = yield from trained(rung, network, task, kind, exercise, steps, recipe, seed)
-        found.append({"length": steps, "score": score, "passed": score is not None and exercise.passes(score), "updates": updates,
-                      "seconds": round(time.perf_counter() - began, 2)})  # fmt: skip
+        passed = score is not None and exercise.passes(score)
+        attempts.append({"length": steps, "score": score, "passed": passed, "updates": updates,
+                         "seconds": round(time.perf_counter() - began, 2)})  # fmt: skip
         if score is None:
             task, kind, network = built(rung, exercise, recipe, steps, seed)
-        kept = (task, kind, network) if found[-1]["passed"] or kept is None else kept
-        if not found[-1]["passed"]:
+        kept = (task, kind, network) if passed or kept is None else kept
+        if not passed:
             break
-    return found, kept
+    return attempts, kept
 
 
 def trained(rung: str, network: Network, task, kind: Frames, exercise: Exercise, steps: int, recipe: Recipe,

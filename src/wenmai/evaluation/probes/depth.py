@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Literal
 
 from wenmai.evaluation.probes.finding import Finding, Grid
-from wenmai.evaluation.probes.variants_picture import Panel
 from wenmai.evaluation.probes.variants_picture import picture as drawn
+from wenmai.evaluation.probes.variants_picture import quality_and_cost
 from wenmai.locale import Message, plural
 from wenmai.options import assign_options
-from wenmai.page.pictures import metric_key, metric_name
+from wenmai.page.pictures import metric_key
 
 Cell = Literal["gru", "lstm", "rnn", "rnn-residual", "rnn-coupled", "rnn-gated"]
 
@@ -25,7 +25,7 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
                      rung=known["rung"], hidden=known["hidden"], embed=known["embed"])]  # fmt: skip
     title = Message("{source}: layers and directions of {rung}", source=source, rung=known["rung"])
     grids = {lang: [table(known, lang)] for lang in ("en", "zh")}
-    return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), told(known), notes)
+    return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), conclusions(known), notes)
 
 
 def measured(source: str, columns, seed: int, *, rung: Cell = "gru", layers: int = 3, rows: int = 4000, epochs: int = 8,
@@ -33,18 +33,18 @@ def measured(source: str, columns, seed: int, *, rung: Cell = "gru", layers: int
              device: str = "auto") -> Iterator:  # fmt: skip
     """`layers` up to which it is stacked; `rows` to learn from, at the most; `seeds` how often each is trained."""
     from wenmai.estimator import device_named
-    from wenmai.evaluation.probes.variants import Variant, compared, opened, sizes
+    from wenmai.evaluation.probes.variants import Variant, compared, open_rows, sizes
 
     began, device = time.perf_counter(), device_named(device)
-    data = opened(source, columns, [rung], rows, seed)
+    data = open_rows(source, columns, [rung], rows, seed)
     options = {"hidden": hidden, "embed": embed}
     variants = [Variant(f"{number} {'both' if both else 'one'}", rung, options | {"layers": number, "bidirectional": both})
                 for both in (False, True) for number in range(1, layers + 1)]  # fmt: skip
     training = {"epochs": epochs, "learning_rate": learning_rate, "device": device}
-    metric, found = yield from compared(data, variants, training, seeds, seed)
+    metric, results = yield from compared(data, variants, training, seeds, seed)
     return {"probe": "depth", "data": source, "task": data.task.name, "metric": metric, "rung": rung, "rows": sizes(data),
             "epochs": epochs, "hidden": hidden, "embed": embed, "learning_rate": learning_rate, "seed": seed, "seeds": seeds,
-            "device": device, "variants": found, "seconds": round(time.perf_counter() - began, 1)}  # fmt: skip
+            "device": device, "variants": results, "seconds": round(time.perf_counter() - began, 1)}  # fmt: skip
 
 
 def named(row: dict, lang: str) -> str:
@@ -53,38 +53,30 @@ def named(row: dict, lang: str) -> str:
     return plural("{count} layer, {way}", "{count} layers, {way}", count=layers, way=way).told_in(lang)
 
 
-def told(known: dict) -> list[str]:
+def conclusions(known: dict) -> list[str]:
     from wenmai.evaluation.probes.variants import apart, with_spread
 
     rows, metric = known["variants"], metric_key(known["metric"])
     one, half = rows[0], len(rows) // 2
-    look = []
+    gist = []
     for deep in rows[1:half]:
-        look.append(Message("{layers} layers instead of one, one way: {metric} {one} → {deep}, {apart}; {times:.1f} times the "
+        gist.append(Message("{layers} layers instead of one, one way: {metric} {one} → {deep}, {apart}; {times:.1f} times the "
                             "seconds.", layers=deep["options"]["layers"], metric=metric, one=with_spread(one),
                             deep=with_spread(deep), apart=apart(deep, one),
                             times=deep["median_seconds"] / one["median_seconds"]))  # fmt: skip
     both = rows[half]
-    look.append(Message("Both ways instead of one, one layer: {metric} {one} → {both}, {apart}; {times:.1f} times the seconds.",
+    gist.append(Message("Both ways instead of one, one layer: {metric} {one} → {both}, {apart}; {times:.1f} times the seconds.",
                         metric=metric, one=with_spread(one), both=with_spread(both), apart=apart(both, one),
                         times=both["median_seconds"] / one["median_seconds"]))  # fmt: skip
-    return look
+    return gist
 
 
 def table(known: dict, lang: str) -> Grid:
-    from wenmai.evaluation.probes.variants import with_spread
+    from wenmai.evaluation.probes.variants import quality_and_cost
 
-    head = [Message("layers and ways").told_in(lang), metric_name(known["metric"], lang), Message("weights").told_in(lang),
-            Message("seconds to train").told_in(lang)]  # fmt: skip
-    rows = [[named(row, lang), with_spread(row), f"{row['parameters']:,}", f"{row['median_seconds']:.1f}"]
-            for row in known["variants"]]  # fmt: skip
-    return Grid(Message("Quality and cost").told_in(lang), head, rows)
+    return quality_and_cost(known, Message("layers and ways"), [named(row, lang) for row in known["variants"]], lang)
 
 
 def picture(known: dict, lang: str):
-    rows = known["variants"]
-    metric = metric_name(known["metric"], lang)
-    return drawn([named(row, lang) for row in rows], [int(row["options"]["bidirectional"]) for row in rows], [
-        Panel(Message("{metric}, test part", metric=metric).told_in(lang), [row["scores"] for row in rows], False),
-        Panel(Message("weights").told_in(lang), [[row["parameters"]] for row in rows]),
-        Panel(Message("seconds to train").told_in(lang), [row["seconds"] for row in rows])])  # fmt: skip
+    names, groups = zip(*((named(row, lang), int(row["options"]["bidirectional"])) for row in known["variants"]))
+    return drawn(names, groups, quality_and_cost(known, lang))

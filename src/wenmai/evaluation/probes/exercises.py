@@ -51,8 +51,8 @@ class Exercise:
         """Drawn some at a time: as numbers of 64 bits and lists of tags they are many times as large."""
         inputs, targets = [], []
         for start in range(0, rows, DRAWN):
-            read, wanted = self.draw(generator, min(DRAWN, rows - start), steps)
-            inputs.append(kind.encode(read))
+            drawn, wanted = self.draw(generator, min(DRAWN, rows - start), steps)
+            inputs.append(kind.encode(drawn))
             targets.append(task.encode(wanted))
         return Examples(joined(inputs), joined(targets), longest=1 << 20)
 
@@ -63,13 +63,13 @@ class Exercise:
         with torch.no_grad():
             for start in range(0, len(examples), size):
                 batch = examples.batch(np.arange(start, min(start + size, len(examples)))).to(device)
-                found = network(batch)
+                answered = network(batch)
                 if self.higher_is_better:
-                    right.append((found.argmax(-1) == batch.target).all(1).cpu())
+                    right.append((answered.argmax(-1) == batch.target).all(1).cpu())
                     continue
-                target = batch.target.view(found.shape).double()
-                found, target = (value[:, -1] if value.dim() == 3 else value for value in (found.double(), target))
-                errors.append((found - target).square().cpu())
+                target = batch.target.view(answered.shape).double()
+                answered, target = (value[:, -1] if value.dim() == 3 else value for value in (answered.double(), target))
+                errors.append((answered - target).square().cpu())
                 wanted.append(target.cpu())
         if self.higher_is_better:
             return float(torch.cat(right).double().mean())
@@ -78,9 +78,9 @@ class Exercise:
 
 def copies(generator, rows: int, steps: int):
     symbols = memory.drawn_symbols(generator, rows, steps)
-    read = np.full((rows, 2 * steps + 1), MARKS.index(memory.BLANK))  # (N, 2T + 1)
-    read[:, :steps], read[:, steps] = symbols, MARKS.index(memory.DELIMITER)
-    return frames(np.eye(len(MARKS))[read]), memory.copied(symbols)[1]
+    inputs = np.full((rows, 2 * steps + 1), MARKS.index(memory.BLANK))  # (N, 2T + 1)
+    inputs[:, :steps], inputs[:, steps] = symbols, MARKS.index(memory.DELIMITER)
+    return frames(np.eye(len(MARKS))[inputs]), memory.copied(symbols)[1]
 
 
 def sums(generator, rows: int, steps: int):
@@ -104,8 +104,8 @@ def last_tag(outputs, batch):
 
 
 def last_number(outputs, batch):
-    found, wanted = outputs.double(), batch.target.view(outputs.shape).double()
-    return ((found[:, -1] - wanted[:, -1]) if outputs.dim() == 3 else (found - wanted)).square().sum()
+    answered, wanted = outputs.double(), batch.target.view(outputs.shape).double()
+    return ((answered[:, -1] - wanted[:, -1]) if outputs.dim() == 3 else (answered - wanted)).square().sum()
 
 
 EXERCISES = {

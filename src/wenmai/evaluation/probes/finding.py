@@ -29,7 +29,7 @@ class Finding:
     title: Message
     grids: dict[str, list[Grid]]  # the first is shown on the terminal, all of them stand in the file
     draw: Callable  # language → a figure
-    look: list[Message] = field(default_factory=list)  # what to look at
+    conclusions: list[Message] = field(default_factory=list)  # what to look at
     notes: list[Message] = field(default_factory=list)  # and how it was measured
 
     def show(self, lang: str) -> None:
@@ -40,7 +40,7 @@ class Finding:
         for row in grid.rows:
             table.add_row(*map(Text, row))
         console.print(table)
-        for sentence in self.look:
+        for sentence in self.conclusions:
             console.print(sentence.told_in(lang), markup=False, highlight=False)
 
     def write(self, name: str, folder: Path) -> list[Path]:
@@ -57,7 +57,7 @@ class Finding:
 
     def markdown(self, name: str, lang: str) -> str:
         title = clean(self.title.told_in(lang))
-        parts = [f"# {title}\n", *(f"{sentence.told_in(lang)}\n" for sentence in self.look)]
+        parts = [f"# {title}\n", *(f"{sentence.told_in(lang)}\n" for sentence in self.conclusions)]
         parts.append(f"![{title}]({name}.{lang}.svg)\n")
         for grid in self.grids[lang]:
             ruler = [":--" if column == 0 else "--:" for column in range(len(grid.head))]

@@ -10,11 +10,11 @@ import time
 from collections.abc import Iterator
 
 from wenmai.evaluation.probes.finding import Finding, Grid
-from wenmai.evaluation.probes.variants_picture import Panel
 from wenmai.evaluation.probes.variants_picture import picture as drawn
+from wenmai.evaluation.probes.variants_picture import quality_and_cost
 from wenmai.locale import Message
 from wenmai.options import assign_options
-from wenmai.page.pictures import metric_key, metric_name
+from wenmai.page.pictures import metric_key
 
 CELLS = ("rnn", "gru", "lstm")
 
@@ -28,7 +28,7 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
                      embed=known["embed"])]  # fmt: skip
     title = Message("{source}: what gates buy and cost", source=source)
     grids = {lang: tables(known, lang) for lang in ("en", "zh")}
-    return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), told(known), notes)
+    return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), conclusions(known), notes)
 
 
 def measured(source: str, columns, seed: int, *, rows: int = 6000, epochs: int = 8, hidden: int = 64, embed: int = 32,
@@ -36,10 +36,10 @@ def measured(source: str, columns, seed: int, *, rows: int = 6000, epochs: int =
     """`rows` to learn from, at the most; `hidden` is the size of all three, and of the lstm that the others are then made as
     large as; `seeds` how often each is trained."""
     from wenmai.estimator import device_named
-    from wenmai.evaluation.probes.variants import Variant, as_large, compared, counter, opened, sizes
+    from wenmai.evaluation.probes.variants import Variant, as_large, compared, counter, open_rows, sizes
 
     began, device = time.perf_counter(), device_named(device)
-    data = opened(source, columns, list(CELLS), rows, seed)
+    data = open_rows(source, columns, list(CELLS), rows, seed)
     count, options = counter(data), {"embed": embed}
     weights = count("lstm", options | {"hidden": hidden})
     variants = [Variant(f"{cell}, {hidden}", cell, options | {"hidden": hidden}) for cell in CELLS]
@@ -47,14 +47,14 @@ def measured(source: str, columns, seed: int, *, rows: int = 6000, epochs: int =
         size = as_large(count, cell, options, weights)
         variants.append(Variant(f"{cell}, {size}", cell, options | {"hidden": size}))
     training = {"epochs": epochs, "learning_rate": learning_rate, "device": device}
-    metric, found = yield from compared(data, variants, training, seeds, seed)
+    metric, results = yield from compared(data, variants, training, seeds, seed)
     return {"probe": "gates", "data": source, "task": data.task.name, "metric": metric,
             "higher_is_better": data.task.higher_is_better, "rows": sizes(data), "epochs": epochs,
             "hidden": hidden, "embed": embed, "learning_rate": learning_rate, "seed": seed, "seeds": seeds, "device": device,
-            "variants": found, "seconds": round(time.perf_counter() - began, 1)}  # fmt: skip
+            "variants": results, "seconds": round(time.perf_counter() - began, 1)}  # fmt: skip
 
 
-def told(known: dict) -> list[str]:
+def conclusions(known: dict) -> list[str]:
     from wenmai.evaluation.probes.variants import apart, best_of, with_spread
 
     rnn, gru, lstm, large_rnn, large_gru = known["variants"]
@@ -73,21 +73,13 @@ def told(known: dict) -> list[str]:
 
 
 def tables(known: dict, lang: str) -> list[Grid]:
-    from wenmai.evaluation.probes.variants import with_spread
+    from wenmai.evaluation.probes.variants import quality_and_cost
 
-    head = [Message("rung, hidden").told_in(lang), metric_name(known["metric"], lang), Message("weights").told_in(lang),
-            Message("seconds to train").told_in(lang)]  # fmt: skip
-    rows = [[row["variant"], with_spread(row), f"{row['parameters']:,}", f"{row['median_seconds']:.1f}"]
-            for row in known["variants"]]  # fmt: skip
+    whole = quality_and_cost(known, Message("rung, hidden"), [row["variant"] for row in known["variants"]], lang)
     equal, large = Message("Equal hidden").told_in(lang), Message("As many weights as lstm").told_in(lang)
-    return [Grid(Message("Quality and cost").told_in(lang), head, rows),
-            Grid(equal, head, rows[:3]), Grid(large, head, [rows[2], *rows[3:]])]  # fmt: skip
+    return [whole, Grid(equal, whole.head, whole.rows[:3]), Grid(large, whole.head, whole.rows[2:])]
 
 
 def picture(known: dict, lang: str):
-    rows = known["variants"]
-    metric = metric_name(known["metric"], lang)
-    return drawn([row["variant"] for row in rows], [CELLS.index(row["rung"]) for row in rows], [
-        Panel(Message("{metric}, test part", metric=metric).told_in(lang), [row["scores"] for row in rows], False),
-        Panel(Message("weights").told_in(lang), [[row["parameters"]] for row in rows]),
-        Panel(Message("seconds to train").told_in(lang), [row["seconds"] for row in rows])])  # fmt: skip
+    names, groups = zip(*((row["variant"], CELLS.index(row["rung"])) for row in known["variants"]))
+    return drawn(names, groups, quality_and_cost(known, lang))

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import partial
 from itertools import combinations
 from statistics import mean
 
 from wenmai.errors import Mistake
 from wenmai.evaluation.probes.finding import Finding, Grid
-from wenmai.evaluation.probes.variants_picture import Panel
+from wenmai.evaluation.probes.growing import growing_numbers
+from wenmai.evaluation.probes.variants_picture import Panel, quality
 from wenmai.evaluation.probes.variants_picture import picture as drawn
 from wenmai.locale import Message
 from wenmai.options import assign_options
-from wenmai.page.pictures import metric_key, metric_name, metric_words
+from wenmai.page.pictures import metric_key, metric_words
 
-TRACED = 64  # rows of the test part whose attention is looked at
+TRACED = 64  # rows of the test part whose attention is shown
 
 
 def run(source: str, columns: dict[str, str] | None = None, settings: dict | None = None, seed: int = 0) -> Iterator:
@@ -33,39 +35,37 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
                      "means over layers, heads and the real places of {rows} test rows", rows=TRACED)]  # fmt: skip
     title = Message("{source}: one head against many", source=source)
     grids = {lang: [table(known, lang)] for lang in ("en", "zh")}
-    return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), told(known), notes)
+    return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), conclusions(known), notes)
 
 
 def measured(source: str, columns, seed: int, *, heads: str = "1,2,4,8", width: int = 64, layers: int = 2, rows: int = 6000,
              epochs: int = 8, learning_rate: float = 2e-3, seeds: int = 3, device: str = "auto") -> Iterator:  # fmt: skip
     """`heads` are compared at equal `width`; `rows` to learn from, at the most; `seeds` how often each is trained."""
     from wenmai.estimator import device_named
-    from wenmai.evaluation.probes.variants import Variant, compared, opened, sizes
+    from wenmai.evaluation.probes.variants import Variant, compared, open_rows, sizes
 
     began, device = time.perf_counter(), device_named(device)
     numbers = heads_of(heads, width)
-    data = opened(source, columns, ["transformer"], rows, seed)
+    data = open_rows(source, columns, ["transformer"], rows, seed)
     variants = [Variant(str(number), "transformer", {"heads": number, "width": width, "layers": layers}) for number in numbers]
     training = {"epochs": epochs, "learning_rate": learning_rate, "device": device}
-    metric, found = yield from compared(data, variants, training, seeds, seed, lambda estimator: looked(estimator, data.test))
+    looks = partial(attention_of, part=data.test)
+    metric, results = yield from compared(data, variants, training, seeds, seed, looks)
     return {"probe": "heads", "data": source, "task": data.task.name, "metric": metric,
             "higher_is_better": data.task.higher_is_better, "rows": sizes(data), "epochs": epochs,
             "width": width, "layers": layers, "learning_rate": learning_rate, "seed": seed, "seeds": seeds, "device": device,
-            "variants": found, "seconds": round(time.perf_counter() - began, 1)}  # fmt: skip
+            "variants": results, "seconds": round(time.perf_counter() - began, 1)}  # fmt: skip
 
 
 def heads_of(text: str, width: int) -> list[int]:
-    try:
-        found = [int(part) for part in text.split(",")]
-    except ValueError:
-        found = []
-    if not found or found != sorted(set(found)) or any(number < 1 or width % number for number in found):
+    numbers = growing_numbers(text)
+    if not numbers or any(number < 1 or width % number for number in numbers):
         raise Mistake("heads={heads}: expected growing numbers that divide width={width}, such as 1,2,4.", heads=text,
                       width=width)  # fmt: skip
-    return found
+    return numbers
 
 
-def looked(estimator, part) -> dict[str, float | None]:
+def attention_of(estimator, part) -> dict[str, float | None]:
     """Entropy and overlap of the heads on some rows."""
     import numpy as np
     import torch
@@ -89,8 +89,8 @@ def entropy(weights, mask) -> float:
     """(B, A, T, S), (B, T) → the mean over heads and real places of rows that have two or more."""
     sizes = mask.sum(1)  # (B,)
     asked = mask & (sizes > 1).unsqueeze(1)  # (B, T)
-    found = -(weights * weights.clamp(min=1e-30).log()).sum(-1) / sizes.clamp(min=2).log()[:, None, None]  # (B, A, T)
-    return float(found.transpose(1, 2)[asked].mean()) if asked.any() else 0.0
+    entropies = -(weights * weights.clamp(min=1e-30).log()).sum(-1) / sizes.clamp(min=2).log()[:, None, None]  # (B, A, T)
+    return float(entropies.transpose(1, 2)[asked].mean()) if asked.any() else 0.0
 
 
 def overlap(weights, mask) -> list[float]:
@@ -99,22 +99,22 @@ def overlap(weights, mask) -> list[float]:
     return [float(a[one].minimum(a[two]).sum(-1)[mask].mean()) for one, two in combinations(range(len(a)), 2)]
 
 
-def told(known: dict) -> list[str]:
+def conclusions(known: dict) -> list[str]:
     from wenmai.evaluation.probes.variants import apart, best_of, with_spread
 
     rows, metric = known["variants"], metric_key(known["metric"])
     best, one = best_of(rows, known["higher_is_better"]), rows[0]
-    look = [Message("The best {metric} is {best}, with heads={heads1}; with heads={heads2} it is {one}.", metric=metric,
+    gist = [Message("The best {metric} is {best}, with heads={heads1}; with heads={heads2} it is {one}.", metric=metric,
                     best=with_spread(best), heads1=best["variant"], heads2=one["variant"], one=with_spread(one))]  # fmt: skip
     if best is not one:
-        look.append(Message("The difference is {apart}.", apart=apart(best, one)))
+        gist.append(Message("The difference is {apart}.", apart=apart(best, one)))
     several = [row for row in rows if None not in row["overlap"]]
     if several:
         many = several[-1]
-        look.append(Message("With heads={heads} two heads share {share:.0%} of what they look at, on average: the rest is what a "
+        gist.append(Message("With heads={heads} two heads share {share:.0%} of what they look at, on average: the rest is what a "
                             "single head could not see at the same time.", heads=many["variant"],
                             share=mean(many["overlap"])))  # fmt: skip
-    return look
+    return gist
 
 
 def table(known: dict, lang: str) -> Grid:
@@ -131,11 +131,9 @@ def table(known: dict, lang: str) -> Grid:
 
 def picture(known: dict, lang: str):
     rows = known["variants"]
-    metric = metric_name(known["metric"], lang)
     overlaps = [[value for value in row["overlap"] if value is not None] for row in rows]
-    panels = [Panel(Message("{metric}, test part", metric=metric).told_in(lang), [row["scores"] for row in rows], False),
-              Panel(Message("entropy (1: everywhere alike)").told_in(lang),
-                    [row["entropy"] for row in rows])]  # fmt: skip
+    panels = [quality(known, lang),
+              Panel(Message("entropy (1: everywhere alike)").told_in(lang), [row["entropy"] for row in rows])]  # fmt: skip
     if any(overlaps):
         panels.append(Panel(Message("overlap of two heads (1: the same)").told_in(lang), overlaps))
     labels = [Message("heads={heads}", heads=row["variant"]).told_in(lang) for row in rows]

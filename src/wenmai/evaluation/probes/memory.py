@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from wenmai.errors import Mistake, unknown
 from wenmai.evaluation.probes.finding import Finding, Grid
+from wenmai.evaluation.probes.growing import growing_numbers
 from wenmai.evaluation.probes.memory_picture import picture, why_rnn
 from wenmai.locale import Message
 from wenmai.options import assign_options
@@ -27,7 +28,7 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
     notes = noted(known)
     grids = {lang: tables(known, lang) for lang in ("en", "zh")}
     title = Message("How far a rung remembers")
-    return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), told(known), notes)
+    return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), conclusions(known), notes)
 
 
 def refuse(name: str, source: str, columns: dict[str, str] | None) -> None:
@@ -71,10 +72,10 @@ def measured(
         for rung in names if lengths else ():
             climbs = []
             for number in range(seed, seed + seeds):
-                found, (task, kind, network) = yield from climb(rung, exercise, lengths, recipe, number)
-                climbs.append({"seed": number, "lengths": found, "longest": longest(found)})
+                attempts, (task, kind, network) = yield from climb(rung, exercise, lengths, recipe, number)
+                climbs.append({"seed": number, "lengths": attempts, "longest": longest(attempts)})
                 if name == "copy" and number == seed:
-                    first = built(rung, exercise, recipe, longest(found) or lengths[0], number)
+                    first = built(rung, exercise, recipe, longest(attempts) or lengths[0], number)
                     after = followed(network, task, kind, exercise, fading, recipe.device, number)
                     before = followed(first[2], *first[:2], exercise, fading, recipe.device, number)
                     faded.append({"rung": rung, "before": before, "after": after, "a_step_before": chained(rung, before),
@@ -100,19 +101,16 @@ def lengths_of(option: str, text: str) -> list[int]:
     """'2,4,8' → [2, 4, 8]; none → []"""
     if text.strip() == "none":
         return []
-    try:
-        found = [int(part) for part in text.split(",")]
-    except ValueError:
-        found = []
-    if not found or found != sorted(set(found)) or not 2 <= found[0] <= found[-1] <= LONGEST:
+    lengths = growing_numbers(text)
+    if not lengths or not 2 <= lengths[0] <= lengths[-1] <= LONGEST:
         raise Mistake("{option}={text}: expected growing lengths from 2 to {most}, such as 5,10,20, or none.", option=option,
                       text=text, most=LONGEST)  # fmt: skip
-    return found
+    return lengths
 
 
-def longest(found: list[dict]) -> int:
+def longest(attempts: list[dict]) -> int:
     """0 where even the first was too long."""
-    return max((row["length"] for row in found if row["passed"]), default=0)
+    return max((attempt["length"] for attempt in attempts if attempt["passed"]), default=0)
 
 
 # What is told of it
@@ -145,27 +143,27 @@ def noted(known: dict) -> list[str]:
     return notes
 
 
-def told(known: dict) -> list[str]:
+def conclusions(known: dict) -> list[str]:
     """What to look at, and why rnn stops first."""
-    look = []
+    gist = []
     for row in known["exercises"]:
         far = {rung["rung"]: worst(rung) for rung in row["rungs"]}
         listed = ", ".join(f"{rung} {length}" for rung, length in sorted(far.items(), key=lambda pair: pair[1]))
-        look.append(
+        gist.append(
             Message("The longest T that was remembered in {exercise}: {listed}.", exercise=row["exercise"], listed=listed)
         )
     factors = {row["rung"]: row for row in known["fading"]["rungs"]}
     if "rnn" in factors:
         rnn, steps = factors["rnn"], 2 * known["fading"]["length"]
-        look.append(Message("{reason}: before training every step back multiplies its gradient by {before:.2f}, so after {steps} "
+        gist.append(Message("{reason}: before training every step back multiplies its gradient by {before:.2f}, so after {steps} "
                             "steps {left:.0e} of it is left to learn from; after training, by {after:.2f}.",
                             reason=why_rnn(known), before=rnn["a_step_before"], steps=steps, left=rnn["before"][0],
                             after=rnn["a_step_after"]))  # fmt: skip
         others = [f"{rung} {factors[rung]['a_step_after']:.2f}" for rung in RECURRENT[1:] if rung in factors]
         if others:
-            look.append(Message("A step's factor of the others, after training: {listed}; the nearer to 1, the better the first "
+            gist.append(Message("A step's factor of the others, after training: {listed}; the nearer to 1, the better the first "
                                 "step is still heard.", listed=", ".join(others)))  # fmt: skip
-    return look
+    return gist
 
 
 def worst(rung: dict) -> int:
@@ -174,8 +172,9 @@ def worst(rung: dict) -> int:
 
 def reached(rung: dict) -> str:
     """'8', or '8–10' where seeds differ; '< 2' is told by the table"""
-    found = sorted(climb["longest"] for climb in rung["climbs"])
-    return str(found[0]) if found[0] == found[-1] else f"{found[0]}–{found[-1]}"
+    lengths = [climb["longest"] for climb in rung["climbs"]]
+    shortest, farthest = min(lengths), max(lengths)
+    return str(shortest) if shortest == farthest else f"{shortest}–{farthest}"
 
 
 def tables(known: dict, lang: str) -> list[Grid]:
@@ -186,8 +185,8 @@ def tables(known: dict, lang: str) -> list[Grid]:
     head += [Message("gradient a step, before").told_in(lang), Message("after training").told_in(lang)]
     rows = []
     for name in names:
-        found = [next((rung for rung in row["rungs"] if rung["rung"] == name), None) for row in exercises]
-        cells = [name, *("–" if rung is None else reached(rung) for rung in found)]
+        each = [next((rung for rung in row["rungs"] if rung["rung"] == name), None) for row in exercises]
+        cells = [name, *("–" if rung is None else reached(rung) for rung in each)]
         cells += [f"{factors[name][key]:.3f}" if name in factors and name in RECURRENT else "–"
                   for key in ("a_step_before", "a_step_after")]  # fmt: skip
         rows.append(cells)

@@ -51,9 +51,9 @@ def picture(known: dict, lang: str):
 
 def bars(axes, row: dict, names: list[str], lang: str, named: bool) -> None:
     """The longest T of every rung, rung under rung; a mark a seed."""
-    found = {rung["rung"]: [climb["longest"] for climb in rung["climbs"]] for rung in row["rungs"]}
+    longest = {rung["rung"]: [climb["longest"] for climb in rung["climbs"]] for rung in row["rungs"]}
     for place, name in enumerate(names):
-        far = found.get(name, [])
+        far = longest.get(name, [])
         if not far:
             continue
         ends = min(far), max(far)
@@ -116,10 +116,10 @@ def why_rnn(known: dict) -> Message:
 
 def rnn_is_first_in(known: dict) -> list[str]:
     """The exercises in which none of the rungs that are chains came less far than rnn, and one came farther."""
-    found = []
+    exercises = []
     for row in known["exercises"]:
         far = {rung["rung"]: min(climb["longest"] for climb in rung["climbs"]) for rung in row["rungs"]
                if rung["rung"] not in ("attention", "transformer")}  # fmt: skip
         if "rnn" in far and far["rnn"] == min(far.values()) < max(far.values()):
-            found.append(row["exercise"])
-    return found
+            exercises.append(row["exercise"])
+    return exercises

@@ -13,6 +13,7 @@ from statistics import median
 
 from wenmai.errors import Mistake
 from wenmai.evaluation.probes.finding import Finding, Grid
+from wenmai.evaluation.probes.growing import growing_numbers
 from wenmai.evaluation.probes.memory import refuse
 from wenmai.locale import Message
 from wenmai.options import assign_options
@@ -37,7 +38,7 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
                      count=min(LONG, len(known["lengths"])))]  # fmt: skip
     title = Message("Serial against parallel, linear against quadratic")
     grids = {lang: [table(known, lang)] for lang in ("en", "zh")}
-    return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), told(known), notes)
+    return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), conclusions(known), notes)
 
 
 def measured(seed: int, *, lengths: str = "64,128,256,512,1024,2048,4096", batch: int = 4, width: int = 128, heads: int = 4,
@@ -77,14 +78,11 @@ def measured(seed: int, *, lengths: str = "64,128,256,512,1024,2048,4096", batch
 
 
 def lengths_of(text: str) -> list[int]:
-    try:
-        found = [int(part) for part in text.split(",")]
-    except ValueError:
-        found = []
-    if len(found) < 2 or found != sorted(set(found)) or not 1 <= found[0] <= found[-1] <= MOST:
+    lengths = growing_numbers(text)
+    if len(lengths) < 2 or not 1 <= lengths[0] <= lengths[-1] <= MOST:
         raise Mistake("lengths={lengths}: expected two or more growing lengths up to {most:,}, such as 64,256,1024.",
                       lengths=text, most=MOST)  # fmt: skip
-    return found
+    return lengths
 
 
 def one_pass(name: str, width: int, heads: int, device: str):
@@ -122,16 +120,16 @@ def exponent(lengths: list[int], seconds: list[float]) -> float:
     return sum((a - x) * (b - y) for a, b in zip(across, up)) / sum((a - x) ** 2 for a in across)
 
 
-def told(known: dict) -> list[str]:
+def conclusions(known: dict) -> list[str]:
     lengths, rows = known["lengths"], {row["layer"]: row for row in known["layers"]}
     attention, lstm = rows["self-attention"], rows["lstm"]
     listed = ", ".join(f"{name} {row['exponent']:.2f}" for name, row in rows.items())
-    look = [Message("Time grows at the long end as T to the power of: {listed}.", listed=listed)]
+    gist = [Message("Time grows at the long end as T to the power of: {listed}.", listed=listed)]
     ratios = [slow / fast for slow, fast in zip(lstm["seconds"], attention["seconds"])]
-    look.append(Message("The lstm takes {ratio1:.1f} times as long as self-attention at T = {length1} and {ratio2:.1f} times "
+    gist.append(Message("The lstm takes {ratio1:.1f} times as long as self-attention at T = {length1} and {ratio2:.1f} times "
                         "at T = {length2}.", ratio1=ratios[0], length1=lengths[0], ratio2=ratios[-1],
                         length2=lengths[-1]))  # fmt: skip
-    return look
+    return gist
 
 
 def table(known: dict, lang: str) -> Grid:

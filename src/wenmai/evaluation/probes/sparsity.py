@@ -59,7 +59,7 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
     notes = measured(known, text.size < whole.size)
     grids = {lang: tables(known, lang) for lang in ("en", "zh")}
     title = Message("{source}: why n-grams need smoothing", source=source)
-    return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), told(known), notes)
+    return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), conclusions(known), notes)
 
 
 # The text
@@ -88,10 +88,10 @@ def beginning(text: Corpus, options: dict) -> Corpus:
 
 
 def check(source: str, tokens: np.ndarray, held: np.ndarray) -> None:
-    lines, found = int((tokens == END).sum() + (held == END).sum()), counted(tokens) + counted(held)
-    if lines < LINES or found < TOKENS or not counted(held):
+    lines, total = int((tokens == END).sum() + (held == END).sum()), counted(tokens) + counted(held)
+    if lines < LINES or total < TOKENS or not counted(held):
         raise Mistake("{source}: found {lines:,} lines with {tokens:,} tokens, expected at least {least} with {fewest:,}, of "
-                      "which 1/64 can be counted; give more text.", source=source, lines=lines, tokens=found, least=LINES,
+                      "which 1/64 can be counted; give more text.", source=source, lines=lines, tokens=total, least=LINES,
                       fewest=TOKENS)  # fmt: skip
 
 
@@ -108,7 +108,7 @@ def cells(tokens: np.ndarray, held: np.ndarray, vocabulary: int, *, orders: int 
     if not 1 <= orders <= HIGHEST:
         raise Mistake("orders={orders}: expected 1 to {most}, up to which order n-grams are counted.", orders=orders,
                       most=HIGHEST)  # fmt: skip
-    openings, found, began = np.append(np.flatnonzero(tokens == BEGIN), len(tokens)), [], time.perf_counter()
+    openings, amounts, began = np.append(np.flatnonzero(tokens == BEGIN), len(tokens)), [], time.perf_counter()
     real, place = held != BEGIN, held_out.places(held, BEGIN)
     for name, share in SHARES.items():
         text = tokens[: openings[np.searchsorted(openings, share * len(tokens))]]
@@ -127,8 +127,8 @@ def cells(tokens: np.ndarray, held: np.ndarray, vocabulary: int, *, orders: int 
                 row["perplexity"][kind].append(exp(mean) if mean < 700 else inf)
                 row["stand_ins"] += bool(smoothed.notes)
         yield name, Message("order {order}", order=orders), Progress(orders, orders, share, inf, 0.0, time.perf_counter() - began)
-        found.append(row)
-    return found
+        amounts.append(row)
+    return amounts
 
 
 def unseen(levels: list[Level], ends: np.ndarray, n: int, whole: np.ndarray) -> float:
@@ -161,30 +161,30 @@ def measured(known: dict, cut_off: bool) -> list[str]:
     return notes
 
 
-def told(known: dict) -> list[str]:
+def conclusions(known: dict) -> list[str]:
     """What to look at."""
     last, highest = known["amounts"][-1], known["orders"][-1]
     score, kind, order = min((value, kind, n) for kind, row in last["perplexity"].items() for n, value in enumerate(row, 1))
-    look = [Message("Never seen in all of the training text: {words:.1%} of the 1-grams held out, and {longest:.1%} of the "
+    gist = [Message("Never seen in all of the training text: {words:.1%} of the 1-grams held out, and {longest:.1%} of the "
                     "{order}-grams.", words=last["unseen"][0], longest=last["unseen"][-1], order=highest)]  # fmt: skip
     lost = next((n for n, value in enumerate(last["perplexity"]["none"], 1) if value == inf), None)
     if lost:
-        look.append(Message("Without smoothing one of them is enough: from order {order} on the held-out text has probability 0 "
+        gist.append(Message("Without smoothing one of them is enough: from order {order} on the held-out text has probability 0 "
                             "and its perplexity is infinite.", order=lost))  # fmt: skip
     ones = last["perplexity"]["add-one"]
     best = min(range(len(ones)), key=ones.__getitem__)
-    look.append(Message("The lowest perplexity is {perplexity1}, by {smoothing} at order {order1}; add-one is at its best at "
+    gist.append(Message("The lowest perplexity is {perplexity1}, by {smoothing} at order {order1}; add-one is at its best at "
                         "order {order2} with {perplexity2} and has {perplexity3} at order {order3}.", perplexity1=shown(score),
                         smoothing=kind, order1=order, order2=best + 1, perplexity2=shown(ones[best]), perplexity3=shown(ones[-1]),
                         order3=highest))  # fmt: skip
-    return look
+    return gist
 
 
 def tables(known: dict, lang: str) -> list[Grid]:
     """The perplexities of all of the text first, then what was unseen, then the perplexities of less text."""
     orders = [str(n) for n in known["orders"]]
     head = [Message("amount of text").told_in(lang), phrase("count", "tokens").told_in(lang)]
-    found = [Grid(Message("Share of n-grams never seen").told_in(lang),
+    grids = [Grid(Message("Share of n-grams never seen").told_in(lang),
                   [*head, *(Message("{order}-grams", order=n).told_in(lang) for n in orders)],
                   [[amount_name(row["share"], lang), f"{row['tokens']:,}", *(f"{share:.1%}" for share in row["unseen"])]
                    for row in known["amounts"]])]  # fmt: skip
@@ -193,8 +193,8 @@ def tables(known: dict, lang: str) -> list[Grid]:
         heading = Message("Perplexity of the held-out text, {amount}", amount=name).told_in(lang)
         columns = [Message("smoothing").told_in(lang), *(Message("order {order}", order=n).told_in(lang) for n in orders)]
         rows = [[kind, *map(shown, values)] for kind, values in row["perplexity"].items()]
-        found.append(Grid(heading, columns, rows))
-    return [found[1], found[0], *found[2:]]
+        grids.append(Grid(heading, columns, rows))
+    return [grids[1], grids[0], *grids[2:]]
 
 
 def amount_name(share: str, lang: str) -> str:

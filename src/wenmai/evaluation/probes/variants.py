@@ -19,7 +19,9 @@ from wenmai.data.dataset import Dataset, open_dataset
 from wenmai.errors import Mistake
 from wenmai.estimator import Estimator
 from wenmai.estimators import ESTIMATORS
+from wenmai.evaluation.probes.finding import Grid
 from wenmai.locale import Message
+from wenmai.page.pictures import metric_words
 
 LEAST = 100  # rows that tell anything
 
@@ -31,7 +33,7 @@ class Variant:
     options: dict = field(default_factory=dict)
 
 
-def opened(source: str, columns: dict[str, str] | None, rungs: list[str], rows: int, seed: int) -> Dataset:
+def open_rows(source: str, columns: dict[str, str] | None, rungs: list[str], rows: int, seed: int) -> Dataset:
     """At most `rows` rows to learn from, and a test part of a quarter as many at the most."""
     data = open_dataset(source, TASKS, None, columns, valid="0.1", test="0.2", seed=seed)
     if data.task.running_text:
@@ -79,14 +81,14 @@ def as_large(count: Callable[[str, dict], int], rung: str, options: dict, weight
 
 
 def compared(data: Dataset, variants: list[Variant], training: dict, seeds: int, seed: int,
-             look: Callable[[Estimator], dict] = lambda estimator: {}) -> Iterator:  # fmt: skip
-    """Yields (variant, stage, Progress); returns a dict a variant. `look` sees every trained estimator and adds to its row."""
-    found = [{"variant": variant.name, "rung": variant.rung, "options": variant.options, "scores": [], "seconds": []}
-             for variant in variants]  # fmt: skip
+             inspect: Callable[[Estimator], dict] = lambda estimator: {}) -> Iterator:  # fmt: skip
+    """Yields (variant, stage, Progress); returns a dict a variant. `inspect` sees every trained estimator and adds to its row."""
+    results = [{"variant": variant.name, "rung": variant.rung, "options": variant.options, "scores": [], "seconds": []}
+               for variant in variants]  # fmt: skip
     warm = ESTIMATORS[data.task.name](variants[0].rung, **training | {"epochs": 1, "steps": 2}, **variants[0].options)
     warm.fit(*data.train.pair, data.valid.pair)  # what is done once only is not counted
     for number in range(seed, seed + seeds):
-        for variant, row in zip(variants, found):
+        for variant, row in zip(variants, results):
             estimator = ESTIMATORS[data.task.name](variant.rung, seed=number, **training, **variant.options)
             began = time.perf_counter()
             for progress in estimator.training(*data.train.pair, data.valid.pair):
@@ -94,13 +96,13 @@ def compared(data: Dataset, variants: list[Variant], training: dict, seeds: int,
             row["seconds"].append(round(time.perf_counter() - began, 3))
             row["scores"].append(estimator.evaluate(*data.test.pair)[estimator.task_.metric])
             row["parameters"] = estimator.model_.parameters_count()
-            for name, value in look(estimator).items():
+            for name, value in inspect(estimator).items():
                 row.setdefault(name, []).append(value)
     metric = estimator.task_.metric
-    for row in found:
+    for row in results:
         row |= {"mean": mean(row["scores"]), "spread": stdev(row["scores"]) if seeds > 1 else None,
                 "median_seconds": median(row["seconds"])}  # fmt: skip
-    return metric, found
+    return metric, results
 
 
 def best_of(rows: list[dict], higher_is_better: bool) -> dict:
@@ -119,6 +121,14 @@ def apart(better: dict, other: dict) -> str:
     error = ((better["spread"] ** 2 + other["spread"] ** 2) / len(better["scores"])) ** 0.5
     large = abs(better["mean"] - other["mean"]) > 2 * error
     return Message("more than chance") if large else Message("no more than chance")
+
+
+def quality_and_cost(known: dict, heading: Message, names: list[str], lang: str) -> Grid:
+    """A table: the metric, weights and seconds of every variant, under these names."""
+    columns = (heading, metric_words(known["metric"]), Message("weights"), Message("seconds to train"))
+    rows = [[name, with_spread(row), f"{row['parameters']:,}", f"{row['median_seconds']:.1f}"]
+            for name, row in zip(names, known["variants"])]  # fmt: skip
+    return Grid(Message("Quality and cost").told_in(lang), [column.told_in(lang) for column in columns], rows)
 
 
 def rows_note(known: dict) -> str:

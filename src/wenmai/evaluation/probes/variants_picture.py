@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import mean, median
 
-from wenmai.page.pictures import INK, PAPER, compact
+from wenmai.locale import Message
+from wenmai.page.pictures import INK, PAPER, compact, metric_name
 
 COLOURS = ["#4c6fd1", "#c75b9b", "#009e73", "#c98500", "#3f9fdc", "#d55e00"]
 LEFT, GAP, ROW = 2.1, 0.3, 0.42
@@ -16,6 +17,18 @@ class Panel:
     title: str
     values: list[list[float]]  # of every row, one a seed
     from_zero: bool = True  # bars, as amounts are drawn; otherwise dots only
+
+
+def quality(known: dict, lang: str) -> Panel:
+    """The scores on the test part."""
+    title = Message("{metric}, test part", metric=metric_name(known["metric"], lang)).told_in(lang)
+    return Panel(title, [row["scores"] for row in known["variants"]], False)
+
+
+def quality_and_cost(known: dict, lang: str) -> list[Panel]:
+    rows = known["variants"]
+    return [quality(known, lang), Panel(Message("weights").told_in(lang), [[row["parameters"]] for row in rows]),
+            Panel(Message("seconds to train").told_in(lang), [row["seconds"] for row in rows])]  # fmt: skip
 
 
 def picture(labels: list[str], groups: list[int], panels: list[Panel]):

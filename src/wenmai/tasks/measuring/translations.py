@@ -87,10 +87,10 @@ def lead(data: Dataset, best: float) -> Message | None:
 
     usual = int(np.median([len(text.split()) if spaced else len(text) for text in data.train.targets[:LOOKED_AT]]))
     count = max((times * usual for times in LEADS), key=lambda count: score(data.valid, count, LED))
-    found = score(data.test, count)
+    reached = score(data.test, count)
     unit = phrase("unit", "words") if spaced else phrase("unit", "characters")
-    if best <= found:
+    if best <= reached:
         return Message("Without a model, the first {count} {unit} of every source, taken as its summary, score {found:.3f}: no "
-                       "rung has more.", count=count, unit=unit, found=found)  # fmt: skip
+                       "rung has more.", count=count, unit=unit, found=reached)  # fmt: skip
     return Message("Without a model, the first {count} {unit} of every source, taken as its summary, score {found:.3f}.",
-                   count=count, unit=unit, found=found)  # fmt: skip
+                   count=count, unit=unit, found=reached)  # fmt: skip
