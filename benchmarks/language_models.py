@@ -77,8 +77,8 @@ def wenmai_trains(what: str, shape: Shape, options, variant: list[str]):
 
     rung = {"width": shape.width, "heads": shape.heads, "layers": shape.layers}
     if what == "lstm":  # what the plain loop does, and no more
-        rung = {"hidden": shape.width, "layers": shape.layers, "dropout": 0.4, "between": 0.4}
-        rung |= {"word_dropout": 0.0, "weight_dropout": 0.0, "quiet": 0.0, "slow": 0.0}
+        rung = {"hidden": shape.width, "layers": shape.layers, "dropout": 0.4, "hidden_dropout": 0.4}
+        rung |= {"word_dropout": 0.0, "weight_dropout": 0.0, "activation_penalty": 0.0, "temporal_penalty": 0.0}
     steps = 2 * options.steps  # the first half unmeasured
     count = 2 * steps * shape.rows * shape.context
     draw = np.random.default_rng(0).integers(0, shape.vocabulary - 3, count)

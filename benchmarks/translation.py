@@ -226,7 +226,7 @@ def wenmai_writes(way: str, count: int, options, variant: list[str]):
         learning.join()
         model = wenmai.load(f"{folder}/run", options.device)
     with torch.no_grad():  # a text of so many tokens, whatever the weights say
-        model.model_.head.output.bias[2] = -1e4
+        model.model_.head.output.bias[model.inputs_.target.special.end] = -1e4
     model.inputs_.most = lambda lengths: 0 * lengths + WRITTEN
     given = [" ".join(f"w{n}" for n in row) for row in sources_of(count)]
 

@@ -532,7 +532,7 @@ def fast_and_traced(estimator, inputs):
 
 def assert_trace_is_the_same(estimator, inputs):
     batch, fast, traced, trace = fast_and_traced(estimator, inputs)
-    assert trace.kept
+    assert trace.notes
     assert_close(traced, fast)
     # the same gradients of every weight, and one that reaches each thing written down
     wish = torch.randn(fast.shape, generator=torch.Generator().manual_seed(0))
@@ -551,7 +551,7 @@ def assert_trace_is_the_same(estimator, inputs):
     outputs = outputs[mask] if estimator.model_.per_step else outputs
     assert_close(outputs, fast)
     # what a decoder reads of its own text has nothing to do with x
-    noted = {} if estimator.task_name in WRITING else trace.kept
+    noted = {} if estimator.task_name in WRITING else trace.notes
     for name, value in [*noted.items(), ("outputs", outputs.clamp(min=-1e4))]:
         assert torch.isfinite(value).all(), name
         if name.endswith("attention") and value.shape[-1] == 1:

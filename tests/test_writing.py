@@ -14,6 +14,7 @@ from wenmai.catalog import rungs_for
 from wenmai.data.text.lines import Lines, written_bytes
 from wenmai.data.text.tokenizers import OWN, SPECIAL, Bytes
 from wenmai.errors import Notice
+from wenmai.layers.cache import Cache, join
 from wenmai.models.network import Network
 from wenmai.tasks.decoding import Choice
 from wenmai.training.progress import Diverged
@@ -57,6 +58,22 @@ def test_many_prompts_of_one_length(trained):
     """More than are read by a call a block."""
     model, prompts = trained("gpt"), ["a cat", "the cat", "the dog", "a dog"] * 4
     assert model.generate(prompts, tokens=9, temperature=0) == [model.generate(p, tokens=9, temperature=0) for p in prompts]
+
+
+@pytest.mark.parametrize("positions", ["learned", "sinusoidal", "rotary"])
+@pytest.mark.parametrize("count", [3, 13])
+def test_prompts_of_different_lengths_are_read_on_together(positions, count, monkeypatch):
+    """In one cache, a few rows and many; some leave it when their line ends, and for some it becomes too small."""
+    model = LanguageModel("gpt", **SMALL["gpt"], positions=positions, steps=20, context=24).fit(TEXT)
+    prompts = [" ".join(("the cat sat on a mat is " * 3).split()[: 1 + 5 * row % 14]) for row in range(count)]
+    assert len(set(map(len, prompts))) > 2
+    hows = [{"temperature": 0, "tokens": 6}, {"lines": 1, "tokens": 20, "seed": 3}, {"lines": 2, "tokens": 30, "seed": 40}]
+    alone = [[model.generate(prompt, **how | {"seed": how.get("seed", 0) + row}) for row, prompt in enumerate(prompts)]
+             for how in hows]  # fmt: skip
+    joined = []
+    monkeypatch.setattr("wenmai.tasks.continuation.join", lambda states: joined.append(join(states)) or joined[-1])
+    assert [model.generate(prompts, **how) for how in hows] == alone
+    assert all(isinstance(state, Cache) and not state.even and len(state) == count for state in joined) and len(joined) == 3
 
 
 @pytest.mark.parametrize(("how", "said"), [({"tokens": 0}, "tokens=0: expected 1 or more"), ({"tokens": -1}, "tokens=-1"),

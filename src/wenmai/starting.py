@@ -47,7 +47,9 @@ class Start:
         for name, value in (given["inputs"] | given["tokens"]).items():
             raise Mistake("{name}={value} says how inputs are read, which {run} has settled; leave {name} out, or train without "
                           "--from.", name=name, value=value, run=self.run)  # fmt: skip
-        return kinds_of_input.continued(self.inputs, kinds_of_input.kind_of(values, texts), values, self.run)
+        longest = None if self.model.carried else self.model.context  # a window reaches no further
+        kind = kinds_of_input.kind_of(values, texts)
+        return kinds_of_input.continued(self.inputs, kind, values, self.run, longest)
 
     def build_with(self, given: dict) -> Build:
         """As the run's network was made, with what is given for the head; what contradicts the body is refused."""

@@ -1,6 +1,7 @@
 """Tokenizers: what is encoded comes back, what is kept in JSON encodes alike, and no text breaks them."""
 
 import json
+from itertools import pairwise
 
 import pytest
 from hypothesis import example, given, settings
@@ -80,6 +81,34 @@ def test_no_text_breaks_it(tokenizer, texts):
     for row in range(len(texts)):
         assert isinstance(tokenizer.decode(encoded[row]), str)
         assert encoded[row].tolist() == tokenizer.encode([texts[row]])[0].tolist()  # alone as among others
+
+
+@pytest.fixture(scope="module", params=[(kind, lower) for kind in KINDS for lower in (False, True)], ids=str)
+def either_case(request):
+    kind, lower = request.param
+    return learn(MIXED, tokenizer=kind, vocabulary=500, lowercase=lower)
+
+
+@FEW
+@given(texts=st.lists(anything, max_size=4))
+@example(texts=MIXED)
+@example(texts=["", " ", "\n", "İSTANBUL İİ ς Σ", "Aİb Straße ǅ ﬁ", "cafe\u0301 🙂👩‍👩‍👧 a", "\ud800 A\udfff", "a\x00B"])
+@example(texts=["x" * 300])
+@example(texts=["ΑΣ Β", "ΑΣ"])  # a Σ at the end of a word is another small letter than one inside
+def test_every_token_knows_where_it_stands(either_case, texts):
+    spans, encoded, spelled = either_case.spans(texts), either_case.encode(texts), either_case.spelled(texts)
+    assert len(spans) == len(texts)
+    for text, places, row, tokens in zip(texts, spans, encoded, spelled):
+        assert len(places) == len(row) == len(tokens)
+        assert all(0 <= start <= end <= len(text) for start, end in places)
+        assert all(one[0] <= other[0] and one[1] <= other[1] for one, other in pairwise(places))
+        if either_case.kind in ("words", "jieba", "characters"):
+            lower = text.lower() if either_case.lowercase else text
+            for (start, end), token in zip(places, tokens):
+                part = text[start:end].lower() if either_case.lowercase else text[start:end]
+                assert start < end and (part == token or (len(lower) != len(text) and token in part) or "ς" in token)
+        if either_case.kind in ("bytes", "characters"):  # and none of the text is passed over
+            assert {at for start, end in places for at in range(start, end)} == set(range(len(text)))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -136,7 +136,7 @@ def test_a_prompt_that_is_too_long_is_noted_beside_the_answers(recwarn):
 def test_a_trace_of_inputs(rung, task, kind):
     estimator, inputs = fitted(rung, task, kind), made(kind, 4, seed=6, task=task)[0]
     trace = estimator.trace(inputs)
-    assert isinstance(trace, Trace) and trace.kept and all(torch.is_tensor(value) for value in trace.kept.values())
+    assert isinstance(trace, Trace) and trace.notes and all(torch.is_tensor(value) for value in trace.notes.values())
     if task in WRITING:  # of the texts that it writes itself
         texts = estimator.predict(inputs).tolist()
         examples = estimator.examples(inputs, texts)
@@ -152,7 +152,7 @@ def test_a_trace_of_inputs(rung, task, kind):
         assert [len(row) for row in trace.tokens] == examples.inputs.lengths.tolist()
     if kind == "tokens":
         assert [len(row) for row in trace.tokens] == [len(row) for row in inputs]
-    first = next(iter(trace.kept.values()))
+    first = next(iter(trace.notes.values()))
     assert len(first) == len(inputs)  # the batch stands in dimension 0
 
 
@@ -161,7 +161,7 @@ def test_a_trace_of_running_text(rung):
     model = language_model(rung)
     words = ["the", "ice", "is", "so", "very", "moss"]
     trace = model.trace("the ice is so very moss")
-    assert trace.kept and trace.tokens == [["</s>", *words]] and trace.targets == [[*words, "</s>"]]
+    assert trace.notes and trace.tokens == [["</s>", *words]] and trace.targets == [[*words, "</s>"]]
     numbers = [model.inputs_.number(word) for word in trace.targets[0][:-1]]
     said = trace.outputs[0, torch.arange(len(numbers)), numbers].sum()
     assert float(said.detach()) == pytest.approx(model.log_prob("the ice is so very moss", after=""), abs=1e-3)

@@ -244,7 +244,7 @@ class Window:
         """With these (B, T) behind them, of each row the last `most`."""
         room = functional.pad(self.tokens, (0, tokens.shape[1]))
         places = self.lengths[:, None] + torch.arange(tokens.shape[1], device=tokens.device)
-        whole, lengths = room.scatter(1, places, tokens), self.lengths + tokens.shape[1]
+        whole, lengths = room.scatter(1, places, tokens.to(room.dtype)), self.lengths + tokens.shape[1]
         first = (lengths - most).clamp(min=0)[:, None]
         places = first + torch.arange(min(most, whole.shape[1]), device=tokens.device)
         return Window(whole.gather(1, places.clamp(max=whole.shape[1] - 1)), lengths.clamp(max=most))

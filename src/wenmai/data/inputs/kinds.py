@@ -26,11 +26,12 @@ from wenmai.errors import Mistake
 from wenmai.locale import Message
 from wenmai.options import Size
 
+LONGEST = 512  # tokens of a text that a network reads at once, unless it is said
 UNITS = ("words", "chinese", "characters")
 Spelling = Literal["auto", "none", "cnn", "lstm"]
 
 
-def learn(values, texts: str = "tokens", *, embedding: str = "random", max_length: Size = 512, characters: Spelling = "auto",
+def learn(values, texts: str = "tokens", *, embedding: str = "random", max_length: Size = LONGEST, characters: Spelling = "auto",
           **tokenizing):  # fmt: skip
     """The kind of these inputs; `texts` says which kind texts are. `embedding` is random, one-hot, or a file (or package)
     of pretrained word vectors; a network reads `max_length` tokens of a text at once; `characters` reads the letters of
@@ -85,8 +86,9 @@ def learned_before(saved: dict):
     return inputs
 
 
-def continued(inputs, kind: str, values, run: str):
-    """These inputs of a run, as a task reads values of this kind: by the same tokenizer, with the same scaling."""
+def continued(inputs, kind: str, values, run: str, longest: int | None = None):
+    """These inputs of a run, as a task reads values of this kind: by the same tokenizer, with the same scaling; of texts no more
+    than `longest` tokens, where a running text was learned in windows of so many."""
     tokenizer = inputs.as_tokenizer() if isinstance(inputs, Lines) else getattr(inputs, "tokenizer", None)
     cut = kind in ("tokens", "given", "lines")
     if cut != (tokenizer is not None) or (not cut and inputs.kind != kind):
@@ -100,13 +102,13 @@ def continued(inputs, kind: str, values, run: str):
         if not isinstance(tokenizer, tokenizers.Words):
             raise Mistake("{run} cuts texts into {tokenizer}, and tags are given for tokens as they stand; start from a run "
                           "whose tokens are words.", run=run, tokenizer=tokenizer.kind)  # fmt: skip
-        return Tokens.reading_as(tokenizer, inputs)
+        return Tokens.reading_as(tokenizer, inputs, longest or inputs.longest or LONGEST)
     if kind == "tokens":
         pairs = isinstance(values[0], (tuple, list))
         if pairs != (inputs.pairs if isinstance(inputs, Texts) else False):
             raise Mistake("{run} reads pairs of texts, or here are some, and the other does not; start from another run.",
                           run=run)  # fmt: skip
-        return inputs if isinstance(inputs, Texts) else Texts(tokenizer, pairs, unit_of(tokenizer), 512, "random")
+        return inputs if isinstance(inputs, Texts) else Texts(tokenizer, pairs, unit_of(tokenizer), longest or LONGEST, "random")
     return inputs
 
 

@@ -55,10 +55,10 @@ class Tokens:
         return cls(tokenizers.Words(known, "given", lowercase), alphabet, spelling, longest, embedding, table, rare)
 
     @classmethod
-    def reading_as(cls, tokenizer: tokenizers.Words, inputs) -> Tokens:
+    def reading_as(cls, tokenizer: tokenizers.Words, inputs, longest: int) -> Tokens:
         """Tokens that are given, numbered as the texts of another task were."""
         alphabet = tokenizers.Characters(list(tokenizers.SPECIAL), lowercase=False)
-        return cls(tokenizer, alphabet, "none", max(1, inputs.longest) if inputs.longest else 512, "random",
+        return cls(tokenizer, alphabet, "none", longest, "random",
                    width=getattr(inputs, "vectors_width", None))  # fmt: skip
 
     def encode(self, values) -> Sequences:

@@ -19,6 +19,11 @@ class Special:
     mask: int | None = None  # hides a word that is to be guessed
 
     @property
+    def filler(self) -> int:
+        """What fills rows up, where the mask says that nothing stands."""
+        return 0 if self.pad is None else self.pad
+
+    @property
     def numbers(self) -> tuple[int, ...]:
         """All that there are, in their order."""
         return tuple(sorted({number for number in asdict(self).values() if number is not None}))

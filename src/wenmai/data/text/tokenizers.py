@@ -44,7 +44,7 @@ MOST = 1_000_000  # distinct words that are counted at once: beyond, the rarest 
 CUT = {"bytes": Message("read byte by byte"), "characters": Message("read character by character"),
        "spaces": Message("cut at spaces"), "jieba": Message("cut into Chinese words by jieba"),
        "words": Message("cut into words"), "bpe": Message("cut into bpe"), "wordpiece": Message("cut into wordpiece"),
-       "unigram": Message("cut into unigram")}  # fmt: skip
+       "unigram": Message("cut into unigram"), "imported": Message("cut as the vocabulary has it")}  # fmt: skip
 
 
 def learn(
