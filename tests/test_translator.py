@@ -172,7 +172,7 @@ def test_sides_have_their_own_tokens_or_share_them():
     assert not apart.inputs_.joint and apart.inputs_.source.tokenizer.kind == "words"
     assert apart.inputs_.target.tokenizer.kind == "characters"
     joint = small("attention", steps=2, tokenizer="bpe", joint=True).fit(words, [text.upper() for text in words])
-    assert joint.inputs_.joint and joint.model_.input.table is joint.model_.decoder.table
+    assert joint.inputs_.joint and joint.model_.input.table is joint.model_.decoder.words.table
     with pytest.raises(Mistake, match="joint=True goes with one tokenizer for both sides; found words for the texts"):
         small("attention", tokenizer="words", target_tokenizer="bpe", joint=True).fit(words, chinese)
 

@@ -28,6 +28,7 @@ from wenmai.models.ngram.additive import fitted_delta
 from wenmai.models.ngram.arpa import HIGHEST
 from wenmai.models.ngram.counts import NONE, Level, count
 from wenmai.models.ngram.estimation import last_tenth
+from wenmai.models.ngram.numbering import Numbering
 from wenmai.models.ngram.smoothing import smooth
 from wenmai.models.ngram.weights import Smoothing
 from wenmai.options import assign_options
@@ -50,9 +51,11 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
     train, held = text.parts([HELD])
     lines = Lines.learn(train, **given["text"])
     tokens, asked = (np.concatenate([np.zeros(0, np.int32), *lines.opened(part)]) for part in (train, held))
+    numbering = Numbering(lines.special, len(lines))
+    tokens, asked = numbering.numbers(tokens), numbering.numbers(asked)
     check(source, tokens, asked)
-    amounts = yield from cells(tokens, asked, len(lines), **given["probe"])
-    known = {"probe": "sparsity", "data": source, "unit": lines.unit, "tokenizer": lines.name, "vocabulary": len(lines),
+    amounts = yield from cells(tokens, asked, numbering.size, **given["probe"])
+    known = {"probe": "sparsity", "data": source, "unit": lines.unit, "tokenizer": lines.name, "vocabulary": numbering.size,
              "held_out": {"lines": int((asked == END).sum()), "tokens": counted(asked), "unknown": int((asked == UNK).sum())},
              "orders": list(range(1, len(amounts[-1]["unseen"]) + 1)), "amounts": amounts,
              "seconds": round(time.perf_counter() - began, 2)}  # fmt: skip
@@ -83,7 +86,8 @@ def beginning(text: Corpus, options: dict) -> Corpus:
     if text.size < most:  # no token is shorter than a byte
         return text
     sample = Corpus(text.source, text.read, text.start, text.after_line(text.start + SAMPLE))
-    tokens = sum(counted(block) for block in Lines.learn(sample, **options).opened(sample))
+    lines = Lines.learn(sample, **options)
+    tokens = sum(int((block != lines.opening).sum()) for block in lines.opened(sample))
     return Corpus(text.source, text.read, text.start, text.after_line(text.start + int(most / tokens * sample.size)))
 
 
