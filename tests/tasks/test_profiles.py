@@ -35,7 +35,7 @@ def test_few_rows_are_rows_of_the_task(task):
     """They can be learned, described, and made fewer."""
     own, part = task(), few_rows(task)
     if not task.running_text:
-        own.learn(own.arranged(*part.pair)[1])
+        own.learn(own.prepare(*part.pair)[1])
     facts = task.profile.describe(Dataset("few", own, part, None, None))
     assert facts["task"] == task.name and facts["rows"] == len(part) and facts["first"]
     assert task.profile.complete(own, part, part)
