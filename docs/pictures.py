@@ -294,8 +294,7 @@ def rate(zh):
     figure = Figure(figsize=(7.2, 3.1))
     axes = figure.add_subplot(1, 2, 1)
     for warmup, colour, dash in ((0.1, BLUE, "-"), (0.3, GREEN, "--"), (0.0, GREY, ":")):
-        options = TrainingOptions(steps=1000, learning_rate=4e-3, warmup=warmup)
-        schedule = Schedule(options, Examples(np.zeros((1, 1))), tokens=1)
+        schedule = Schedule(TrainingOptions(steps=1000, learning_rate=4e-3, warmup=warmup), Examples(np.zeros((8, 1))), 16)
         axes.plot([schedule.rate(step) for step in range(1000)], dash, color=colour, label=f"warmup={warmup}")
     axes.set(xlabel="步" if zh else "step", ylabel="学习率" if zh else "learning rate")
     axes.legend()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -16,7 +17,6 @@ from torch import Tensor
 
 from wenmai.data.examples.batches import ExampleSource
 from wenmai.locale import Message
-from wenmai.models.network import Network
 from wenmai.training import distributed, memory
 from wenmai.training.averaging import network_of
 from wenmai.training.options import TrainingOptions
@@ -24,6 +24,9 @@ from wenmai.training.progress import Diverged, Progress, Snapshot
 from wenmai.training.recovery import LOWERED, Failure, Recovery, TrainState
 from wenmai.training.schedule import Schedule
 from wenmai.training.updater import Updater, evaluating, repeatable
+
+if TYPE_CHECKING:
+    from wenmai.models.network import Network
 
 HEARTBEAT = 0.5  # seconds after which training gives a sign of life, so that it can be stopped and kept
 TIDIED = 3.0  # seconds after which memory that lies unused is given back

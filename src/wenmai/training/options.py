@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from wenmai.models.network import Network
 from wenmai.options import NonNegative, Share, Size
+
+if TYPE_CHECKING:
+    from wenmai.models.network import Network
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -18,13 +19,15 @@ from wenmai.errors import Mistake
 from wenmai.kernels.attention import one_shape
 from wenmai.layers.losses import Loss, weighted
 from wenmai.layers.recurrent import Recurrent
-from wenmai.models.network import Network
 from wenmai.training import distributed, environment, memory
 from wenmai.training.averaging import WeightAverage
 from wenmai.training.captured import Captured
 from wenmai.training.distributed import divided, whole
 from wenmai.training.optimizers import Optimizer, name_gradients
 from wenmai.training.options import TrainingOptions
+
+if TYPE_CHECKING:
+    from wenmai.models.network import Network
 
 
 class Updater:
