@@ -11,7 +11,7 @@ from test_language_model import TEXT
 from test_language_model import trained as language_model
 from test_translators import SMALL, batch, built
 
-from wenmai.layers.trace import Trace, under
+from wenmai.layers.trace import Trace
 from wenmai.models.attention_decoder import attention_translator
 from wenmai.models.seq2seq import seq2seq
 from wenmai.models.transformer import transformer_translator
@@ -37,7 +37,7 @@ def test_a_name_is_noted_once():
     trace.note("state", torch.zeros(1))
     trace.under("encoder").under("block.0").note("state", torch.ones(1))
     assert set(trace.notes) == {"state", "encoder.block.0.state"} and trace.under("encoder")["block.0.state"].item() == 1
-    assert "block.0.state" in trace.under("encoder") and "block.0.state" not in trace and under(None, "encoder") is None
+    assert "block.0.state" in trace.under("encoder") and "block.0.state" not in trace
     for scope, name in ((trace, "state"), (trace.under("encoder"), "block.0.state"), (trace.under("encoder.block.0"), "state")):
         with pytest.raises(KeyError, match="is noted twice"):
             scope.note(name, torch.zeros(1))
