@@ -14,7 +14,7 @@ from wenmai.kernels import recurrent as kernel
 from wenmai.layers.body import Body
 from wenmai.layers.cells import CELLS
 from wenmai.layers.dropout import Dropout
-from wenmai.layers.trace import Trace, under
+from wenmai.layers.trace import Trace
 
 GROWS = ("rnn-residual", "rnn-gated")  # cells whose states have no bounds
 
@@ -56,7 +56,7 @@ class Recurrent(Body):
             outputs = []
             for way, direction in enumerate(directions):
                 first = None if state is None else tuple(next(given) for _ in range(direction.states))
-                scope = under(trace, f"{self.cell}.{level}{'.back' if way else ''}")
+                scope = trace and trace.under(f"{self.cell}.{level}{'.back' if way else ''}")
                 y, last = direction(reorder(x, back) if way else x, first, scope, drop)
                 outputs.append(reorder(y, back) if way else y)
                 after += last

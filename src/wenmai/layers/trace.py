@@ -26,7 +26,3 @@ class Trace:
 
     def __contains__(self, name: str) -> bool:
         return self.scope + name in self.notes
-
-
-def under(trace: Trace | None, name: str) -> Trace | None:
-    return None if trace is None else trace.under(name)

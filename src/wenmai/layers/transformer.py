@@ -22,7 +22,7 @@ from wenmai.layers.cross_attention import CrossAttention
 from wenmai.layers.dropout import Dropout
 from wenmai.layers.first_weights import normal
 from wenmai.layers.positions import Learned, Sinusoidal
-from wenmai.layers.trace import Trace, under
+from wenmai.layers.trace import Trace
 
 
 def check_heads(width: int, heads: int) -> None:
@@ -88,7 +88,7 @@ class Transformer(Body):
             for level, block in enumerate(self.blocks):
                 past = None if text is None else text.layer(level, x.shape[1])
                 across = memory if keys_values is None else keys_values[:, level]
-                x = block(x, allowed, under(trace, f"block.{level}"), past, across, real)
+                x = block(x, allowed, trace and trace.under(f"block.{level}"), past, across, real)
         return self.norm(x), mask, text if decoder is None else replace(decoder, text=text)
 
 

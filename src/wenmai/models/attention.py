@@ -23,7 +23,6 @@ from wenmai.layers.dropout import Dropout
 from wenmai.layers.embedding import embed as input_layer
 from wenmai.layers.positions import Learned, Sinusoidal
 from wenmai.layers.recurrent import Recurrent
-from wenmai.layers.trace import under
 from wenmai.models.network import Network
 from wenmai.options import Share
 
@@ -58,7 +57,7 @@ class Attending(Body):
         h, mask, state = self.encoder(x, mask, state, trace)  # (B, T, H)
         compared = self.position(h * self.share)
         allowed = see_real(mask)[:, 0]  # (B, 1, S)
-        context = self.context(compared, self.context.keys(compared), h, allowed, under(trace, "context"))  # (B, T, H)
+        context = self.context(compared, self.context.keys(compared), h, allowed, trace and trace.under("context"))  # (B, T, H)
         return torch.cat([h, context], -1) * mask.unsqueeze(-1), mask, state  # (B, T, 2H)
 
 

@@ -24,7 +24,7 @@ from wenmai.layers.body import Body
 from wenmai.layers.cache import take, within
 from wenmai.layers.copying import Copies
 from wenmai.layers.losses import Loss
-from wenmai.layers.trace import Trace, under
+from wenmai.layers.trace import Trace
 
 FEW = 1000  # tokens: those who know fewer read letters, of which a small network learns as much, and sooner
 
@@ -69,7 +69,7 @@ class EncoderDecoder(nn.Module):
 
     def read(self, x: Tensor, mask: Tensor, batch: Batch, trace: Trace | None = None) -> Tensor:
         """y (B, T, H), from which every token of batch.target is said"""
-        memory, mask, _ = self.encoder(x, mask, trace=under(trace, "encoder"))
+        memory, mask, _ = self.encoder(x, mask, trace=trace and trace.under("encoder"))
         begin = batch.target.new_full((len(batch.target), 1), self.opening)
         tokens = torch.cat([begin, batch.target[:, :-1].clamp(min=0)], 1)  # behind the end of a text anything may stand
         if self.training and self.sampling and tokens.shape[1] > 1:
@@ -78,7 +78,7 @@ class EncoderDecoder(nn.Module):
                 own = self.head.outputs(y, self.copies(batch)).argmax(-1)[:, :-1]  # (B, T − 1)
             chance = torch.rand(own.shape, device=own.device) < self.sampling
             tokens = torch.cat([begin, torch.where(chance, own, tokens[:, 1:])], 1)
-        return self.decoder(tokens, memory, mask, trace=under(trace, "decoder"))[0]
+        return self.decoder(tokens, memory, mask, trace=trace and trace.under("decoder"))[0]
 
     def forward(self, batch: Batch, trace: Trace | None = None) -> Tensor:
         """log p of every token of the text that is to be written, after those before it (B, T, V); V + X with words to copy"""
