@@ -1,7 +1,5 @@
 """Inputs and targets, whatever the user holds them in: lists, arrays, columns of pandas or polars, Sequences, stored texts."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from wenmai.data.examples.sequences import Sequences

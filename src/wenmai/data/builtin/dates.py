@@ -5,8 +5,6 @@ and the month has a name that means the same month in all languages chosen, or t
 year comes first and the month after it (2026/11/5), or the day is above 12, or as much as the month.
 """
 
-from __future__ import annotations
-
 import datetime
 import random
 import re

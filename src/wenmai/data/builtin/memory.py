@@ -5,8 +5,6 @@ running-sum  {3, 5} → {3, 8}                              the sum so far
 adding       (0.3, 0) (0.7, 1) (0.1, 0) (0.2, 1) → 0.9    the sum of the two marked values; Hochreiter & Schmidhuber 1997
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from wenmai.data.files.readers import Chunk

@@ -3,8 +3,6 @@
 The text after the colon says from what to what: numbers:en-digits, numbers:zh-en; numbers:zh is from digits to Chinese.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

@@ -7,8 +7,6 @@
 In every epoch windows begin somewhere else: a function of seed and epoch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

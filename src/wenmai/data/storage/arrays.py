@@ -8,8 +8,6 @@ The format allows no gaps, so what lies between two arrays is an array itself; i
 is read when a file is opened: what is used is fetched a page at a time, and shared by all processes that have the file open.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import mmap

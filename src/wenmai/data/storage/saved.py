@@ -3,8 +3,6 @@
 Who opens the file turns Unfit into a Mistake that names it (training/run_folder.py).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

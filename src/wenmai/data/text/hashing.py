@@ -3,8 +3,6 @@
 The table may be mapped from a file, and what that says is not believed: no lookup leaves the arrays or fails to end.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -1,7 +1,5 @@
 """Which language a text is in: by its script, then by telling letters and small words. Quick, and for an overview only."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections import Counter

@@ -11,8 +11,6 @@ Spans are read as conlleval and seqeval read them: whatever the scheme, a change
 Rows are laid end to end (offsets), and everything is computed on whole arrays.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import chain
 

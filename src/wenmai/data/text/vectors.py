@@ -1,7 +1,5 @@
 """Pretrained word vectors: GloVe, word2vec and fastText text files, and .npy matrices with a list of words beside them."""
 
-from __future__ import annotations
-
 import importlib.util
 import tokenize
 from pathlib import Path

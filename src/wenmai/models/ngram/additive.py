@@ -10,8 +10,6 @@ walked as all other models are, by backing off, this is written as
 with 1/V as the probability of every n-gram whose context is not full, and 1 as what such a context leaves.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from wenmai.models.ngram.counts import NONE, Level

@@ -10,8 +10,6 @@ Files come from many hands: fields are cut at any white space, text may stand be
 be missing, <unk> may be written <UNK>, and the logarithm of 0 is -99 or -inf.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from itertools import pairwise

@@ -4,8 +4,6 @@ languages apart, with probabilities).
     p(c | text) ∝ p(c) ∏ p(w_t | w_{t−n+1} … w_{t−1}, c)
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 

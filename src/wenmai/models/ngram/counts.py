@@ -10,8 +10,6 @@ every word is the same for all orders, since a pass moves places only within the
 which part of every bucket is its own to fill.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise

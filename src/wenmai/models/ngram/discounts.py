@@ -9,8 +9,6 @@ Where the n_r are too few or run the wrong way, these formulas give nothing that
 and a note says so.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from wenmai.locale import Listed, Message, phrase

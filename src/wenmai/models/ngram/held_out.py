@@ -8,8 +8,6 @@ looked up from the one that is a word shorter, so that every order costs one sea
 and no table has to be built; for a model that reads more than one text, layout.py has quicker ones.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from wenmai.models.ngram.counts import NONE, Level

@@ -1,7 +1,5 @@
 """N-grams that come as rows of words, in any order, become levels: sorted, each with the n-grams it begins and ends with."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

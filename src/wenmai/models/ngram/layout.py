@@ -21,8 +21,6 @@ out of it is tested before it is used: a place against the array it is a place i
     what is paid and log p         at most 0, though rounding may bring their sum just above it
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 

@@ -9,8 +9,6 @@ which is the order of levels. An n-gram takes its last word from the one that it
 found among those that end with w₂ … w_{n−1}, which stand side by side, by their first word.
 """
 
-from __future__ import annotations
-
 import mmap
 import os
 import tempfile

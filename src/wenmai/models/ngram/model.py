@@ -5,8 +5,6 @@
 counting (counts, spilled, spark) → smoothing → pruning → a layout that is walked word by word: table (fast) or trie (small).
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The lines of an ARPA file, written as bytes: a number, n words, and for what can be a context one number more."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

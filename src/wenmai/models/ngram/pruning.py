@@ -16,8 +16,6 @@ n-gram is judged by itself against the model as it was; the highest order goes f
 with stays.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

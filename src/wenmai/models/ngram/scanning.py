@@ -1,7 +1,5 @@
 """The lines of an ARPA file, read as bytes: a number, n words, at most one number more."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

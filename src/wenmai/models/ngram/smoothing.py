@@ -19,8 +19,6 @@ the text but after how many different words it does; one that opens a sentence, 
 The words themselves (order 1) are interpolated with 1/V, the same for each of the V words that can follow, <unk> among them.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

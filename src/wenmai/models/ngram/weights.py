@@ -1,7 +1,5 @@
 """What smoothing gives: a probability and a back-off weight for every n-gram."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Literal
 
