@@ -73,16 +73,16 @@ class Theirs(Message):
 
 def usage(error) -> Theirs:
     """What typer says of a wrong argument. Its sentence begins with known words; what a user wrote comes after them."""
-    said = error.format_message()
+    sentence = error.format_message()
     for start, ours in (
         ("Invalid value for ", invalid), ("Missing argument ", missing_argument), ("Missing option ", missing_option),
         ("No such command ", no_command), ("No such option: ", no_option), ("No such option ", no_option),
         ("Got unexpected extra argument(s) ", extra), ("Got unexpected extra arguments ", extra),
         ("Got unexpected extra argument ", extra), ("Option ", option), ("Missing command.", missing_command),
     ):  # fmt: skip
-        if said.startswith(start):
-            return Theirs(said, ours(said.removeprefix(start), error))
-    return Theirs(said)
+        if sentence.startswith(start):
+            return Theirs(sentence, ours(sentence.removeprefix(start), error))
+    return Theirs(sentence)
 
 
 def invalid(rest: str, error) -> Message:

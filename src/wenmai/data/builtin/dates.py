@@ -47,10 +47,10 @@ def patterns(locale) -> list:
     """Each once, by how it is written; without those whose year has two digits."""
     from babel.dates import parse_pattern
 
-    found = [locale.date_formats[name] for name in ("full", "long", "medium", "short")]
-    found += [locale.datetime_skeletons[name] for name in SKELETONS if name in locale.datetime_skeletons]
-    found += map(parse_pattern, ENGLISH if locale.language == "en" else ())
-    every = {pattern.pattern: pattern for pattern in found}
+    formats = [locale.date_formats[name] for name in ("full", "long", "medium", "short")]
+    formats += [locale.datetime_skeletons[name] for name in SKELETONS if name in locale.datetime_skeletons]
+    formats += map(parse_pattern, ENGLISH if locale.language == "en" else ())
+    every = {pattern.pattern: pattern for pattern in formats}
     return [pattern for text, pattern in every.items() if re.search(r"(?<!y)y(yyy)?(?!y)", QUOTED.sub("", text))]
 
 
@@ -61,12 +61,12 @@ def own_months(locale) -> bool:
 
 def meanings(locales) -> dict[str, set[int]]:
     """What a name of a month, long or short, means: listopad is November in Czech and October in Croatian."""
-    found: dict[str, set[int]] = {}
+    months: dict[str, set[int]] = {}
     for locale in locales:
         for names in locale.months.values():
             for month, name in (*names["wide"].items(), *names["abbreviated"].items()):
-                found.setdefault(bare(name), set()).add(month)
-    return found
+                months.setdefault(bare(name), set()).add(month)
+    return months
 
 
 def bare(name: str) -> str:

@@ -62,9 +62,9 @@ class Writer:
             if not tokens:
                 before = before[:1].upper() + before[1:]
             for text, tag in ((before, ""), (entity, kind)):
-                found = WORD.findall(text) if self.lang == "en" else [character for character in text if not character.isspace()]
-                tokens += found
-                tags += [f"{'I' if i else 'B'}-{tag}" if tag else "O" for i in range(len(found))]
+                pieces = WORD.findall(text) if self.lang == "en" else [character for character in text if not character.isspace()]
+                tokens += pieces
+                tags += [f"{'I' if i else 'B'}-{tag}" if tag else "O" for i in range(len(pieces))]
         return tokens, tags
 
     def slot(self, name: str, used: set) -> tuple[str, str, str]:

@@ -58,10 +58,10 @@ def sentences(file: TextFile, columns: dict[str, str] | None) -> Format:
         names, usual = ["tokens", *map(str, range(1, layout.width - 1)), "tags"], {"tokens": 0, "tags": layout.width - 1}
 
     def stream(size: int, positions: list[int]):
-        found = _sentences(file, layout)
+        rows = _sentences(file, layout)
         while True:
             with uncollected():
-                block = list(islice(found, size))
+                block = list(islice(rows, size))
                 # The same words come again and again: each is held once.
                 values = [[list(map(intern, cells[position])) for _, cells in block] for position in positions]
             if not block:

@@ -134,7 +134,7 @@ class Corpus:
 
     def check(self) -> None:
         """It is text, and there is some."""
-        line, found = 0, False
+        line, any_text = 0, False
         for block in self.blocks():
             try:
                 block.decode("utf-8")
@@ -144,8 +144,8 @@ class Corpus:
                               "save the whole file as UTF-8.", file=self.source, line=line,
                               encoding=SPELLED["utf-8"]) from None  # fmt: skip
             line += block.count(END)
-            found = found or not block.isspace()
-        if not found:
+            any_text = any_text or not block.isspace()
+        if not any_text:
             raise Mistake("{file} is empty; expected at least one line of text.", file=self.source)
 
 

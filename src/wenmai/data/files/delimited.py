@@ -60,28 +60,28 @@ def _table(file: TextFile, columns: dict[str, str] | None, mark: str, quotes: bo
         raise Mistake("{file} holds a header and no rows; expected at least one row below it.", file=file.source)
     names = first if header else [str(position) for position in range(len(first))]
     shown = listed(tidy(names), 100)
-    said = Message("There is no header; the columns are {names}.", names=shown)
+    header_note = Message("There is no header; the columns are {names}.", names=shown)
     if header:
-        said = Message("The first line is a header: {names}.", names=shown)
-    notes = [*file.notes, Message("The delimiter is {mark}.", mark=MARKS[mark]), said]
+        header_note = Message("The first line is a header: {names}.", names=shown)
+    notes = [*file.notes, Message("The delimiter is {mark}.", mark=MARKS[mark]), header_note]
     return Format(names, notes, _stream(file, mark, len(first), quotes, header))
 
 
 def _beginning(file: TextFile, mark: str, quotes: bool, most: int = 100) -> list[list[str]]:
     """The first rows, up to one that cannot be read: that one is reported when its turn comes."""
-    found: list[list[str]] = []
+    first_rows: list[list[str]] = []
     heights: list[int] = []
     try:
         with file.open(newline="" if quotes else "\n") as text:
             rows = csv.reader(text, delimiter=mark, strict=True) if quotes else _split(text, mark)
-            found.extend(islice(_filled(rows, heights), most))  # extend keeps the rows that come before an error
+            first_rows.extend(islice(_filled(rows, heights), most))  # extend keeps the rows that come before an error
     except Mistake:
-        if len(found) < 2:  # the header at the most
+        if len(first_rows) < 2:  # the header at the most
             raise
     except csv.Error as error:
-        if len(found) < 2:
+        if len(first_rows) < 2:
             raise _broken(file.source, 1 + sum(heights), str(error)) from None
-    return found
+    return first_rows
 
 
 def _filled(rows: Iterator[list[str]], heights: list[int]) -> Iterator[list[str]]:
@@ -251,19 +251,19 @@ def _rows(lines: list[str], text: TextIO, mark: str, width: int, number: int, so
 
 def _broken(source: str, line: int, error: str) -> Mistake:
     unclosed = "end of data" in error or "field limit" in error
-    found = Message("broken quoting ({reason})", reason=Theirs(error))
+    quoting = Message("broken quoting ({reason})", reason=Theirs(error))
     if unclosed:
-        found = Message("a quote that opens and never closes")
+        quoting = Message("a quote that opens and never closes")
     return Mistake('{file}, line {line}: found {quoting} in the row that begins here; expected a cell in quotes to be closed '
                    'before the next delimiter, and "" for a quote inside it; correct the line.', file=source, line=line,
-                   quoting=found)  # fmt: skip
+                   quoting=quoting)  # fmt: skip
 
 
 def _of_width(rows: list[list[str]], where: Sequence[int], width: int, source: str) -> None:
     if set(map(len, rows)) - {width}:
-        line, found = next((line, len(row)) for line, row in zip(where, rows) if len(row) != width)
+        line, cells = next((line, len(row)) for line, row in zip(where, rows) if len(row) != width)
         raise Mistake("{file}, line {line}: found {found} columns, expected {expected} as in the first row; correct the line "
-                      "or remove it.", file=source, line=line, found=found, expected=width)  # fmt: skip
+                      "or remove it.", file=source, line=line, found=cells, expected=width)  # fmt: skip
 
 
 def _columns(rows: list[list[str]], width: int) -> list[list[str]]:

@@ -22,11 +22,11 @@ def is_images(path: Path) -> bool:
 
 def images(path: Path, source: str) -> Format:
     """An image file and the label file beside it."""
-    wanted = bare_name(path).replace("images", "labels").replace("idx3", "idx1")
-    beside = next((other for other in sorted(path.parent.iterdir()) if bare_name(other) == wanted), None)
+    labels = bare_name(path).replace("images", "labels").replace("idx3", "idx1")
+    beside = next((other for other in sorted(path.parent.iterdir()) if bare_name(other) == labels), None)
     if not beside:
         raise Mistake("{file}: found no labels beside the images, expected {name} (or .gz); put it there.", file=source,
-                      name=wanted)  # fmt: skip
+                      name=labels)  # fmt: skip
     with unpacked(path, source) as pixels, unpacked(beside, beside) as marks:
         count, height, width = _sizes(pixels, 3, source)
         (named,) = _sizes(marks, 1, beside)

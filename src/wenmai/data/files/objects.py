@@ -60,8 +60,8 @@ def objects(file: TextFile) -> Format:
                               keys=listed(row) or Message("no keys"), key=short(key)) from None  # fmt: skip
             yield columns, np.array([number for number, _ in block], np.int64)
 
-    said = Message("JSON: one list of objects.") if as_list else Message("JSON: one object a line.")
-    return Format(names, [*file.notes, said], stream)
+    note = Message("JSON: one list of objects.") if as_list else Message("JSON: one object a line.")
+    return Format(names, [*file.notes, note], stream)
 
 
 def _block(rows: Iterator, size: int) -> list:
@@ -139,11 +139,11 @@ class _Document:
 
     def mark(self, marks: str) -> str:
         """Goes past the mark that comes next, if it is one of these."""
-        found = self.ahead()
-        if not found or found not in marks:
+        character = self.ahead()
+        if not character or character not in marks:
             raise self.broken(Message("expecting {marks}", marks=Listed(marks, Message(" or "))), self.at)
         self.at += 1
-        return found
+        return character
 
     def end(self) -> None:
         if self.ahead():
@@ -211,14 +211,14 @@ def _questions(file: TextFile) -> Iterator[tuple]:
     """(id, context, question, answer, answers, answer_start), as QUESTION says."""
 
     def part(whole: object, where: str, key: str, kind: type | tuple, called: str):
-        found = whole.get(key) if isinstance(whole, dict) else None
-        if not isinstance(found, kind) or isinstance(found, bool):
-            what = Message('a {type} as "{key}"', type=type(found).__name__, key=key)
-            if found is None:
+        value = whole.get(key) if isinstance(whole, dict) else None
+        if not isinstance(value, kind) or isinstance(value, bool):
+            what = Message('a {type} as "{key}"', type=type(value).__name__, key=key)
+            if value is None:
                 what = Message('no "{key}"', key=key)
             raise Mistake("{file}, {at}: found {squad}, expected {called} there, as in SQuAD; correct it.", file=file.source,
                           at=where, squad=what, called=called)  # fmt: skip
-        return found
+        return value
 
     for a, article in enumerate(_articles(file)):
         for p, paragraph in enumerate(part(article, f"data[{a}]", "paragraphs", list, phrase("called", "a list"))):

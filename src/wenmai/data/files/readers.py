@@ -54,24 +54,24 @@ def read(source: str | Path, columns: dict[str, str] | None = None, target: str 
     `target` is a second file whose lines belong to those of the first, as a text and its translation."""
     path, source = find(source), str(source)
     if target is None:
-        found = _format(path, source, columns)
+        form = _format(path, source, columns)
     else:
-        found = pairs.aligned(path, source, find(target), str(target))
-    picked = pick(columns, tidy(found.names), found.usual, source)
-    notes, positions, words = found.notes, list(picked.values()), list(picked)
+        form = pairs.aligned(path, source, find(target), str(target))
+    picked = pick(columns, tidy(form.names), form.usual, source)
+    notes, positions, words = form.notes, list(picked.values()), list(picked)
 
     def values(rows: int):
-        return found.stream(rows, positions)
+        return form.stream(rows, positions)
 
     if "image" in words:
-        said, values = images.decoded(values, words.index("image"), path.parent, source)
-        notes = notes + said
+        image_notes, values = images.decoded(values, words.index("image"), path.parent, source)
+        notes = notes + image_notes
 
     def stream(rows: int) -> Iterator[Chunk]:
         return (Chunk(dict(zip(words, block)), lines) for block, lines in values(rows))
 
     files = {} if target is None else {word: (source, str(target))[position] for word, position in picked.items()}
-    return Table(source, words, notes, stream, found.plain if words == ["text"] else None, files)
+    return Table(source, words, notes, stream, form.plain if words == ["text"] else None, files)
 
 
 def _format(path: Path, source: str, columns: dict[str, str] | None) -> Format:
@@ -128,9 +128,9 @@ def _parquet(path: Path, source: str) -> Format:
         return column.to_numpy() if numbers and not column.null_count else column.to_pylist()
 
     def stream(size: int, positions: list[int]):
-        done, wanted = 0, [names[position] for position in dict.fromkeys(positions)]
+        done, asked = 0, [names[position] for position in dict.fromkeys(positions)]
         with readable(source), parquet.ParquetFile(path, page_checksum_verification=True) as file:
-            for batch in file.iter_batches(size, columns=wanted):
+            for batch in file.iter_batches(size, columns=asked):
                 lines = range(done + 1, done + 1 + len(batch))
                 columns = [values(batch.column(names[position])) for position in positions]
                 done += len(batch)
@@ -149,12 +149,12 @@ def _folder(path: Path, source: str) -> Format:
     except OSError as error:
         raise Mistake("{folder} is a folder that cannot be opened ({why}); check its permissions.", folder=source,
                       why=Theirs(error.strerror)) from None  # fmt: skip
-    found = [other for other in inside if idx.is_images(other)]
-    if found:
-        train = [other for other in found if other.name.startswith("train")] if len(found) > 1 else found
+    idx_files = [other for other in inside if idx.is_images(other)]
+    if idx_files:
+        train = [other for other in idx_files if other.name.startswith("train")] if len(idx_files) > 1 else idx_files
         if len(train) != 1:
             raise Mistake("{folder} holds several sets of images; give one of {names}.", folder=source,
-                          names=", ".join(i.name for i in found))  # fmt: skip
+                          names=", ".join(i.name for i in idx_files))  # fmt: skip
         return idx.images(train[0], str(train[0]))
     texts = [other for other in inside if bare_name(other).endswith(".txt")]
     if len(texts) < 2:

@@ -34,15 +34,15 @@ def copied(pairs, texts: list[str]) -> Copied:
     if kinds[0] != kinds[1]:
         raise Mistake("copy=True goes with tokens of one kind on both sides; found {read} for the texts that are read and "
                       "{written} for those that are written.", read=kinds[0], written=kinds[1])  # fmt: skip
-    known, first, read = pairs.target.numbers, pairs.target.vocabulary, pairs.source.encode(texts)
-    numbers, words = np.full(len(read.flat), pairs.target.special.end, np.int32), []
-    for at, length, row in zip(read.offsets.tolist(), read.lengths.tolist(), pairs.source.tokenizer.spelled(texts)):
+    known, first, rows = pairs.target.numbers, pairs.target.vocabulary, pairs.source.encode(texts)
+    numbers, words = np.full(len(rows.flat), pairs.target.special.end, np.int32), []
+    for at, length, row in zip(rows.offsets.tolist(), rows.lengths.tolist(), pairs.source.tokenizer.spelled(texts)):
         row, own = row[:length], {}
         numbers[at : at + len(row)] = [
             number if (number := known.get(token)) is not None else own.setdefault(token, first + len(own)) for token in row
         ]
         words.append(own)
-    return Copied(read.flat, read.offsets, {"copies": numbers}, words)
+    return Copied(rows.flat, rows.offsets, {"copies": numbers}, words)
 
 
 def written(pairs, texts: list[str], sources: Copied) -> Sequences:

@@ -253,7 +253,7 @@ def kept(documents, most):
 def weigh(flat, offsets, table, slots, inverse, longest, edges, room, widest, normalise):
     starts = np.zeros(len(offsets), np.int64)
     columns, values = np.empty(room, np.int32), np.empty(room, np.float32)
-    found = np.empty(widest, np.int32)
+    row_columns = np.empty(widest, np.int32)
     margin = 1 if edges else 0
     filled = 0
     for row in range(len(offsets) - 1):
@@ -265,15 +265,15 @@ def weigh(flat, offsets, table, slots, inverse, longest, edges, room, widest, no
                 key = extend(key, token_at(flat, start, end, at))
                 place = find(table, key)
                 if table[place] != EMPTY:
-                    found[count] = slots[place]
+                    row_columns[count] = slots[place]
                     count += 1
-        found[:count].sort()
+        row_columns[:count].sort()
         begin = filled
         for k in range(count):
-            if filled > begin and columns[filled - 1] == found[k]:
+            if filled > begin and columns[filled - 1] == row_columns[k]:
                 values[filled - 1] += 1
             else:
-                columns[filled], values[filled] = found[k], 1
+                columns[filled], values[filled] = row_columns[k], 1
                 filled += 1
         if normalise:
             total = 0.0

@@ -116,8 +116,8 @@ def languages_in(texts: Sequence[str]) -> dict[str, float]:
     """The share of each language, the largest first, over up to 2,000 texts spread over the data; "" is: cannot be told."""
     # Drawn, not every tenth: rows may take turns.
     rows = range(len(texts)) if len(texts) <= MOST else random.Random(0).sample(range(len(texts)), MOST)
-    found = Counter(language_of(texts[row]) for row in rows)
-    return {code: number / len(rows) for code, number in found.most_common()}
+    counts = Counter(language_of(texts[row]) for row in rows)
+    return {code: number / len(rows) for code, number in counts.most_common()}
 
 
 def _han(text: str) -> str:

@@ -71,10 +71,10 @@ def read(rows: list[list[str]], kinds: list[str] | None = None) -> Spans:
                 kinds.append(kind)
             seen[tag] = (letter, number[kind])
     pairs = np.fromiter((seen[tag][0] * 65536 + seen[tag][1] for row in rows for tag in row), np.int64, int(offsets[-1]))
-    return found(pairs // 65536, pairs % 65536, kinds, offsets)
+    return spans_of(pairs // 65536, pairs % 65536, kinds, offsets)
 
 
-def found(letter: np.ndarray, kind: np.ndarray, kinds: list[str], offsets: np.ndarray) -> Spans:
+def spans_of(letter: np.ndarray, kind: np.ndarray, kinds: list[str], offsets: np.ndarray) -> Spans:
     """Spans from the letter and kind of every token (kind 0 where there is none)."""
     before, before_kind = shifted(letter, offsets), shifted(kind, offsets)
     change = before_kind != kind
@@ -152,18 +152,18 @@ def detect(rows: list[list[str]], where=lambda row: Message("row {row}", row=row
     if not strange and not wrong:
         return nearest, ""
     row, at = wrong[0] if not strange else next((r, tags.index(strange[0])) for r, tags in enumerate(rows) if strange[0] in tags)
-    wanted = short(expected(rows[row], nearest)[at])
-    told = Message("{where}: the tag {name!r} of token {token}", where=where(row), name=short(rows[row][at]), token=at + 1)
+    regular = short(expected(rows[row], nearest)[at])
+    the_tag = Message("{where}: the tag {name!r} of token {token}", where=where(row), name=short(rows[row][at]), token=at + 1)
     if not strange and 100 * len(wrong) <= sum(tag != "O" for row in rows for tag in row):
         more = len(wrong) - 1
         others = plural(", nor does {count} other", ", nor do {count} others", count=more) if more else ""
-        return nearest, Message("{tag} does not keep to {scheme} (it would be {wanted!r}){others}", tag=told,
-                                scheme=nearest.upper(), wanted=wanted, others=others)  # fmt: skip
-    why = Message("; the nearest is {scheme}, in which it would be {wanted!r}", scheme=nearest.upper(), wanted=wanted)
+        return nearest, Message("{tag} does not keep to {scheme} (it would be {wanted!r}){others}", tag=the_tag,
+                                scheme=nearest.upper(), wanted=regular, others=others)  # fmt: skip
+    why = Message("; the nearest is {scheme}, in which it would be {wanted!r}", scheme=nearest.upper(), wanted=regular)
     if strange:  # nobody knows what it was meant to be
         why = Message(", where tags are O or a letter and a kind, such as B-PER; the nearest is {scheme}", scheme=nearest.upper())
     raise Mistake("{tag} fits no scheme{no_scheme}; correct the tags, or say --set scheme={scheme} to read them as they are, "
-                  "or scheme=plain where they mark no spans.", tag=told, no_scheme=why, scheme=nearest)  # fmt: skip
+                  "or scheme=plain where they mark no spans.", tag=the_tag, no_scheme=why, scheme=nearest)  # fmt: skip
 
 
 def marks(tags: set[str]) -> set[str]:

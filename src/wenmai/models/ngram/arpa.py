@@ -50,19 +50,19 @@ def read(path: Path) -> tuple[list[str], list[Level], Smoothed]:
     return words, *joined(tables, words, path)
 
 
-def known_words(found: list[str], probs: np.ndarray, backoffs: np.ndarray, path: Path) -> tuple[list[str], tuple, Vocabulary]:
+def known_words(listed: list[str], probs: np.ndarray, backoffs: np.ndarray, path: Path) -> tuple[list[str], tuple, Vocabulary]:
     """(all words, the table of 1-grams, what finds a word's number). Where <unk> is written <UNK>, that has a number beyond."""
-    alike = "<UNK>" in found and "<unk>" not in found
-    numbers: dict[str, int] = dict.fromkeys(SPECIAL + tuple(found), 0)
+    alike = "<UNK>" in listed and "<unk>" not in listed
+    numbers: dict[str, int] = dict.fromkeys(SPECIAL + tuple(listed), 0)
     if alike:
         del numbers["<UNK>"]
     words = list(numbers)
     numbers = {word: number for number, word in enumerate(words)}
-    if len(set(found)) < len(found):
-        twice = Counter(found).most_common(1)[0][0]
+    if len(set(listed)) < len(listed):
+        twice = Counter(listed).most_common(1)[0][0]
         raise Mistake("{file}: the word {word!r} stands twice among the 1-grams; remove one of them.", file=path,
                       word=short(twice))  # fmt: skip
-    grams = np.array([numbers.get(word, UNK) for word in found], np.int32).reshape(-1, 1)
+    grams = np.array([numbers.get(word, UNK) for word in listed], np.int32).reshape(-1, 1)
     return words, (grams, probs, backoffs), Vocabulary.of(words + ["<UNK>"] * alike)
 
 
@@ -97,10 +97,10 @@ class Lines:
                 return self.number, line
 
 
-def expect(heading: str, found: str, path: Path) -> None:
-    if found != heading:
+def expect(heading: str, line: str, path: Path) -> None:
+    if line != heading:
         raise Mistake("{file}: found {found!r}, expected {heading}; the file is cut off, or its counts are wrong.", file=path,
-                      found=short(found, 40), heading=heading)  # fmt: skip
+                      found=short(line, 40), heading=heading)  # fmt: skip
 
 
 def header(lines: Lines, path: Path) -> tuple[list[int], str]:
@@ -115,11 +115,11 @@ def header(lines: Lines, path: Path) -> tuple[list[int], str]:
         number, line = lines.next()
         if not line or line.startswith("\\"):
             break
-        found = re.fullmatch(rf"ngram\s+{len(sizes) + 1}\s*=\s*([0-9]{{1,15}})", line)
-        if not found:
+        match = re.fullmatch(rf"ngram\s+{len(sizes) + 1}\s*=\s*([0-9]{{1,15}})", line)
+        if not match:
             raise Mistake("{file}, line {line}: found {found!r}, expected ngram {order}=COUNT.", file=path, line=number,
                           found=short(line, 40), order=len(sizes) + 1)  # fmt: skip
-        sizes.append(int(found[1]))
+        sizes.append(int(match[1]))
     if not 1 <= len(sizes) <= HIGHEST:
         raise Mistake("{file}: found n-grams of {orders} orders, expected 1 to {most}.", file=path, orders=len(sizes),
                       most=HIGHEST)  # fmt: skip
@@ -135,16 +135,16 @@ def section(lines: Lines, n: int, size: int, vocabulary: Vocabulary | None, path
         room = min(lines.text.count(b"\n", lines.at), size - filled)
         grams, numbers = np.empty((room, n if vocabulary else 2), np.int32), np.empty((2, room), np.float32)
         data = np.frombuffer(lines.text, np.uint8)
-        status, at, found, taken, which = scan(data, lines.at, n, *known, grams, numbers)
+        status, at, rows, taken, which = scan(data, lines.at, n, *known, grams, numbers)
         if status in (BAD, NUMBER, UNKNOWN):
             line = lines.text[at : lines.text.find(b"\n", at)].decode().strip()
             raise wrong(status, path, lines.number + taken + 1, line, n, size, which)
         if vocabulary:
-            parts.append((grams[:found], *numbers[:, :found]))
+            parts.append((grams[:rows], *numbers[:, :rows]))
         else:
-            words += [lines.text[start:end].decode() for start, end in grams[:found].tolist()]
-            parts.append((parts[0][0], *numbers[:, :found]))
-        lines.at, lines.number, filled = at, lines.number + taken, filled + found
+            words += [lines.text[start:end].decode() for start, end in grams[:rows].tolist()]
+            parts.append((parts[0][0], *numbers[:, :rows]))
+        lines.at, lines.number, filled = at, lines.number + taken, filled + rows
         if status == HEADING or lines.ended:
             break
         lines.more()

@@ -43,9 +43,9 @@ class NgramClassifier:
             rows = train.inputs.take(np.flatnonzero(train.targets == number))
             tokens = self.opened(rows)
             delta = self.recipe.delta_for(tokens, self.vocabulary) if self.recipe.fits_delta else None
-            grams, said = self.recipe.estimate(count(tokens, self.vocabulary, self.recipe.order, BEGIN), delta)
+            grams, own_notes = self.recipe.estimate(count(tokens, self.vocabulary, self.recipe.order, BEGIN), delta)
             self.grams.append(grams)
-            notes |= dict.fromkeys(said)
+            notes |= dict.fromkeys(own_notes)
         if notes:
             yield self.progress(0, began, warning=some_classes(notes, self.classes), passing=True)
         yield self.progress(1, began, score=judge() if judge else None)
@@ -56,13 +56,13 @@ class NgramClassifier:
     def opened(self, rows: Sequences) -> np.ndarray:
         """Every row opened by BEGIN and closed by END."""
         lengths = rows.lengths + 2
-        found = np.full(int(lengths.sum()), END, np.int32)
+        tokens = np.full(int(lengths.sum()), END, np.int32)
         starts = np.cumsum(lengths) - lengths
-        found[starts] = BEGIN
-        inside = np.ones(len(found), bool)
+        tokens[starts] = BEGIN
+        inside = np.ones(len(tokens), bool)
         inside[starts] = inside[starts + lengths - 1] = False
-        found[inside] = self.numbering.numbers(rows.flat)
-        return found
+        tokens[inside] = self.numbering.numbers(rows.flat)
+        return tokens
 
     def outputs(self, inputs: Sequences) -> np.ndarray:
         """log p(c | text) (N, C)"""
@@ -77,10 +77,10 @@ class NgramClassifier:
         return sum(int(grams.sizes.sum()) for grams in self.grams)
 
     def state(self) -> dict[str, np.ndarray]:
-        found = {"prior": self.prior}
+        arrays = {"prior": self.prior}
         for number, grams in enumerate(self.grams):
-            found |= {f"{number}.{name}": array for name, array in grams.arrays().items()}
-        return found
+            arrays |= {f"{number}.{name}": array for name, array in grams.arrays().items()}
+        return arrays
 
     def load(self, arrays: dict[str, np.ndarray]) -> None:
         self.prior = array_of(arrays, "prior", np.float64, self.classes)

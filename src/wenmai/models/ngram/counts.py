@@ -67,8 +67,8 @@ def counted(tokens: np.ndarray, vocabulary: int, order: int, begin: int) -> Iter
         at[:] = begun
         side_by_side(refine, [(tokens, pairs, starts, *between, begin, own, refined)
                               for between, own in zip(pairwise(words), at)])  # fmt: skip
-        found = side_by_side(sizes, [(refined, starts, *between) for between in pairwise(words)])
-        ends = np.concatenate([np.zeros((1, 2), np.int64), np.cumsum(found, 0)])
+        lengths = side_by_side(sizes, [(refined, starts, *between) for between in pairwise(words)])
+        ends = np.concatenate([np.zeros((1, 2), np.int64), np.cumsum(lengths, 0)])
         columns = [np.empty(ends[-1, 0], kind) for kind in (np.int32, np.int32, np.int32, np.int64)]
         side_by_side(cut, [(refined, pairs, starts, *between, *first, *columns) for between, first in zip(pairwise(words), ends)])
         pairs, refined = refined, pairs
@@ -137,7 +137,7 @@ def sizes(refined, starts, low, high):
 
 
 @njit(cache=True, nogil=True)
-def cut(refined, shorter, starts, low, high, real, lost, last, before, after, found):
+def cut(refined, shorter, starts, low, high, real, lost, last, before, after, counts):
     """What each n-gram is made of; its number takes the place of the one before it."""
     for word in range(low, high):
         place, end = starts[word], starts[word + 1]
@@ -148,7 +148,7 @@ def cut(refined, shorter, starts, low, high, real, lost, last, before, after, fo
                 refined[place, 1] = number
                 place += 1
             if context >= 0:
-                last[real], before[real], after[real], found[real] = word, context, shorter[start, 1], place - start
+                last[real], before[real], after[real], counts[real] = word, context, shorter[start, 1], place - start
                 real += 1
             else:
                 lost += 1

@@ -60,7 +60,7 @@ def hashed(rows: np.ndarray, words: list[str], path: Path) -> np.ndarray:
 
 def places(longer: np.ndarray, skip: int, rows: np.ndarray, slots: np.ndarray | None) -> np.ndarray:
     """Which row the longer ones have without their last word (skip 0) or their first (skip 1); NONE where it is not there."""
-    return longer[:, skip].copy() if slots is None else look(longer, skip, rows, slots)
+    return longer[:, skip].copy() if slots is None else lookup(longer, skip, rows, slots)
 
 
 @njit(inline="always")
@@ -96,8 +96,8 @@ def enter(rows, slots):
 
 
 @njit(cache=True, nogil=True)
-def look(longer, skip, rows, slots):
-    found = np.empty(len(longer), np.int32)
+def lookup(longer, skip, rows, slots):
+    numbers = np.empty(len(longer), np.int32)
     for at in range(len(longer)):
-        found[at] = slots[slot_for(longer, at, skip, rows, slots)]
-    return found
+        numbers[at] = slots[slot_for(longer, at, skip, rows, slots)]
+    return numbers

@@ -71,9 +71,9 @@ def merged(rows: np.ndarray, ends: list[int], below: np.ndarray, bases: list[int
     origin = np.array(bases[:-1] or [0] * len(at), np.int64)
     number = 0
     while True:
-        first, suffix, found = np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int64)
-        filled = merge(rows, at, stop, below, origin, number, first, suffix, found)
-        yield first[:filled], suffix[:filled], found[:filled]
+        first, suffix, counts = np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int64)
+        filled = merge(rows, at, stop, below, origin, number, first, suffix, counts)
+        yield first[:filled], suffix[:filled], counts[:filled]
         number += filled
         if filled < CHUNK:
             return
@@ -104,8 +104,8 @@ class Tree:
             for some in range(0, len(starts), threads()):
                 calls = [(firsts[start : start + CHUNK], suffixes[start : start + CHUNK], below.context, longer, self.first)
                          for start in starts[some : some + threads()]]  # fmt: skip
-                for found in side_by_side(contexts, calls):
-                    context.append(found)
+                for numbers in side_by_side(contexts, calls):
+                    context.append(numbers)
         self.levels.append(Level(word.array(), context.array(), suffixes, count.array()))
         self.first = firsts
 
@@ -113,9 +113,9 @@ class Tree:
         """For every n-gram two orders below, where those of the order below begin that end with it; (M + 1,)"""
         suffix, size, at, starts = self.levels[-1].suffix, len(self.levels[-2]) + 1, 0, Column(np.int32, self.folder)
         for low in range(0, size, CHUNK):
-            found = np.empty(min(CHUNK, size - low), np.int32)
-            at = begins(suffix, low, at, found)
-            starts.append(found)
+            block = np.empty(min(CHUNK, size - low), np.int32)
+            at = begins(suffix, low, at, block)
+            starts.append(block)
         return starts.array()
 
 
@@ -171,10 +171,10 @@ def merge(rows, at, ends, below, origin, number, first, suffix, count):
 
 
 @njit(cache=True, nogil=True)
-def begins(suffix, low, at, found):
+def begins(suffix, low, at, starts):
     """Where the n-grams with the suffixes low, low + 1, … begin, of which those before `at` have lower ones."""
-    for n in range(len(found)):
-        found[n] = at
+    for n in range(len(starts)):
+        starts[n] = at
         while at < len(suffix) and suffix[at] == low + n:
             at += 1
     return at
@@ -183,7 +183,7 @@ def begins(suffix, low, at, found):
 @njit(cache=True, nogil=True)
 def contexts(first, suffix, before, longer, below):
     """The n-gram without its last word: among those that end with what stands before it in its suffix, by the first word."""
-    found, last, start = np.empty(len(first), np.int32), -1, 0
+    numbers, last, start = np.empty(len(first), np.int32), -1, 0
     for n in range(len(first)):
         if suffix[n] != last:
             last = suffix[n]
@@ -195,5 +195,5 @@ def contexts(first, suffix, before, longer, below):
                 start = middle + 1
             else:
                 end = middle
-        found[n] = start
-    return found
+        numbers[n] = start
+    return numbers

@@ -208,13 +208,13 @@ class NGram:
 
 def beginning(text: Running) -> np.ndarray:
     """As much of the text as it takes to fit a number by."""
-    found, size = [], 0
+    blocks, size = [], 0
     for block in text.blocks():
-        found.append(block)
+        blocks.append(block)
         size += len(block)
         if size > ENOUGH:
             break
-    return np.concatenate(found)
+    return np.concatenate(blocks)
 
 
 def cut(block: bytes, size: int) -> Iterator[bytes]:
@@ -232,9 +232,9 @@ def size_in_bytes(text: str | None) -> int | None:
         return None
     number, unit = text.upper().removesuffix("B")[:-1], text.upper().removesuffix("B")[-1:]
     try:
-        found = int(float(number) * SIZE[unit])
+        size = int(float(number) * SIZE[unit])
     except (ValueError, KeyError, OverflowError):
-        found = 0
-    if found < 1 << 20:
+        size = 0
+    if size < 1 << 20:
         raise Mistake("memory={memory}: expected a size of at least 1M, such as 500M or 2G.", memory=text)
-    return found
+    return size

@@ -24,7 +24,7 @@ def escaped(letter: str) -> str:
 
 def read_back(word: str) -> str:
     """What `spelled` was given."""
-    plain = re.sub(r"(?:\\x[0-9A-F]{2})+", lambda found: bytes.fromhex(found[0].replace("\\x", "")).decode("utf-8", "replace"),
+    plain = re.sub(r"(?:\\x[0-9A-F]{2})+", lambda escape: bytes.fromhex(escape[0].replace("\\x", "")).decode("utf-8", "replace"),
                    word.replace(SPACE, " "))  # fmt: skip
     return plain
 

@@ -45,7 +45,7 @@ def smooth(levels: list[Level], kind: Smoothing, begin: int, delta: float = 1.0,
             raise Mistake("delta={value:g}: expected a number above 0, which is added to every count; 1 is usual, and less is "
                           "mostly better.", value=delta)  # fmt: skip
         return Smoothed(additive(levels, {"none": 0.0, "add-one": 1.0}.get(kind, delta), begin, kept), kind=kind)
-    found, taken_of, failed, below = [], [], {}, np.full(1, 1 / (len(levels[0]) - 1))
+    weights, taken_of, failed, below = [], [], {}, np.full(1, 1 / (len(levels[0]) - 1))
     for n, level in enumerate(levels):
         counts = adjusted(levels, n, begin) if kind.endswith("kneser-ney") else level.count
         if n == 0:
@@ -71,11 +71,11 @@ def smooth(levels: list[Level], kind: Smoothing, begin: int, delta: float = 1.0,
         if n == 0:
             prob[begin] = 1.0  # it is never asked for
         else:
-            found[-1].backoff[:] = logarithm(rest)
+            weights[-1].backoff[:] = logarithm(rest)
         taken_of.append(taken[1:].tolist())
-        found.append(Weights(logarithm(prob), np.zeros(len(level), np.float32)))
+        weights.append(Weights(logarithm(prob), np.zeros(len(level), np.float32)))
         below = prob
-    return Smoothed(found, taken_of, told(failed), kind)
+    return Smoothed(weights, taken_of, told(failed), kind)
 
 
 def adjusted(levels: list[Level], n: int, begin: int) -> np.ndarray:
@@ -107,18 +107,18 @@ def parts(size: int) -> list[tuple[int, int]]:
 
 
 @njit(cache=True, nogil=True)
-def followed(counts, context, low, high, discounts, keep, found):
+def followed(counts, context, low, high, discounts, keep, sums):
     """Of the contexts low … high − 1: how often each is followed, what is left of that for shorter ones, and by how many
     different words; (contexts, 3), zeros before."""
     most, everything = len(discounts) - 1, len(keep) == 0
     for at in range(len(counts)):
         if at + AHEAD < len(counts) and low <= context[at + AHEAD] < high:
-            ask(found, context[at + AHEAD])
+            ask(sums, context[at + AHEAD])
         before = context[at]
         if counts[at] and low <= before < high:
-            found[before, 0] += counts[at]
-            found[before, 1] += discounts[min(counts[at], most)] if everything or keep[at] else counts[at]
-            found[before, 2] += 1
+            sums[before, 0] += counts[at]
+            sums[before, 1] += discounts[min(counts[at], most)] if everything or keep[at] else counts[at]
+            sums[before, 2] += 1
 
 
 def all_shared(counts, context, discounts, total, rest, suffix, shorter) -> np.ndarray:
