@@ -28,6 +28,11 @@ def size_of(texts: Sequence[str]) -> int:
     return int(inside) + BESIDE * len(texts)
 
 
+def chunks(texts: Sequence[str], size: int = 4096) -> Iterator[list[str]]:
+    """Some thousands of texts at a time, from memory or from a file."""
+    return (list(texts[start : start + size]) for start in range(0, len(texts), size))
+
+
 class Spool:
     """A file without a name: written at its end, read anywhere."""
 
