@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from wenmai.data.examples.sequences import Sequences, runs
+from wenmai.data.examples.sequences import Sequences, offsets_of, runs
 from wenmai.data.storage.saved import Unfit
 
 EMPTY = np.uint64(0)
@@ -40,8 +40,7 @@ class Rows:
 
     def take(self, rows: np.ndarray) -> Rows:
         counts = np.diff(self.starts)[rows]
-        starts = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum(counts, out=starts[1:])
+        starts = offsets_of(counts)
         index = np.repeat(self.starts[:-1][rows] - starts[:-1], counts) + np.arange(starts[-1])
         return Rows(starts, self.columns[index], self.values[index], self.width)
 
@@ -94,39 +93,29 @@ class Ngrams:
     @classmethod
     def learn(cls, texts: Sequences, longest: int, weighting: str, edges: bool, min_documents: int = 1,
               most: int = MOST) -> Ngrams:  # fmt: skip
-        size, room, count = 1 << 16, 3 << 14, 0
-        table, slots = np.zeros(size, np.uint64), np.zeros(size, np.int32)
-        keys, documents, seen_in = np.zeros(room, np.uint64), np.zeros(room, np.int32), np.zeros(room, np.int32)
+        size, room = 1 << 16, 3 << 14
+        counted = (np.zeros(size, np.uint64), np.zeros(size, np.int32), np.zeros(room, np.uint64), np.zeros(room, np.int32),
+                   np.zeros(room, np.int32), 0)  # table, slots, keys, documents, seen_in, count
         for start, stop in runs(texts.lengths + 2, PIECE // longest):
             part = texts.take(np.arange(start, stop))
-            table, slots, keys, documents, seen_in, count = count_rows(
-                segmented(part), part.offsets, longest, edges, start, table, slots, keys, documents, seen_in, count, most
-            )
-        del table, slots, seen_in
-        keys, documents = keys[:count], documents[:count]
+            counted = count_rows(segmented(part), part.offsets, longest, edges, start, *counted, most)
+        keys, documents = (part[: counted[-1]] for part in counted[2:4])
+        del counted
         if min_documents > 1:
             keys, documents = keys[documents >= min_documents], documents[documents >= min_documents]
         if len(keys) > most:
             stay = kept(documents, most)
             keys, documents = keys[stay], documents[stay]
-        size = 1 << max(4, int(len(keys) * 1.6).bit_length())
-        table, slots = np.zeros(size, np.uint64), np.zeros(size, np.int32)
-        insert(table, slots, keys)
-        if weighting == "tf-idf":
-            inverse = np.log((1 + len(texts)) / (1 + documents)) + 1
-        else:
-            inverse = np.ones(len(keys))
-        return cls(table, slots, inverse.astype(np.float32), longest, weighting, edges)
+        inverse = np.log((1 + len(texts)) / (1 + documents)) + 1 if weighting == "tf-idf" else np.ones(len(keys))
+        return cls(*dictionary(keys), inverse.astype(np.float32), longest, weighting, edges)
 
     def pieces(self, texts: Sequences) -> Pieces:
         return Pieces(self.rows, texts, self.longest, len(self.inverse))
 
     def rows(self, texts: Sequences) -> Rows:
         room = (texts.lengths + 2 * self.edges) * self.longest
-        starts, columns, values = weigh(
-            segmented(texts), texts.offsets, self.table, self.slots, self.inverse, self.longest, self.edges,
-            int(room.sum()), int(room.max(initial=0)), self.weighting == "tf-idf",
-        )  # fmt: skip
+        starts, columns, values = weigh(segmented(texts), texts.offsets, self.table, self.slots, self.inverse, self.longest,
+                                        self.edges, int(room.sum()), int(room.max(initial=0)), self.weighting == "tf-idf")
         return Rows(starts, columns, values, len(self.inverse))
 
     def state(self) -> dict[str, np.ndarray]:
@@ -140,10 +129,7 @@ class Ngrams:
         keys = in_place(state["ngram_keys"], state["ngram_columns"])
         if not (np.isfinite(state["idf"]) & (state["idf"] > 0)).all():  # rows are divided by their length
             raise Unfit("idf: found a number that is not above 0")
-        size = 1 << max(4, int(len(keys) * 1.6).bit_length())
-        table, slots = np.zeros(size, np.uint64), np.zeros(size, np.int32)
-        insert(table, slots, keys)
-        return cls(table, slots, state["idf"], longest, weighting, edges)
+        return cls(*dictionary(keys), state["idf"], longest, weighting, edges)
 
 
 def in_place(saved: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -153,6 +139,14 @@ def in_place(saved: np.ndarray, columns: np.ndarray) -> np.ndarray:
     keys = np.empty(len(columns), np.uint64)
     keys[columns] = saved.view(np.uint64)
     return keys
+
+
+def dictionary(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(the keys, hashed; of each its column)"""
+    size = 1 << max(4, int(len(keys) * 1.6).bit_length())
+    table, slots = np.zeros(size, np.uint64), np.zeros(size, np.int32)
+    insert(table, slots, keys)
+    return table, slots
 
 
 def segmented(texts: Sequences) -> np.ndarray:

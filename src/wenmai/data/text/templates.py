@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from wenmai.data.examples.sequences import Sequences
-from wenmai.data.text.features import EMPTY, Rows, extend, find, in_place, insert
+from wenmai.data.text.features import EMPTY, Rows, dictionary, extend, find, in_place, insert
 
 WORD, LOWER, SHAPE, PREFIX, SUFFIX = 0, 1, 2, 3, 7  # columns of the attributes; prefixes and suffixes of 1 to 4 letters
 ATTRIBUTES = 11
@@ -37,10 +37,7 @@ class Templates:
 
     @classmethod
     def of(cls, keys: np.ndarray, alphabet, window: int) -> Templates:
-        size = 1 << max(4, int(len(keys) * 1.6).bit_length())
-        table, slots = np.zeros(size, np.uint64), np.zeros(size, np.int32)
-        insert(table, slots, keys)
-        return cls(table, slots, len(keys), alphabet, window)
+        return cls(*dictionary(keys), len(keys), alphabet, window)
 
     def attributes(self, inputs: Sequences) -> tuple[np.ndarray, np.ndarray]:
         """(U, ATTRIBUTES) keys of every distinct token, and which of them each token is."""
