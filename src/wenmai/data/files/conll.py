@@ -68,20 +68,21 @@ def sentences(file: TextFile, columns: dict[str, str] | None) -> Format:
                 return
             yield values, np.array([line for line, _ in block], np.int64)
 
-    return Format(names, [*file.notes, *_said(file, layout, pick(columns, names, usual, file.source))], stream, usual)
+    return Format(names, [*file.notes, *_notes(file, layout, pick(columns, names, usual, file.source))], stream, usual)
 
 
-def _said(file: TextFile, layout: Layout, picked: dict[str, int]) -> list[str]:
+def _notes(file: TextFile, layout: Layout, picked: dict[str, int]) -> list[str]:
     what = Message("CoNLL-U: one word a line") if layout.universal else Message("CoNLL: one token a line")
-    notes = [Message("{format}, {width} columns.", format=what, width=layout.width)]
-    if {"tokens", "tags"} <= set(picked):
+    if layout.width < 2:
+        notes = [Message("CoNLL: one token a line, no tags.")]
+    elif {"tokens", "tags"} <= set(picked):
         at = {word: phrase("position", "{name}", name=UNIVERSAL[position]) if layout.universal
               else Message("column {number}", number=position) for word, position in picked.items()}  # fmt: skip
         notes = [Message("{format}, {width} columns; tokens are {position1}, tags {position2}.", format=what, width=layout.width,
                          position1=at["tokens"], position2=at["tags"])]  # fmt: skip
-    if layout.width < 2:
-        notes = [Message("CoNLL: one token a line, no tags.")]
-    documents = sum(line.startswith(DOCUMENT) for line in _whole(file))
+    else:
+        notes = [Message("{format}, {width} columns.", format=what, width=layout.width)]
+    documents = sum(line.startswith(DOCUMENT) for line in file.sample_lines)
     if documents:
         notes.append(Message("{mark} lines are dropped ({count} at the beginning of the file).", mark=DOCUMENT, count=documents))
     return notes
@@ -113,14 +114,8 @@ def _sentences(file: TextFile, layout: Layout) -> Iterator[tuple[int, list[tuple
 # By the look of the file
 
 
-def _whole(file: TextFile) -> list[str]:
-    """The lines of the sample, without one that it cuts in two."""
-    lines = file.sample.split("\n")
-    return lines[:-1] if file.cut and len(lines) > 1 else lines
-
-
 def _tokens(file: TextFile) -> list[str]:
-    lines = [line for line in _whole(file) if line.strip(BLANK) and not line.startswith(DOCUMENT)]
+    lines = [line for line in file.sample_lines if line.strip(BLANK) and not line.startswith(DOCUMENT)]
     return [line for line in lines if not line.startswith("#")] or lines
 
 
@@ -143,7 +138,7 @@ def looks_so(file: TextFile, columns: dict[str, str] | None) -> bool:
     """
     if (columns and not {"tokens", "tags"} & set(columns)) or not _tokens(file):
         return False
-    filled = [at for at, line in enumerate(_whole(file)) if line.strip(BLANK)]
+    filled = [at for at, line in enumerate(file.sample_lines) if line.strip(BLANK)]
     steps = {second - first for first, second in pairwise(filled)}
     layout = layout_of(file)
     rows = [layout.cells(line) for line in _tokens(file)]

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from wenmai.data.examples.stored import LARGE, Spool, StoredTexts
-from wenmai.data.files.opening import SPELLED, TextFile, compression, find, text_file
+from wenmai.data.files.opening import TextFile, compression, find, mixed, text_file
 from wenmai.errors import Mistake
 
 BLOCK = 1 << 24  # bytes that are read at once
@@ -33,7 +33,8 @@ class Corpus:
             return texts
         if isinstance(texts, Path):
             return cls.file(text_file(find(texts), texts))
-        return cls.joined(checked([texts] if isinstance(texts, str) else texts), source)
+        texts = checked([texts] if isinstance(texts, str) else texts)
+        return cls.joined((text.removesuffix("\n") for text in texts), source)
 
     @classmethod
     def joined(cls, texts: Iterable[str], source: str) -> Corpus:
@@ -89,8 +90,7 @@ class Corpus:
         """All of it, whole lines at a time; the last of them may lack its end."""
         at = self.start
         while at < self.end:
-            want = min(size, self.end - at)
-            block = self.read(at, at + want)
+            block = self.read(at, min(at + size, self.end))
             while at + len(block) < self.end and END not in block:
                 if len(block) >= LONGEST_LINE:
                     raise endless(self.source)
@@ -140,9 +140,7 @@ class Corpus:
                 block.decode("utf-8")
             except UnicodeDecodeError as error:
                 line += block[: error.start].count(END) + 1
-                raise Mistake("{file}, line {line}: found bytes that are not {encoding}, which the beginning of the file is; "
-                              "save the whole file as UTF-8.", file=self.source, line=line,
-                              encoding=SPELLED["utf-8"]) from None  # fmt: skip
+                raise mixed(self.source, line, "utf-8") from None
             line += block.count(END)
             any_text = any_text or not block.isspace()
         if not any_text:
@@ -166,4 +164,4 @@ def checked(texts) -> Iterator[str]:
         if not isinstance(text, str):
             raise Mistake("input {row}: expected a text, found {type} {value!r}.", row=row + 1, type=type(text).__name__,
                           value=str(text)[:40])  # fmt: skip
-        yield text.removesuffix("\n")
+        yield text

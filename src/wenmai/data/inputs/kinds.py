@@ -14,7 +14,7 @@ import numpy as np
 from wenmai.data.examples import stored
 from wenmai.data.examples.sequences import Sequences, join_pairs
 from wenmai.data.examples.stored import StoredSequences, StoredTexts
-from wenmai.data.files.corpus import Corpus
+from wenmai.data.files.corpus import Corpus, checked
 from wenmai.data.inputs.labels import Labels
 from wenmai.data.inputs.sides import Pairs, Sides
 from wenmai.data.inputs.target_texts import TargetTexts
@@ -129,7 +129,7 @@ class Texts:
     def learn(cls, values, embedding, longest, **tokenizing) -> Texts:
         pairs = isinstance(values[0], (tuple, list))
         texts = checked_texts([side for pair in values for side in pair] if pairs else values)
-        words, table = vectors.read(embedding) if embedding not in ("random", "one-hot") else ([], None)
+        words, table = vectors.chosen(embedding)
         if table is not None:
             tokenizing.setdefault("tokenizer", "words")  # vectors are of words
         tokenizer = tokenizers.learn(texts, words, **tokenizing)
@@ -149,16 +149,12 @@ class Texts:
     def notes(self, values) -> list[str]:
         """What is worth saying of how these texts are read."""
         cut = tokenizers.CUT[self.tokenizer.kind]
-        notes = [Message("texts are {cut}: {tokens:,} tokens known", cut=cut, tokens=self.vocabulary)]
-        if self.vectors is not None:
-            notes.append(Message("{tokens:,} tokens have vectors from {file}", tokens=int((~np.isnan(self.vectors[:, 0])).sum()),
-                                 file=self.embedding))  # fmt: skip
-        return notes
+        known = Message("texts are {cut}: {tokens:,} tokens known", cut=cut, tokens=self.vocabulary)
+        return [known, *vectors.notes(self.vectors, self.embedding)]
 
     def to_json(self) -> dict:
-        return {"kind": self.kind, "pairs": self.pairs, "unit": self.unit, "longest": self.longest,
-                "embedding": self.embedding, "vectors_width": self.vectors_width,
-                "tokenizer": self.tokenizer.to_json()}  # fmt: skip
+        return {"kind": self.kind, "pairs": self.pairs, "unit": self.unit, "longest": self.longest, "embedding": self.embedding,
+                "vectors_width": self.vectors_width, "tokenizer": self.tokenizer.to_json()}  # fmt: skip
 
     @classmethod
     def from_json(cls, saved) -> Texts:
@@ -178,13 +174,7 @@ def unit_of(tokenizer) -> str:
 
 
 def checked_texts(values) -> list[str] | StoredTexts:
-    if isinstance(values, StoredTexts):
-        return values
-    for row, value in enumerate(values):
-        if not isinstance(value, str):
-            raise Mistake("input {row}: expected a text, found {type} {value!r}.", row=row + 1, type=type(value).__name__,
-                          value=str(value)[:40])  # fmt: skip
-    return values if isinstance(values, list) else list(values)
+    return values if isinstance(values, StoredTexts) else list(checked(values))
 
 
 class Numbers:
@@ -197,10 +187,7 @@ class Numbers:
 
     @classmethod
     def learn(cls, values) -> Numbers:
-        values = np.asarray(values, np.float64)
-        with np.errstate(invalid="ignore"):  # what is not finite is refused by encode, which knows where it stands
-            deviation = values.std(0)
-        return cls(values.mean(0), np.where(deviation > 0, deviation, 1.0))
+        return cls(*scaling(np.asarray(values, np.float64)))
 
     def encode(self, values) -> np.ndarray:
         try:
@@ -214,7 +201,7 @@ class Numbers:
         if not np.isfinite(values).all():
             row, column = np.argwhere(~np.isfinite(values))[0]
             raise Mistake("row {row}, column {column}: found {value}, expected a finite number.", row=row + 1, column=column + 1,
-                          value=values[row, column])  # fmt: skip
+                          value=values[row, column])
         return ((values - self.mean) / self.deviation).astype(np.float32)
 
     def flatten(self, encoded: np.ndarray) -> np.ndarray:
@@ -282,11 +269,8 @@ class Frames:
         flat = two_dimensional(values.flat)
         if not len(flat):
             raise Mistake("the numeric sequences are all empty; expected at least one number.")
-        with np.errstate(invalid="ignore"):  # what is not finite is refused by encode, which knows where it stands
-            deviation = flat.std(0)
         lengths = np.unique(values.lengths)
-        length = int(lengths[0]) if len(lengths) == 1 else None
-        return cls(flat.mean(0), np.where(deviation > 0, deviation, 1.0), length, longest)
+        return cls(*scaling(flat), int(lengths[0]) if len(lengths) == 1 else None, longest)
 
     def encode(self, values: Sequences) -> Sequences:
         flat = two_dimensional(values.flat)
@@ -327,6 +311,13 @@ class Frames:
 
 KINDS = {"tokens": Texts, "given": Tokens, "labels": Labels, "numbers": Numbers, "image": Images, "frames": Frames,
          "lines": Lines}  # fmt: skip
+
+
+def scaling(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and deviation of every column."""
+    with np.errstate(invalid="ignore"):  # what is not finite is refused by encode, which knows where it stands
+        deviation = columns.std(0)
+    return columns.mean(0), np.where(deviation > 0, deviation, 1.0)
 
 
 def two_dimensional(flat: np.ndarray) -> np.ndarray:

@@ -36,7 +36,7 @@ class Tokens:
         if tokenizer != "auto":
             raise Mistake("tokenizer={tokenizer}: these rows are cut into tokens already; leave it out.", tokenizer=tokenizer)
         counts = Counter(chain.from_iterable(checked_tokens(values)))
-        words, table = vectors.read(embedding) if embedding not in ("random", "one-hot") else ([], None)
+        words, table = vectors.chosen(embedding)
         if spelling == "auto":
             spelling = "cnn" if sum(map(len, counts)) > 1.1 * len(counts) else "none"
         # Who reads the letters sees capitals there; without them a word keeps its own.
@@ -58,8 +58,7 @@ class Tokens:
     def reading_as(cls, tokenizer: tokenizers.Words, inputs, longest: int) -> Tokens:
         """Tokens that are given, numbered as the texts of another task were."""
         alphabet = tokenizers.Characters(list(tokenizers.SPECIAL), lowercase=False)
-        return cls(tokenizer, alphabet, "none", longest, "random",
-                   width=getattr(inputs, "vectors_width", None))  # fmt: skip
+        return cls(tokenizer, alphabet, "none", longest, "random", width=getattr(inputs, "vectors_width", None))
 
     def encode(self, values) -> Sequences:
         rows = checked_tokens([self.cut(row)[0] if isinstance(row, str) else row for row in values], Message(", or a text"))
@@ -89,13 +88,9 @@ class Tokens:
         return (token.lower() if self.tokenizer.lowercase else token) in self.tokenizer.numbers
 
     def notes(self, values) -> list[str]:
-        notes = [Message("tokens are {unit} as given: {tokens:,} known",
-                         unit=phrase("unit", "characters") if self.single else phrase("unit", "words"),
-                         tokens=self.vocabulary)]  # fmt: skip
-        if self.vectors is not None:
-            notes.append(Message("{tokens:,} tokens have vectors from {file}", tokens=int((~np.isnan(self.vectors[:, 0])).sum()),
-                                 file=self.embedding))  # fmt: skip
-        return notes
+        unit = phrase("unit", "characters") if self.single else phrase("unit", "words")
+        known = Message("tokens are {unit} as given: {tokens:,} known", unit=unit, tokens=self.vocabulary)
+        return [known, *vectors.notes(self.vectors, self.embedding)]
 
     def to_json(self) -> dict:
         return {"kind": "given", "spelling": self.spelling, "longest": self.longest, "embedding": self.embedding,

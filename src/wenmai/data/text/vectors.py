@@ -52,6 +52,18 @@ def read(source: str) -> tuple[list[str], np.ndarray]:
     return words, np.stack(rows)
 
 
+def chosen(embedding: str) -> tuple[list[str], np.ndarray | None]:
+    """As `read`; nothing where tokens have no vectors of their own."""
+    return ([], None) if embedding in ("random", "one-hot") else read(embedding)
+
+
+def notes(table: np.ndarray | None, source: str) -> list[str]:
+    """How many tokens have one, of a table as `for_tokens` gives it."""
+    if table is None:
+        return []
+    return [Message("{tokens:,} tokens have vectors from {file}", tokens=int((~np.isnan(table[:, 0])).sum()), file=source)]
+
+
 def matrix(path: Path) -> np.ndarray:
     """(N, E), read from the disk as it is needed."""
     try:
