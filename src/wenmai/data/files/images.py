@@ -86,8 +86,7 @@ def _opened(folder: Path, path: object, where: str):
     except (Image.DecompressionBombWarning, Image.DecompressionBombError):
         picture, do = Message("more pixels than are safe to decode"), Message("make it smaller")
     except FileNotFoundError:
-        picture = Message("no such file")
-        do = Message("check the path, which is taken from {folder}", folder=folder)
+        picture, do = Message("no such file"), Message("check the path, which is taken from {folder}", folder=folder)
     except Image.UnidentifiedImageError:
         picture, do = Message("something else"), Message("save it as PNG or JPG")
     except Exception as error:  # Pillow raises what its decoders happen to: OSError, SyntaxError, struct.error, …

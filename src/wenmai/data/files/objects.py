@@ -85,11 +85,10 @@ def _lines(file: TextFile) -> Iterator[tuple[int, object]]:
                     yield number, json.loads(line)
                 except (ValueError, RecursionError) as error:
                     raise Mistake("{file}, line {line}: found something that is not JSON ({json}), expected one whole object a "
-                                  "line; correct the line.", file=file.source, line=number,
-                                  json=_said(error)) from None  # fmt: skip
+                                  "line; correct the line.", file=file.source, line=number, json=_reason(error)) from None
 
 
-def _said(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
         return Message("{reason}, column {column}", reason=Theirs(error.msg), column=error.colno)
     return Theirs(str(error).split(";")[0])
@@ -135,7 +134,7 @@ class _Document:
                 if not (cut and self.more()):
                     raise self.broken(Theirs(error.msg), error.pos) from None
             except (ValueError, RecursionError) as error:  # a number of thousands of digits, lists thousands deep
-                raise self.broken(_said(error), self.at) from None
+                raise self.broken(_reason(error), self.at) from None
 
     def mark(self, marks: str) -> str:
         """Goes past the mark that comes next, if it is one of these."""
@@ -213,28 +212,21 @@ def _questions(file: TextFile) -> Iterator[tuple]:
     def part(whole: object, where: str, key: str, kind: type | tuple, called: str):
         value = whole.get(key) if isinstance(whole, dict) else None
         if not isinstance(value, kind) or isinstance(value, bool):
-            what = Message('a {type} as "{key}"', type=type(value).__name__, key=key)
-            if value is None:
-                what = Message('no "{key}"', key=key)
+            name = type(value).__name__
+            what = Message('no "{key}"', key=key) if value is None else Message('a {type} as "{key}"', type=name, key=key)
             raise Mistake("{file}, {at}: found {squad}, expected {called} there, as in SQuAD; correct it.", file=file.source,
                           at=where, squad=what, called=called)  # fmt: skip
         return value
 
+    a_list, a_text = phrase("called", "a list"), phrase("called", "a text")
     for a, article in enumerate(_articles(file)):
-        for p, paragraph in enumerate(part(article, f"data[{a}]", "paragraphs", list, phrase("called", "a list"))):
+        for p, paragraph in enumerate(part(article, f"data[{a}]", "paragraphs", list, a_list)):
             where = f"data[{a}].paragraphs[{p}]"
-            context = part(paragraph, where, "context", str, phrase("called", "a text"))
-            for q, question in enumerate(part(paragraph, where, "qas", list, phrase("called", "a list"))):
+            context = part(paragraph, where, "context", str, a_text)
+            for q, question in enumerate(part(paragraph, where, "qas", list, a_list)):
                 where = f"data[{a}].paragraphs[{p}].qas[{q}]"
-                asked = part(question, where, "question", str, phrase("called", "a text"))
-                name = str(part(question, where, "id", (str, int), phrase("called", "a text")))
-                given = (
-                    part(question, where, "answers", list, phrase("called", "a list"))
-                    if question.get("answers") is not None
-                    else []
-                )
-                answers = [
-                    part(one, f"{where}.answers[{i}]", "text", str, phrase("called", "a text")) for i, one in enumerate(given)
-                ]
+                asked, name = part(question, where, "question", str, a_text), str(part(question, where, "id", (str, int), a_text))
+                given = part(question, where, "answers", list, a_list) if question.get("answers") is not None else []
+                answers = [part(one, f"{where}.answers[{i}]", "text", str, a_text) for i, one in enumerate(given)]
                 start = part(given[0], f"{where}.answers[0]", "answer_start", int, phrase("called", "a number")) if given else -1
                 yield name, context, asked, answers[0] if answers else "", answers, start

@@ -111,6 +111,5 @@ def check_side(texts: Sequence, lines: Sequence[int], side: str, file: str, two:
             raise Mistake("{file}, line {line}: the {side} is empty; give both sides a text, or {side_do}.", file=file, line=line,
                           side=IN_WORDS[side], side_do=do)  # fmt: skip
         if not text.isprintable() and (control := CONTROL.search(text)):
-            raise Mistake('{file}, line {line}: found the control character "{letter}" in the {side}, expected nothing but '
-                          'text; take it out, or drop the row.', file=file, line=line, letter=control[0],
-                          side=IN_WORDS[side])  # fmt: skip
+            raise Mistake('{file}, line {line}: found the control character "{letter}" in the {side}, expected nothing but text; '
+                          'take it out, or drop the row.', file=file, line=line, letter=control[0], side=IN_WORDS[side])
