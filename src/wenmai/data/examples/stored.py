@@ -33,12 +33,21 @@ def chunks(texts: Sequence[str], size: int = 4096) -> Iterator[list[str]]:
     return (list(texts[start : start + size]) for start in range(0, len(texts), size))
 
 
+def spool_folder() -> str:
+    """/tmp is often kept in memory itself."""
+    return tempfile.gettempdir() if os.environ.get("TMPDIR") or not os.access("/var/tmp", os.W_OK) else "/var/tmp"
+
+
+def no_room(folder, error: OSError) -> Mistake:
+    return Mistake("{folder}: {why}, while data was put there that is too large for memory; make room, or set TMPDIR to another "
+                   "folder.", folder=folder, why=Theirs(error.strerror or error))  # fmt: skip
+
+
 class Spool:
     """A file without a name: written at its end, read anywhere."""
 
     def __init__(self):
-        usual = os.environ.get("TMPDIR") or not os.access("/var/tmp", os.W_OK)
-        self.folder = tempfile.gettempdir() if usual else "/var/tmp"
+        self.folder = spool_folder()
         self.file = tempfile.TemporaryFile(dir=self.folder)  # noqa: SIM115 (closed by the next line)
         weakref.finalize(self, self.file.close)
 
@@ -47,8 +56,7 @@ class Spool:
             self.file.write(data)
             self.file.flush()
         except OSError as error:
-            raise Mistake("{folder}: {why}, while data was put there that is too large for memory; make room, or set TMPDIR to "
-                          "another folder.", folder=self.folder, why=Theirs(error.strerror or error)) from None  # fmt: skip
+            raise no_room(self.folder, error) from None
 
     def read(self, starts: np.ndarray, stops: np.ndarray) -> bytes:
         """These stretches, end to end. Where they lie close together, all that spans them is read at once."""

@@ -10,7 +10,6 @@ found among those that end with w₂ … w_{n−1}, which stand side by side, by
 """
 
 import mmap
-import os
 import tempfile
 import weakref
 from collections.abc import Iterable, Iterator
@@ -19,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from numba import njit
 
+from wenmai.data.examples.stored import no_room, spool_folder
 from wenmai.data.storage.threads import side_by_side, threads
 from wenmai.errors import Mistake
 from wenmai.locale.theirs import Theirs
@@ -33,9 +33,7 @@ class Column:
     """An array in a file without a name: written at its end, then read as an array."""
 
     def __init__(self, kind: type, folder: Path | None):
-        usual = os.environ.get("TMPDIR") or not os.access("/var/tmp", os.W_OK)
-        self.kind, self.size = np.dtype(kind), 0
-        self.folder, self.named = folder or (tempfile.gettempdir() if usual else "/var/tmp"), folder is not None
+        self.kind, self.size, self.folder, self.named = np.dtype(kind), 0, folder or spool_folder(), folder is not None
         try:
             self.file = tempfile.TemporaryFile(dir=self.folder, buffering=0)  # noqa: SIM115 (closed by the last line)
         except OSError as error:
@@ -52,12 +50,10 @@ class Column:
         self.size += values.size
 
     def mistake(self, error: OSError) -> Mistake:
-        why = Theirs(error.strerror or error)
-        if self.named:
-            return Mistake("{folder}: {why}, while n-grams were put there that are too many for memory; make room, or name "
-                           "another folder.", folder=self.folder, why=why)  # fmt: skip
-        return Mistake("{folder}: {why}, while data was put there that is too large for memory; make room, or set TMPDIR to "
-                       "another folder.", folder=self.folder, why=why)  # fmt: skip
+        if not self.named:
+            return no_room(self.folder, error)
+        return Mistake("{folder}: {why}, while n-grams were put there that are too many for memory; make room, or name another "
+                       "folder.", folder=self.folder, why=Theirs(error.strerror or error))  # fmt: skip
 
     def array(self) -> np.ndarray:
         """(size,); the file lives as long as it."""
