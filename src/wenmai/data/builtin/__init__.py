@@ -3,7 +3,7 @@
 names.py       languages: names of places, tongues and currencies; entities.py, sentences.py: inside sentences
 chinese.py     reviews-zh, news-zh, ner-zh
 measured.py    iris, digits; memory.py: copy, running-sum, adding
-dates.py       dates as people write them; numerals.py: numbers in digits and in words; numbers.py: line
+dates.py       dates as people write them; numerals.py: numbers in digits and in words, and line
 manual.py      the Python manual; docstrings.py: docstrings and their first lines
 packages.py    the packages that carry data, looked for when a set is loaded
 """
@@ -19,8 +19,7 @@ from wenmai.data.builtin.manual import manual
 from wenmai.data.builtin.measured import digits, iris
 from wenmai.data.builtin.memory import adding, copy, running_sum
 from wenmai.data.builtin.names import languages
-from wenmai.data.builtin.numbers import line
-from wenmai.data.builtin.numerals import numbers
+from wenmai.data.builtin.numerals import line, numbers
 from wenmai.data.files.readers import Chunk
 
 __all__ = ["BUILTIN", "Builtin"]

@@ -1,10 +1,12 @@
-"""numbers: 1234 ↔ one thousand two hundred thirty-four ↔ 一千二百三十四, by num2words, and by cn2an for Chinese, which it lacks.
+"""numbers: 1234 ↔ one thousand two hundred thirty-four ↔ 一千二百三十四, by num2words and, for Chinese, by cn2an; line: x → 2x.
 
 The text after the colon says from what to what: numbers:en-digits, numbers:zh-en; numbers:zh is from digits to Chinese.
 """
 
 import random
 from collections.abc import Callable
+
+import numpy as np
 
 from wenmai.data.builtin.packages import module
 from wenmai.data.files.readers import Chunk
@@ -13,6 +15,12 @@ from wenmai.errors import Mistake, unknown
 BELOW, EACH, LENGTHS, SEED = 1_000, 1_200, range(4, 9), 1998
 DIGITS, CHINESE = "digits", "zh"
 UNABLE = ("am",)  # languages of num2words that break on some of the numbers
+
+
+def line() -> Chunk:
+    """x → 2x at 101 points: -10, -9.8, …, 9.8, 10."""
+    x = np.arange(-50, 51) / 5  # (101,)
+    return Chunk({"x": x, "target": 2 * x}, range(1, len(x) + 1))
 
 
 def numbers(*, numbers: str = "en") -> Chunk:

@@ -17,9 +17,9 @@ from wenmai.models.ngram.counts import count
 from wenmai.models.ngram.estimation import Recipe
 from wenmai.models.ngram.layout import array_of
 from wenmai.models.ngram.numbering import Numbering
+from wenmai.models.ngram.weights import LN10
 from wenmai.training.progress import Progress, Snapshot
 
-LN10 = float(np.log(10))
 LOWEST = -99 * LN10  # of a text that has no probability at all
 
 

@@ -37,6 +37,12 @@ class Level:
         return len(self.word)
 
 
+def words_level(counts: np.ndarray) -> Level:
+    """The first: every word, without context or suffix."""
+    nothing = np.full(len(counts), NONE, np.int32)
+    return Level(np.arange(len(counts), dtype=np.int32), nothing, nothing, counts)
+
+
 def count(tokens: np.ndarray, vocabulary: int, order: int, begin: int) -> list[Level]:
     """The levels 1 … order of a text: numbers of words (N,) int32, every sentence opened by `begin` and closed by its end.
     No n-gram reaches beyond the opening of its sentence. The first level holds all words of the vocabulary."""
@@ -51,8 +57,7 @@ def counted(tokens: np.ndarray, vocabulary: int, order: int, begin: int) -> Iter
     at = np.zeros((parts, vocabulary), np.int64)  # of every part: where it goes on in every bucket
     side_by_side(tally, [(tokens[first:last], own) for (first, last), own in zip(pairwise(cuts), at)])
     counts = at.sum(0)
-    every, nothing = np.arange(vocabulary, dtype=np.int32), np.full(vocabulary, NONE, np.int32)
-    yield Level(every, nothing, nothing, counts)
+    yield words_level(counts)
     if order == 1:
         return
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])  # of the buckets

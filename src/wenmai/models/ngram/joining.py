@@ -7,7 +7,7 @@ from numba import njit
 
 from wenmai.data.files.columns import short
 from wenmai.errors import Mistake
-from wenmai.models.ngram.counts import NONE, Level
+from wenmai.models.ngram.counts import NONE, Level, words_level
 from wenmai.models.ngram.weights import Smoothed, Weights
 
 UNSEEN = -99.0  # log p of a word that a file does not give
@@ -27,11 +27,9 @@ def joined(tables: list[tuple], words: list[str], path: Path) -> tuple[list[Leve
             slots = hashed(rows[n - 1], words, path)
             parts[n] = [places(rows[n], skip, rows[n - 1], slots) for skip in (0, 1)]
     hashed(rows[-1], words, path)
-    nothing = np.full(len(words), NONE, np.int32)
     prob, backoff = np.full(len(words), UNSEEN, np.float32), np.zeros(len(words), np.float32)
     prob[tables[0][0][:, 0]], backoff[tables[0][0][:, 0]] = tables[0][1:]
-    levels = [Level(rows[0][:, 0], nothing, nothing, np.zeros(len(words), np.int64))]
-    weights, rank = [Weights(prob, backoff)], rows[0][:, 0]
+    levels, weights, rank = [words_level(np.zeros(len(words), np.int64))], [Weights(prob, backoff)], rows[0][:, 0]
     for n in range(1, len(rows)):
         context, suffix = (rank[part] for part in parts[n])
         order = np.argsort(suffix.astype(np.int64) * len(words) + rows[n][:, 0])

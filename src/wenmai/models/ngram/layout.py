@@ -84,11 +84,6 @@ def sorted_already(word, context):
     return True
 
 
-def first_level(vocabulary: int) -> Level:
-    nothing = np.full(vocabulary, NONE, np.int32)
-    return Level(np.arange(vocabulary, dtype=np.int32), nothing, nothing, np.zeros(vocabulary, np.int64))
-
-
 def places(keys: np.ndarray, asked: np.ndarray) -> np.ndarray:
     """Where these stand among sorted keys; Unfit if one does not."""
     at = np.minimum(np.searchsorted(keys, asked), max(0, len(keys) - 1))

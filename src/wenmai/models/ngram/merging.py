@@ -22,7 +22,7 @@ from wenmai.data.examples.stored import no_room, spool_folder
 from wenmai.data.storage.threads import side_by_side, threads
 from wenmai.errors import Mistake
 from wenmai.locale.theirs import Theirs
-from wenmai.models.ngram.counts import NONE, Level
+from wenmai.models.ngram.counts import Level, words_level
 
 MOST = 2**31 - 1  # n-grams of an order, tokens of a run
 CHUNK = 1 << 19  # n-grams that are merged before they are written
@@ -79,8 +79,8 @@ class Tree:
     """Levels, built one after the other from first words, suffixes and counts."""
 
     def __init__(self, counts: np.ndarray, folder: Path | None = None):
-        every, nothing = np.arange(len(counts), dtype=np.int32), np.full(len(counts), NONE, np.int32)
-        self.folder, self.levels, self.first = folder, [Level(every, nothing, nothing, counts)], every
+        self.folder, self.levels = folder, [words_level(counts)]
+        self.first = self.levels[0].word
 
     def add(self, chunks: Iterable[tuple[np.ndarray, ...]]) -> None:
         below, kinds = self.levels[-1], (np.int32, np.int32, np.int64, np.int32, np.int32)

@@ -24,11 +24,10 @@ from wenmai.models.ngram.classifier import NgramClassifier
 from wenmai.models.ngram.estimation import ENOUGH, Layout, Recipe
 from wenmai.models.ngram.numbering import Numbering
 from wenmai.models.ngram.spilled import count_blocks
-from wenmai.models.ngram.weights import Smoothing
+from wenmai.models.ngram.weights import LN10, Smoothing
 from wenmai.models.token_scores import TokenScores
 from wenmai.training.progress import Progress, Snapshot
 
-LN10 = float(np.log(10))
 PIECE, LEAST = 1 << 20, 1 << 16  # bytes that a thread scores at once, at most and at least
 MANY = 1 << 20  # words whose numbers are remembered
 State = tuple[int, ...]

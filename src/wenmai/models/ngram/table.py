@@ -24,7 +24,7 @@ from wenmai.data.storage.saved import Unfit
 from wenmai.data.storage.threads import side_by_side
 from wenmai.data.text.vocabulary import BEGIN, UNK
 from wenmai.models.ngram import layout
-from wenmai.models.ngram.counts import Level
+from wenmai.models.ngram.counts import Level, words_level
 from wenmai.models.ngram.layout import at_most_zero, proper, weight
 from wenmai.models.ngram.smoothing import Smoothed
 
@@ -81,7 +81,7 @@ class Table:
         if (word >= len(self.words)).any():
             raise Unfit("lines: found a word beyond the vocabulary")
         bases = np.cumsum([1, *self.sizes])
-        levels, keys, probs = [layout.first_level(len(self.words))], [], [self.words["log_prob"]]
+        levels, keys, probs = [words_level(np.zeros(len(self.words), np.int64))], [], [self.words["log_prob"]]
         for n in range(1, self.order):
             inside = np.flatnonzero((context >= bases[n - 1]) & (context < bases[n]))
             key = word[inside] << 32 | context[inside] - bases[n - 1]

@@ -17,7 +17,7 @@ from numba import njit
 from wenmai.data.storage.saved import Unfit
 from wenmai.data.text.vocabulary import BEGIN, UNK
 from wenmai.models.ngram import layout
-from wenmai.models.ngram.counts import NONE, Level
+from wenmai.models.ngram.counts import NONE, Level, words_level
 from wenmai.models.ngram.layout import at_most_zero
 from wenmai.models.ngram.packing import bits_at, longer_at, pack, plan_of, unpacked, weights_at
 from wenmai.models.ngram.smoothing import Smoothed, Weights
@@ -47,7 +47,7 @@ class Trie:
 
     def levels(self) -> tuple[list[Level], Smoothed]:
         """Those that stand side by side have one suffix; the context of an n-gram is that of its suffix, after its first word."""
-        levels, weights, keys, beside = [layout.first_level(int(self.sizes[0]))], [], [], None
+        levels, weights, keys, beside = [words_level(np.zeros(self.sizes[0], np.int64))], [], [], None
         for n in range(self.order):
             size, plan = int(self.sizes[n]), self.plan[n]
             first, prob, backoff, longer = unpacked(self.data, plan, size, n + 1 < self.order)
