@@ -59,9 +59,8 @@ class ExampleSource(Protocol):
     def batch(self, rows: np.ndarray, generator: np.random.Generator | None = None) -> Batch: ...
 
 
-def endless(
-    epoch: Callable[[np.random.Generator], Sequence[np.ndarray]], seed: int, done: int = 0
-) -> Iterator[tuple[int, np.ndarray]]:
+def endless(epoch: Callable[[np.random.Generator], Sequence[np.ndarray]], seed: int,
+            done: int = 0) -> Iterator[tuple[int, np.ndarray]]:  # fmt: skip
     """(number of the epoch, rows of a batch): one epoch after another, each drawn from seed and number, without the first `done`
     batches."""
     number = 0

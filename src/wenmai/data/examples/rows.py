@@ -10,6 +10,7 @@ import torch
 
 from wenmai.data.examples.batches import NOTHING, Batch, endless, shuffled
 from wenmai.data.examples.sequences import Sequences
+from wenmai.data.values import pick
 
 LETTERS = 24  # of a token that are read: its beginning
 FIXED = 16  # tokens that a row of fixed size counts as: a typical sentence
@@ -71,10 +72,8 @@ class Examples:
         return Batch(torch.from_numpy(values), torch.from_numpy(mask), rows=rows, **tensors)
 
     def take(self, rows: np.ndarray) -> Examples:
-        inputs, targets, written = (
-            None if values is None else taken(values, rows) for values in (self.inputs, self.targets, self.written)
-        )
-        return replace(self, inputs=inputs, targets=targets, written=written)
+        parts = {name: getattr(self, name) for name in ("inputs", "targets", "written")}
+        return replace(self, **{name: pick(values, rows) for name, values in parts.items() if values is not None})
 
     def windows(self, longest: int, stride: int | None = None) -> Examples:
         """The same in rows of at most `longest` steps: a longer one becomes several, and none of its steps goes unread. With a
@@ -101,7 +100,3 @@ def numbered(targets) -> tuple[np.ndarray, np.ndarray]:
     number = {target: at for at, target in enumerate(dict.fromkeys(targets))}
     distinct, place = np.unique(np.array(list(number)), return_inverse=True)
     return distinct, place[np.fromiter(map(number.__getitem__, targets), np.int32, len(targets))]
-
-
-def taken(values: Sequences | np.ndarray, rows: np.ndarray):
-    return values.take(rows) if isinstance(values, Sequences) else values[rows]

@@ -23,8 +23,7 @@ class Stream:
 
     def __init__(self, tokens: np.ndarray, steps: int, carries: bool):
         if len(tokens) < 2:
-            raise Mistake("found {tokens} tokens, expected at least 2: one to read and one to come after it.",
-                          tokens=len(tokens))
+            raise Mistake("found {tokens} tokens, expected at least 2: one to read and one to come after it.", tokens=len(tokens))
         self.tokens, self.steps, self.carries = tokens, min(steps, len(tokens) - 1), carries
 
     def __len__(self) -> int:

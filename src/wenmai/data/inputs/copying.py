@@ -38,9 +38,8 @@ def copied(pairs, texts: list[str]) -> Copied:
     numbers, words = np.full(len(rows.flat), pairs.target.special.end, np.int32), []
     for at, length, row in zip(rows.offsets.tolist(), rows.lengths.tolist(), pairs.source.tokenizer.spelled(texts)):
         row, own = row[:length], {}
-        numbers[at : at + len(row)] = [
-            number if (number := known.get(token)) is not None else own.setdefault(token, first + len(own)) for token in row
-        ]
+        for place, token in enumerate(row, at):
+            numbers[place] = known[token] if token in known else own.setdefault(token, first + len(own))
         words.append(own)
     return Copied(rows.flat, rows.offsets, {"copies": numbers}, words)
 
