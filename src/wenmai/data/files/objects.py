@@ -35,9 +35,9 @@ def objects(file: TextFile) -> Format:
     def rows() -> Iterator[tuple[int, dict]]:
         for number, row in enumerate(_elements(file), 1) if as_list else _lines(file):
             if not isinstance(row, dict):
-                raise Mistake('{file}, {place} {number}: found a JSON {type}, expected an object such as {{"text": "…", '
-                              '"label": "…"}}; rewrite the file so.', file=file.source, place=place, number=number,
-                              type=type(row).__name__)  # fmt: skip
+                kind = type(row).__name__
+                raise Mistake('{file}, {place} {number}: found a JSON {type}, expected an object such as {{"text": "…", "label": '
+                              '"…"}}; rewrite the file so.', file=file.source, place=place, number=number, type=kind)  # fmt: skip
             yield number, row
 
     first = next(rows(), None)

@@ -278,10 +278,9 @@ class Frames:
             raise Mistake("expected frames of {width} numbers, found frames of {found}.", width=self.width, found=flat.shape[1])
         if not np.isfinite(flat).all():
             at, column = np.argwhere(~np.isfinite(flat))[0]
-            row = int(np.searchsorted(values.offsets, at, "right")) - 1
-            step = at - values.offsets[row] + 1
-            raise Mistake("row {row}, step {step}: found {value}, expected a finite number.", row=row + 1, step=step,
-                          value=flat[at, column])  # fmt: skip
+            row = int(np.searchsorted(values.offsets, at, "right"))
+            step, value = at - values.offsets[row - 1] + 1, flat[at, column]
+            raise Mistake("row {row}, step {step}: found {value}, expected a finite number.", row=row, step=step, value=value)
         return Sequences(((flat - self.mean) / self.deviation).astype(np.float32), values.offsets)
 
     def flatten(self, encoded: Sequences) -> np.ndarray:
@@ -309,8 +308,7 @@ class Frames:
         return cls(*take.scaling(saved), take.maybe_whole(saved, "length"), take.whole(saved, "longest", 1))
 
 
-KINDS = {"tokens": Texts, "given": Tokens, "labels": Labels, "numbers": Numbers, "image": Images, "frames": Frames,
-         "lines": Lines}  # fmt: skip
+KINDS = {"tokens": Texts, "given": Tokens, **{kind.kind: kind for kind in (Labels, Numbers, Images, Frames, Lines)}}
 
 
 def scaling(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

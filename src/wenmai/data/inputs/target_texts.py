@@ -30,14 +30,14 @@ class TargetTexts:
               **tokenizing) -> TargetTexts:  # fmt: skip
         """Letters stay as they are, capital or small, unless it is said otherwise: what is written is for people to read."""
         if vocabulary <= len(tokenizers.SPECIAL):
-            least, own = len(tokenizers.SPECIAL) + 1, len(tokenizers.SPECIAL)
+            own = len(tokenizers.SPECIAL)
             raise Mistake("vocabulary={size}: expected at least {least}; {own} are signs of our own, such as <unk>.",
-                          size=vocabulary, least=least, own=own)
+                          size=vocabulary, least=own + 1, own=own)  # fmt: skip
         tokenizer = tokenizers.learn(texts, vocabulary=vocabulary, lowercase=bool(lowercase), **tokenizing)
         learned = cls(tokenizer, 1, most)
         if not learned.knows_tokens():
-            raise Mistake("the {texts} texts hold no token that is known; expected letters or words to write with.",
-                          texts=len(texts))
+            count = len(texts)
+            raise Mistake("the {texts} texts hold no token that is known; expected letters or words to write with.", texts=count)
         learned.longest = int(learned.encode(texts).lengths.max())
         return learned
 

@@ -87,8 +87,7 @@ def joined(tokens: list[str]) -> tuple[str, list[int]]:
 def from_json(saved: dict):
     """What `to_json` gave; Unfit if it did not."""
     kind = take.one_of(saved, "kind", (*KINDS, "spaces", Imported.kind))
-    own = {"bytes": Bytes, "characters": Characters, "words": Words, "jieba": Words, "spaces": Spaces,
-           Imported.kind: Imported}  # fmt: skip
+    own = {"bytes": Bytes, "characters": Characters, "words": Words, "jieba": Words, "spaces": Spaces, Imported.kind: Imported}
     return own.get(kind, Subwords).from_json(saved)
 
 

@@ -59,9 +59,8 @@ def known_words(listed: list[str], probs: np.ndarray, backoffs: np.ndarray, path
     words = list(numbers)
     numbers = {word: number for number, word in enumerate(words)}
     if len(set(listed)) < len(listed):
-        twice = Counter(listed).most_common(1)[0][0]
-        raise Mistake("{file}: the word {word!r} stands twice among the 1-grams; remove one of them.", file=path,
-                      word=short(twice))  # fmt: skip
+        twice = short(Counter(listed).most_common(1)[0][0])
+        raise Mistake("{file}: the word {word!r} stands twice among the 1-grams; remove one of them.", file=path, word=twice)
     grams = np.array([numbers.get(word, UNK) for word in listed], np.int32).reshape(-1, 1)
     return words, (grams, probs, backoffs), Vocabulary.of(words + ["<UNK>"] * alike)
 
@@ -156,15 +155,14 @@ def section(lines: Lines, n: int, size: int, vocabulary: Vocabulary | None, path
 
 
 def wrong(status: int, path: Path, number: int, line: str, n: int, size: int, which: int) -> Mistake:
+    word, line = short(line.split()[which]), short(line, 40)
     if status == UNKNOWN:
-        return Mistake("{file}, line {line}: the word {word!r} is not among the 1-grams.", file=path, line=number,
-                       word=short(line.split()[which]))  # fmt: skip
+        return Mistake("{file}, line {line}: the word {word!r} is not among the 1-grams.", file=path, line=number, word=word)
     if status == NUMBER:
         return Mistake("{file}, line {line}: found {found!r}, expected logarithms, of a probability at most 0.", file=path,
-                       line=number, found=short(line, 40))  # fmt: skip
-    return Mistake("{file}, line {line}: found {found!r}, expected one of {size:,} {order}-grams: a number, {count} words and "
-                   "at most one number more.", file=path, line=number, found=short(line, 40), size=size, order=n,
-                   count=n)  # fmt: skip
+                       line=number, found=line)  # fmt: skip
+    return Mistake("{file}, line {line}: found {found!r}, expected one of {size:,} {order}-grams: a number, {count} words and at "
+                   "most one number more.", file=path, line=number, found=line, size=size, order=n, count=n)  # fmt: skip
 
 
 def write(out: TextIO, words: list[str], levels: list[Level], smoothed: Smoothed) -> None:
@@ -181,12 +179,10 @@ def write(out: TextIO, words: list[str], levels: list[Level], smoothed: Smoothed
         out.write(f"\n\\{n}-grams:\n")
         for first, last in pairwise([*range(0, len(level), ROWS), len(level)]):
             rows = words_of(levels[:n], first, last)
-            probs = np.clip(weights.log_prob[first:last], LOWEST, 0)
-            backoffs = np.maximum(weights.backoff[first:last], LOWEST)
+            probs, backoffs = np.clip(weights.log_prob[first:last], LOWEST, 0), np.maximum(weights.backoff[first:last], LOWEST)
             if n == 1 and first <= BEGIN < last:
                 probs[BEGIN - first] = LOWEST  # nobody asks for it
-            room = int(np.diff(starts)[rows].sum()) + (n + 32) * len(rows)
-            block = np.empty(room, np.uint8)
+            block = np.empty(int(np.diff(starts)[rows].sum()) + (n + 32) * len(rows), np.uint8)
             end = lines_of(rows, probs, backoffs, n < len(levels), letters, starts, block)
             out.write(block[:end].tobytes().decode())
     out.write("\n\\end\\\n")

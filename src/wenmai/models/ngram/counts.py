@@ -70,8 +70,7 @@ def counted(tokens: np.ndarray, vocabulary: int, order: int, begin: int) -> Iter
     begun = stacked(starts, at)
     for _ in range(order - 1):
         at[:] = begun
-        side_by_side(refine, [(tokens, pairs, starts, *between, begin, own, refined)
-                              for between, own in zip(pairwise(words), at)])  # fmt: skip
+        side_by_side(refine, [(tokens, pairs, starts, *part, begin, own, refined) for part, own in zip(pairwise(words), at)])
         lengths = side_by_side(sizes, [(refined, starts, *between) for between in pairwise(words)])
         ends = np.concatenate([np.zeros((1, 2), np.int64), np.cumsum(lengths, 0)])
         columns = [np.empty(ends[-1, 0], kind) for kind in (np.int32, np.int32, np.int32, np.int64)]

@@ -72,9 +72,8 @@ def lines(spark: SparkSession, names: list[str]) -> RDD:
     line, places = F.concat("value", F.lit("\n")).cast("binary"), ("_metadata.file_path", "_metadata.file_block_start")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that Spark 5 will have it as a table
-        tables = [spark.read.option("lineSep", "\n").text(name)
-                 .select(line.alias("line"), F.lit(number).alias("number"), *places).toJSON(use_unicode=False)
-                 for number, name in enumerate(names)]  # fmt: skip
+        tables = [spark.read.option("lineSep", "\n").text(name).select(line.alias("line"), F.lit(number).alias("number"), *places)
+                  .toJSON(use_unicode=False) for number, name in enumerate(names)]  # fmt: skip
     return spark.sparkContext.union(tables) if len(tables) > 1 else tables[0]
 
 
