@@ -1,13 +1,12 @@
 """A user's data, opened: which task it is for, its inputs and targets, and its training, validation and test parts."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -45,20 +44,20 @@ class Part:
     def where(self, row: int) -> str:
         return Message("{file}, line {line}", file=self.source, line=self.lines[row])
 
-    def take(self, rows: np.ndarray) -> Part:
+    def take(self, rows: np.ndarray) -> Self:
         straight = isinstance(self.lines, range) and self.lines.step == 1
         lines = self.lines.start + rows if straight else np.asarray(self.lines)[rows]
         return Part(pick(self.inputs, rows), pick(self.targets, rows), self.source, lines)
 
-    def random_share(self, share: float, seed: int) -> Part:
+    def random_share(self, share: float, seed: int) -> Self:
         """So large a share of the rows, at least two, drawn by chance; they stay in their order."""
         return self.take(np.sort(np.random.default_rng(seed).permutation(len(self))[: self._size(share)]))
 
-    def last_share(self, share: float) -> Part:
+    def last_share(self, share: float) -> Self:
         """So large a share of the rows, at least two: the last ones."""
         return self.take(np.arange(len(self) - self._size(share), len(self)))
 
-    def first_share(self, share: float) -> Part:
+    def first_share(self, share: float) -> Self:
         """The beginning of a running text."""
         return replace(self, inputs=self.inputs.parts([1 - share])[0])
 

@@ -1,9 +1,8 @@
 """Examples: encoded inputs and their targets, row for row."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import torch
@@ -71,11 +70,11 @@ class Examples:
         tensors = {name: torch.from_numpy(array) for name, array in beside.items()}
         return Batch(torch.from_numpy(values), torch.from_numpy(mask), rows=rows, **tensors)
 
-    def take(self, rows: np.ndarray) -> Examples:
+    def take(self, rows: np.ndarray) -> Self:
         parts = {name: getattr(self, name) for name in ("inputs", "targets", "written")}
         return replace(self, **{name: pick(values, rows) for name, values in parts.items() if values is not None})
 
-    def windows(self, longest: int, stride: int | None = None) -> Examples:
+    def windows(self, longest: int, stride: int | None = None) -> Self:
         """The same in rows of at most `longest` steps: a longer one becomes several, and none of its steps goes unread. With a
         `stride` they overlap: one begins every so many steps. A target a step is cut alike, one a row goes with every window."""
         inputs, targets, written = self.inputs.windows(longest, stride), self.targets, self.written
@@ -91,8 +90,8 @@ class Examples:
 
 
 def numbered(targets) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct targets in order, and which of them every row has. Of a list of texts no array is made: each would take
-    the room of the longest."""
+    """The distinct targets in order, and which of them every row has. A list of texts stays one: in an array each would take the
+    room of the longest."""
     if not isinstance(targets, list) or set(map(type, targets)) != {str}:
         targets = np.asarray(targets)
         distinct, which = np.unique(targets, return_inverse=True)

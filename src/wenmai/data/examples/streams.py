@@ -35,8 +35,7 @@ class Stream:
         return np.full(len(self), self.steps)
 
     def suited_batch(self) -> int:
-        """About 300 updates an epoch, of up to 16,384 tokens, or 20 of 512 where there is too little for that: there is a target
-        at every step."""
+        """About 300 updates an epoch, of up to 16,384 tokens, or 20 of 512 where there is little: every step has a target."""
         total = len(self) * self.steps
         return max(1, min(512, total // 20), min(16_384, total // 300))
 

@@ -4,12 +4,11 @@ A language model reads these bytes; nothing here makes a Python object of every 
 later is held out.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 from wenmai.data.examples.stored import LARGE, Spool, StoredTexts
 from wenmai.data.files.opening import TextFile, compression, find, mixed, text_file
@@ -27,7 +26,7 @@ class Corpus:
         self.source, self.read, self.start, self.end, self.path = source, read, start, end, path
 
     @classmethod
-    def of(cls, texts, source: str = "the text") -> Corpus:
+    def of(cls, texts, source: str = "the text") -> Self:
         """What a user holds: a text, or texts, of which each is a line or several."""
         if isinstance(texts, Corpus):
             return texts
@@ -37,12 +36,12 @@ class Corpus:
         return cls.joined((text.removesuffix("\n") for text in texts), source)
 
     @classmethod
-    def joined(cls, texts: Iterable[str], source: str) -> Corpus:
+    def joined(cls, texts: Iterable[str], source: str) -> Self:
         """In memory, or in a file without a name once it has grown too large for that."""
         return cls.collected((text.encode("utf-8", "replace") + END for text in texts), source)
 
     @classmethod
-    def collected(cls, pieces: Iterable[bytes], source: str) -> Corpus:
+    def collected(cls, pieces: Iterable[bytes], source: str) -> Self:
         held, size, spool = [], 0, None
         for piece in pieces:
             held.append(piece)
@@ -58,7 +57,7 @@ class Corpus:
         return cls(source, spool.block, 0, spool.file.tell())
 
     @classmethod
-    def file(cls, file: TextFile) -> Corpus:
+    def file(cls, file: TextFile) -> Self:
         """Lines of plain text; a file that is packed or in another encoding than UTF-8 is brought into it first."""
         if compression(file.path) or file.encoding == "gb18030":
             with file.open() as text:
@@ -114,7 +113,7 @@ class Corpus:
         for block in self.blocks(1 << 20):
             yield from lines_in(block)
 
-    def parts(self, shares: list[float]) -> list[Corpus]:
+    def parts(self, shares: list[float]) -> list[Self]:
         """What the shares leave, and a part for each, one after another, cut at ends of lines."""
         ends = [self.end]
         for share in reversed(shares):

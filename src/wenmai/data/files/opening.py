@@ -119,8 +119,7 @@ def _opened(path: Path, packed: str | None, source) -> BinaryIO:
 
 @contextmanager
 def packed(path: Path) -> Iterator[BinaryIO]:
-    """A file to be written, packed as its name ends; it stands there whole, or not at all. A device or a pipe is written as it
-    is, and a link stays one."""
+    """A file to be written, packed as its name ends; it stands there whole, or not at all. Devices, pipes and links stay such."""
     suffix, path = path.suffix.lower(), path.resolve()
     special = path.exists() and not path.is_file()
     part = path if special else path.with_name(f".{path.name}.part.{os.getpid()}")
@@ -143,8 +142,7 @@ def packed(path: Path) -> Iterator[BinaryIO]:
 
 
 class _Frames(io.RawIOBase):
-    """Frames of xz or zstd as one stream. Python's own readers end quietly where a file was cut off, or where what follows a
-    frame is none; this complains."""
+    """Frames of xz or zstd as one stream. It complains where a file is cut off, or goes on with no frame; Python's own do not."""
 
     def __init__(self, path: Path, begin: Callable, damage: type[Exception], padding: bytes = b""):
         self.raw, self.begin, self.damage = open(path, "rb"), begin, damage  # noqa: SIM115 (closed by close)

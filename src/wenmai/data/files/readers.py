@@ -6,6 +6,7 @@ columns. A format is a function that returns a Format: names, notes and a stream
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, pairwise
 from pathlib import Path, PurePath
 
@@ -53,16 +54,11 @@ def read(source: str | Path, columns: dict[str, str] | None = None, target: str 
     """A file or folder as a table; `columns` maps the words that tasks know to names or positions in the file.
     `target` is a second file whose lines belong to those of the first, as a text and its translation."""
     path, source = find(source), str(source)
-    if target is None:
-        form = _format(path, source, columns)
-    else:
-        form = pairs.aligned(path, source, find(target), str(target))
+    form = _format(path, source, columns) if target is None else pairs.aligned(path, source, find(target), str(target))
     picked = pick(columns, tidy(form.names), form.usual, source)
     notes, positions, words = form.notes, list(picked.values()), list(picked)
 
-    def values(rows: int):
-        return form.stream(rows, positions)
-
+    values = partial(form.stream, positions=positions)
     if "image" in words:
         image_notes, values = images.decoded(values, words.index("image"), path.parent, source)
         notes = notes + image_notes
@@ -92,9 +88,7 @@ def _format(path: Path, source: str, columns: dict[str, str] | None) -> Format:
         return delimited.tabs(file, columns)
     if suffix in conll.ENDINGS or conll.looks_so(file, columns):
         return conll.sentences(file, columns)
-    if columns or delimited.uniform(file, "\t"):
-        return delimited.tabs(file, columns)
-    return delimited.plain(file)
+    return delimited.tabs(file, columns) if columns or delimited.uniform(file, "\t") else delimited.plain(file)
 
 
 def _joined(parts: list[Sequence]) -> Sequence:

@@ -5,9 +5,8 @@ V + 1, … in the order in which they first stand in it. A target's unknown toke
 words themselves go along with the rows, so that what was copied can be written out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
+from typing import Self
 
 import numpy as np
 
@@ -23,7 +22,7 @@ class Copied(Sequences):
         super().__init__(flat, offsets, beside)
         self.words = words
 
-    def take(self, rows: np.ndarray) -> Copied:
+    def take(self, rows: np.ndarray) -> Self:
         taken = super().take(rows)
         return Copied(taken.flat, taken.offsets, taken.beside, [self.words[row] for row in rows])
 

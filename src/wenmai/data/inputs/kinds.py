@@ -5,9 +5,7 @@ Examples holds, tells the rung's builder what it will read (its attributes), and
 written, `learn_both` returns the two sides.
 """
 
-from __future__ import annotations
-
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 
@@ -50,8 +48,7 @@ def learn(values, texts: str = "tokens", *, embedding: str = "random", max_lengt
 
 
 def learn_both(values, written: list[str], texts: str, *, max_length: Size = 512, **tokenizing) -> Sides:
-    """What is read, and what is written: the tokenizer is that of the texts that are written, of which `max_length` tokens are
-    learned at the most."""
+    """What is read, and what is written: the tokenizer is that of the latter, of which `max_length` tokens are learned."""
     return Sides(learn(values, texts), TargetTexts.learn(written, max_length, **tokenizing))
 
 
@@ -126,7 +123,7 @@ class Texts:
         self.vocabulary, self.special = len(tokenizer.tokens), tokenizer.special
 
     @classmethod
-    def learn(cls, values, embedding, longest, **tokenizing) -> Texts:
+    def learn(cls, values, embedding, longest, **tokenizing) -> Self:
         pairs = isinstance(values[0], (tuple, list))
         texts = checked_texts([side for pair in values for side in pair] if pairs else values)
         words, table = vectors.chosen(embedding)
@@ -157,7 +154,7 @@ class Texts:
                 "vectors_width": self.vectors_width, "tokenizer": self.tokenizer.to_json()}  # fmt: skip
 
     @classmethod
-    def from_json(cls, saved) -> Texts:
+    def from_json(cls, saved) -> Self:
         tokenizer, unit = tokenizers.from_json(take.value(saved, "tokenizer")), take.one_of(saved, "unit", UNITS)
         return cls(tokenizer, take.flag(saved, "pairs"), unit, take.whole(saved, "longest", 1), take.text(saved, "embedding"),
                    width=take.maybe_whole(saved, "vectors_width", 1))  # fmt: skip
@@ -186,7 +183,7 @@ class Numbers:
         self.mean, self.deviation, self.width = mean, deviation, len(mean)
 
     @classmethod
-    def learn(cls, values) -> Numbers:
+    def learn(cls, values) -> Self:
         return cls(*scaling(np.asarray(values, np.float64)))
 
     def encode(self, values) -> np.ndarray:
@@ -214,7 +211,7 @@ class Numbers:
         return {"kind": self.kind, "mean": self.mean.tolist(), "deviation": self.deviation.tolist()}
 
     @classmethod
-    def from_json(cls, saved) -> Numbers:
+    def from_json(cls, saved) -> Self:
         return cls(*take.scaling(saved))
 
 
@@ -228,7 +225,7 @@ class Images:
         self.height, self.width = shape[0], int(np.prod(shape[1:]))  # an image read row by row: T = height, F = width
 
     @classmethod
-    def learn(cls, values) -> Images:
+    def learn(cls, values) -> Self:
         return cls(values.shape[1:], float(values.max()) or 1.0)
 
     def encode(self, values) -> np.ndarray:
@@ -247,7 +244,7 @@ class Images:
         return {"kind": self.kind, "shape": list(self.shape), "brightest": self.brightest}
 
     @classmethod
-    def from_json(cls, saved) -> Images:
+    def from_json(cls, saved) -> Self:
         shape, brightest = take.wholes(saved, "shape", 1), take.value(saved, "brightest")
         if len(shape) < 2 or not take.is_number(brightest) or not brightest > 0:
             raise take.Unfit('"shape" and "brightest" are not those of images')
@@ -255,8 +252,7 @@ class Images:
 
 
 class Frames:
-    """Rows of T frames, each of F numbers: a numeric sequence, sound, a series. Every feature is brought to mean 0 and
-    deviation 1."""
+    """Rows of T frames, each of F numbers: a numeric sequence, sound, a series; each feature at mean 0 and deviation 1."""
 
     kind, unit = "frames", "words"
 
@@ -265,7 +261,7 @@ class Frames:
         self.length = length  # of every row, where all are equally long
 
     @classmethod
-    def learn(cls, values: Sequences, longest: int = 4096) -> Frames:
+    def learn(cls, values: Sequences, longest: int = 4096) -> Self:
         flat = two_dimensional(values.flat)
         if not len(flat):
             raise Mistake("the numeric sequences are all empty; expected at least one number.")
@@ -304,7 +300,7 @@ class Frames:
                 "longest": self.longest}  # fmt: skip
 
     @classmethod
-    def from_json(cls, saved) -> Frames:
+    def from_json(cls, saved) -> Self:
         return cls(*take.scaling(saved), take.maybe_whole(saved, "length"), take.whole(saved, "longest", 1))
 
 

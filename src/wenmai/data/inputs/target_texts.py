@@ -3,10 +3,9 @@
 The numbers are the tokenizer's own. A text may hold line ends; they are characters like others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -27,7 +26,7 @@ class TargetTexts:
 
     @classmethod
     def learn(cls, texts: list[str], most: int, *, vocabulary: int = 30_000, lowercase: bool | None = None,
-              **tokenizing) -> TargetTexts:  # fmt: skip
+              **tokenizing) -> Self:  # fmt: skip
         """Letters stay as they are, capital or small, unless it is said otherwise: what is written is for people to read."""
         if vocabulary <= len(tokenizers.SPECIAL):
             own = len(tokenizers.SPECIAL)
@@ -59,7 +58,7 @@ class TargetTexts:
         own = set(self.special.numbers)
         return {token: number for number, token in enumerate(self.tokenizer.tokens) if number not in own}
 
-    def knowing(self, words: Collection[str]) -> TargetTexts:
+    def knowing(self, words: Collection[str]) -> Self:
         """The same, that can also write these words: their numbers follow on the vocabulary's."""
         return TargetTexts(ExtendedTokenizer(self.tokenizer, words), self.longest, self.most) if words else self
 
@@ -82,7 +81,7 @@ class TargetTexts:
         return {"tokenizer": self.tokenizer.to_json(), "longest": self.longest, "most": self.most}
 
     @classmethod
-    def from_json(cls, saved) -> TargetTexts:
+    def from_json(cls, saved) -> Self:
         tokenizer = tokenizers.from_json(take.value(saved, "tokenizer"))
         texts = cls(tokenizer, take.whole(saved, "longest", 1), take.whole(saved, "most", 1))
         if not texts.knows_tokens() or texts.longest > texts.most:

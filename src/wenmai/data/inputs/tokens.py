@@ -1,10 +1,9 @@
 """Tokens that somebody cut already, as rows that are tagged come; their letters beside them; and how a raw text is cut alike."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from itertools import chain
+from typing import Self
 
 import numpy as np
 
@@ -32,7 +31,7 @@ class Tokens:
 
     @classmethod
     def learn(cls, values, embedding, longest, spelling, tokenizer="auto", vocabulary=30_000, min_count=1,
-              lowercase=None) -> Tokens:  # fmt: skip
+              lowercase=None) -> Self:  # fmt: skip
         if tokenizer != "auto":
             raise Mistake("tokenizer={tokenizer}: these rows are cut into tokens already; leave it out.", tokenizer=tokenizer)
         counts = Counter(chain.from_iterable(checked_tokens(values)))
@@ -55,7 +54,7 @@ class Tokens:
         return cls(tokenizers.Words(known, "given", lowercase), alphabet, spelling, longest, embedding, table, rare)
 
     @classmethod
-    def reading_as(cls, tokenizer: tokenizers.Words, inputs, longest: int) -> Tokens:
+    def reading_as(cls, tokenizer: tokenizers.Words, inputs, longest: int) -> Self:
         """Tokens that are given, numbered as the texts of another task were."""
         alphabet = tokenizers.Characters(list(tokenizers.SPECIAL), lowercase=False)
         return cls(tokenizer, alphabet, "none", longest, "random", width=getattr(inputs, "vectors_width", None))
@@ -98,7 +97,7 @@ class Tokens:
                 "rare": None if self.rare is None else np.flatnonzero(self.rare).tolist()}  # fmt: skip
 
     @classmethod
-    def from_json(cls, saved) -> Tokens:
+    def from_json(cls, saved) -> Self:
         kept, rare = take.value(saved, "tokenizer"), None
         spaced = take.value(kept, "kind") == "spaces"
         tokenizer = (tokenizers.Spaces if spaced else tokenizers.Words).from_json(kept)

@@ -6,12 +6,11 @@ An n-gram is a 64-bit key (a hash of its tokens), a dictionary is an open-addres
 pass over the tokens looks every n-gram up, adds equal ones and weighs them: no string is ever made.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numba import njit
@@ -38,18 +37,18 @@ class Rows:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def take(self, rows: np.ndarray) -> Rows:
+    def take(self, rows: np.ndarray) -> Self:
         counts = np.diff(self.starts)[rows]
         starts = offsets_of(counts)
         index = np.repeat(self.starts[:-1][rows] - starts[:-1], counts) + np.arange(starts[-1])
         return Rows(starts, self.columns[index], self.values[index], self.width)
 
-    def over(self, order: np.ndarray) -> Iterator[tuple[Rows, np.ndarray, slice | np.ndarray]]:
+    def over(self, order: np.ndarray) -> Iterator[tuple[Self, np.ndarray, slice | np.ndarray]]:
         """The rows in this order, in as many pieces as need be, here one: (rows, their order, which of all they are)."""
         yield self, order, slice(None)
 
     @classmethod
-    def of_dense(cls, table: np.ndarray) -> Rows:
+    def of_dense(cls, table: np.ndarray) -> Self:
         """A dense (N, F) table; zeros, as in the dark of a picture, cost nothing."""
         rows, columns = np.nonzero(table)
         starts = np.searchsorted(rows, np.arange(len(table) + 1)).astype(np.int64)
@@ -92,7 +91,7 @@ class Ngrams:
 
     @classmethod
     def learn(cls, texts: Sequences, longest: int, weighting: str, edges: bool, min_documents: int = 1,
-              most: int = MOST) -> Ngrams:  # fmt: skip
+              most: int = MOST) -> Self:  # fmt: skip
         size, room = 1 << 16, 3 << 14
         counted = (np.zeros(size, np.uint64), np.zeros(size, np.int32), np.zeros(room, np.uint64), np.zeros(room, np.int32),
                    np.zeros(room, np.int32), 0)  # table, slots, keys, documents, seen_in, count
@@ -125,7 +124,7 @@ class Ngrams:
     STATE = {"ngram_keys": np.int64, "ngram_columns": np.int32, "idf": np.float32}  # noqa: RUF012 (nobody changes it)
 
     @classmethod
-    def from_state(cls, state: dict, longest: int, weighting: str, edges: bool) -> Ngrams:
+    def from_state(cls, state: dict, longest: int, weighting: str, edges: bool) -> Self:
         keys = in_place(state["ngram_keys"], state["ngram_columns"])
         if not (np.isfinite(state["idf"]) & (state["idf"] > 0)).all():  # rows are divided by their length
             raise Unfit("idf: found a number that is not above 0")

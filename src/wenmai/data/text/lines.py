@@ -166,9 +166,7 @@ class Lines:
         return "\n".join(map(self.line, [*rows, row]))
 
     def line(self, numbers: list[int]) -> str:
-        if self.tokenizer is None:
-            return " ".join(map(self.words.word, numbers))
-        return self.tokenizer.decode(numbers)
+        return " ".join(map(self.words.word, numbers)) if self.tokenizer is None else self.tokenizer.decode(numbers)
 
     def added(self, seen: list[int], more: list[int]) -> str:
         """What these add to a line."""
@@ -239,8 +237,7 @@ def suited(corpus: Corpus) -> str:
 
 
 def bytes_in(block: bytes, end: int) -> tuple[np.ndarray, np.ndarray]:
-    """As `numbers`: every byte is a token as it is, and the end of a line its `end`, so that there are as many tokens as
-    bytes."""
+    """As `numbers`: every byte is a token as it is, the end of a line its `end`; there are as many tokens as bytes."""
     data, first = np.frombuffer(block if block.endswith(LINE_END) else block + LINE_END, np.uint8), len(tokenizers.SPECIAL)
     tokens = np.where(data == ord(LINE_END), end, data.astype(np.int32) + first).astype(np.int32)
     return tokens, np.concatenate([[0], np.flatnonzero(tokens == end) + 1])

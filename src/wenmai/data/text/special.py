@@ -1,8 +1,7 @@
 """Tokens that stand for no part of a text. Every vocabulary has those it has, where it has them: its tokenizer is asked."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, fields
+from typing import Self
 
 from wenmai.data.storage import saved as take
 from wenmai.locale import Listed
@@ -41,7 +40,7 @@ class Special:
         return {name: number for name, number in asdict(self).items() if number is not None}
 
     @classmethod
-    def from_json(cls, saved: dict, vocabulary: int) -> Special:
+    def from_json(cls, saved: dict, vocabulary: int) -> Self:
         """Unfit if a number is none of the vocabulary's."""
         known = {field.name for field in fields(cls)}
         if not isinstance(saved, dict) or not saved.keys() <= known:

@@ -1,9 +1,8 @@
 """Subwords, by the package `tokenizers`: learned here, or a vocabulary that comes from elsewhere."""
 
-from __future__ import annotations
-
 import json
 import re
+from typing import Self
 
 from wenmai.data.examples.sequences import Sequences
 from wenmai.data.examples.stored import chunks
@@ -16,8 +15,7 @@ LONG_RUN = re.compile(rf"\S{{{LONG}}}")
 
 
 def broken(texts: list[str]) -> list[str]:
-    """With a space in every run of more than LONG letters: what subwords are learned from, whose time grows with the square of a
-    word's length."""
+    """With a space in every run of more than LONG letters: the time to learn grows with the square of a word's length."""
     return [LONG_RUN.sub(r"\g<0> ", text) if len(text) > LONG else text for text in texts]
 
 
@@ -38,7 +36,7 @@ class Subwords:
         self.tokens = sorted(vocabulary, key=vocabulary.get)
 
     @classmethod
-    def learn(cls, texts, kind, vocabulary, lowercase) -> Subwords:
+    def learn(cls, texts, kind, vocabulary, lowercase) -> Self:
         from tokenizers import models, pre_tokenizers, trainers
 
         same = {"special_tokens": SPECIAL, "vocab_size": vocabulary, "show_progress": False}
@@ -86,7 +84,7 @@ class Subwords:
         return {"kind": self.kind, "lowercase": self.lowercase, "engine": json.loads(self.engine.to_str())}
 
     @classmethod
-    def from_json(cls, saved) -> Subwords:
+    def from_json(cls, saved) -> Self:
         """Only the vocabulary and its merges or scores are taken from the file; all else is as `learn` makes it."""
         from tokenizers import models
 
@@ -115,8 +113,7 @@ class Subwords:
 
 
 def shell(kind: str, lowercase: bool, model, learned: bool = True):
-    """The engine around a model: how a text is cut before and joined after. What has not learned yet knows no tokens, special
-    ones neither."""
+    """The engine around a model: how a text is cut before and joined after; the special tokens, if it has learned any."""
     from tokenizers import Tokenizer, decoders, normalizers, pre_tokenizers
 
     around = {"bpe": (pre_tokenizers.ByteLevel, decoders.ByteLevel), "unigram": (pre_tokenizers.Metaspace, decoders.Metaspace),
@@ -145,7 +142,7 @@ class Imported(Subwords):
         return {"kind": self.kind, "special": self.special.to_json(), "engine": json.loads(self.engine.to_str())}
 
     @classmethod
-    def from_json(cls, saved) -> Imported:
+    def from_json(cls, saved) -> Self:
         from tokenizers import Tokenizer
 
         try:

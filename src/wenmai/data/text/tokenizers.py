@@ -6,12 +6,11 @@ know: `spelled(texts)`; the way back: `joined(tokens)`. It owns its `special` to
 are learned here begin with six of them; one that comes from elsewhere (`Imported`) has those it has, where it has them.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain, repeat
+from typing import Self
 
 import numpy as np
 
@@ -130,7 +129,7 @@ class Bytes:
         return {"kind": self.kind, "lowercase": self.lowercase}
 
     @classmethod
-    def from_json(cls, saved) -> Bytes:
+    def from_json(cls, saved) -> Self:
         return cls(take.flag(saved, "lowercase"))
 
 
@@ -154,7 +153,7 @@ class Characters:
         self.table[[ord(token) for token in tokens[len(SPECIAL) :]]] = np.arange(len(SPECIAL), len(tokens))
 
     @classmethod
-    def learn(cls, texts, vocabulary, min_count, lowercase) -> Characters:
+    def learn(cls, texts, vocabulary, min_count, lowercase) -> Self:
         counts = np.zeros(0x110000, np.int64)  # of every code point
         for chunk in chunks(texts):
             joined = "".join(chunk)
@@ -186,7 +185,7 @@ class Characters:
         return {"kind": self.kind, "lowercase": self.lowercase, "tokens": self.tokens}
 
     @classmethod
-    def from_json(cls, saved) -> Characters:
+    def from_json(cls, saved) -> Self:
         tokens = beginning_special(take.texts(saved, "tokens"))
         if max(map(len, tokens[len(SPECIAL) :]), default=1) > 1 or "" in tokens:
             raise take.Unfit("found a token of another length, expected single characters")
@@ -203,7 +202,7 @@ class Words:
         self.numbers = {token: number for number, token in enumerate(tokens)}
 
     @classmethod
-    def learn(cls, texts, kind, vocabulary, min_count, lowercase, also) -> Words:
+    def learn(cls, texts, kind, vocabulary, min_count, lowercase, also) -> Self:
         words = cls([], kind, lowercase)
         counts = Counter()
         for chunk in chunks(texts):
@@ -256,7 +255,7 @@ class Words:
         return {"kind": self.kind, "lowercase": self.lowercase, "tokens": self.tokens}
 
     @classmethod
-    def from_json(cls, saved) -> Words:
+    def from_json(cls, saved) -> Self:
         tokens, kind = take.texts(saved, "tokens"), take.one_of(saved, "kind", ("words", "jieba", "given"))
         return cls(beginning_special(tokens), kind, take.flag(saved, "lowercase"))
 
@@ -275,7 +274,7 @@ class Spaces(Words):
         return (text.lower() if self.lowercase else text).split()
 
     @classmethod
-    def from_json(cls, saved) -> Spaces:
+    def from_json(cls, saved) -> Self:
         tokens = take.texts(saved, "tokens")
         if len(tokens) <= max(cls.special.numbers):
             raise take.Unfit("the tokens lack those that open and close a line")

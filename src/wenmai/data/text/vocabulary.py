@@ -5,9 +5,8 @@ is the unknown word. The words lie end to end in one array, and a hash table fin
 and read without a Python object a word.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 
@@ -26,7 +25,7 @@ class Vocabulary:
         self.slots = slots  # (a power of two,) int32
 
     @classmethod
-    def of(cls, words: list[str]) -> Vocabulary:
+    def of(cls, words: list[str]) -> Self:
         made = Growing()
         for word in words:
             made.add(word.encode())

@@ -10,11 +10,10 @@ its suffix is asked instead (Katz 1987; as an automaton: Allauzen, Mohri & Roark
 that costs nothing, is no use as a context: its longest suffix that is stands for it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 from numba import njit
@@ -45,7 +44,7 @@ class Table:
     sizes: np.ndarray  # (order,) int64: how many n-grams each order has
 
     @classmethod
-    def of(cls, levels: list[Level], smoothed: Smoothed) -> Table:
+    def of(cls, levels: list[Level], smoothed: Smoothed) -> Self:
         levels, weights = layout.in_order(levels, smoothed)
         order, sizes = len(levels), [len(level) for level in levels]
         bases = np.cumsum([1, *sizes])  # where the nodes of each order begin
@@ -104,7 +103,7 @@ class Table:
         return {"lines": lines, "nodes": self.nodes.view(np.uint64), "words": self.words.view(np.uint64), "sizes": self.sizes}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Table:
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
         sizes = layout.sizes_of(arrays)
         words = layout.array_of(arrays, "words", np.uint64, int(sizes[0]))
         nodes = layout.array_of(arrays, "nodes", np.uint64, 1 + int(sizes[:-1].sum()))

@@ -6,10 +6,9 @@ stands there, and so on as far as the tree goes (as KenLM's trie, Heafield 2011)
 the next word: their back-off weights are all that has to be remembered. How an n-gram is packed: packing.py.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numba import njit
@@ -31,7 +30,7 @@ class Trie:
     sizes: np.ndarray  # (order,) int64: how many n-grams each order has
 
     @classmethod
-    def of(cls, levels: list[Level], smoothed: Smoothed) -> Trie:
+    def of(cls, levels: list[Level], smoothed: Smoothed) -> Self:
         levels, weights = layout.in_order(levels, smoothed)
         sizes = np.array([len(level) for level in levels], np.int64)
         plan, length = plan_of(sizes)
@@ -68,7 +67,7 @@ class Trie:
         return {"data": self.data, "sizes": self.sizes}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Trie:
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
         sizes = layout.sizes_of(arrays)
         return cls(layout.array_of(arrays, "data", np.uint64, plan_of(sizes)[1]), sizes)
 
