@@ -16,8 +16,7 @@ ROWS, BELOW, LONGEST, SEED = 20_000, 100, 500, 1998
 
 def copy(*, copy: str = "20") -> Chunk:
     """20,000 rows of 2T + 1 tokens and their tags; the option is T."""
-    symbols = drawn_symbols(np.random.default_rng(SEED), ROWS, length("copy", copy, 1))
-    tokens, tags = copied(symbols)
+    tokens, tags = copied(drawn_symbols(np.random.default_rng(SEED), ROWS, length("copy", copy, 1)))
     return Chunk({"tokens": tokens, "tags": tags}, range(1, ROWS + 1))
 
 

@@ -32,8 +32,7 @@ class TargetTexts:
             own = len(tokenizers.SPECIAL)
             raise Mistake("vocabulary={size}: expected at least {least}; {own} are signs of our own, such as <unk>.",
                           size=vocabulary, least=own + 1, own=own)  # fmt: skip
-        tokenizer = tokenizers.learn(texts, vocabulary=vocabulary, lowercase=bool(lowercase), **tokenizing)
-        learned = cls(tokenizer, 1, most)
+        learned = cls(tokenizers.learn(texts, vocabulary=vocabulary, lowercase=bool(lowercase), **tokenizing), 1, most)
         if not learned.knows_tokens():
             count = len(texts)
             raise Mistake("the {texts} texts hold no token that is known; expected letters or words to write with.", texts=count)

@@ -67,8 +67,7 @@ class Tokens:
                            int(lengths.sum()))  # fmt: skip
         known, fold = self.tokenizer.numbers, str.lower if self.tokenizer.lowercase else str
         numbers = np.array([0, *(known.get(fold(token), self.special.unknown) for token in number)], np.int32)
-        spelled = self.alphabet.encode(["", *number])
-        return Sequences(numbers[form], offsets_of(lengths), {"form": form}, spelled)
+        return Sequences(numbers[form], offsets_of(lengths), {"form": form}, self.alphabet.encode(["", *number]))
 
     def cut(self, text: str) -> tuple[list[str], list[int]]:
         """The tokens of a raw text and where each begins: characters, or words with the marks around them cut off. What
@@ -99,8 +98,7 @@ class Tokens:
     @classmethod
     def from_json(cls, saved) -> Self:
         kept, rare = take.value(saved, "tokenizer"), None
-        spaced = take.value(kept, "kind") == "spaces"
-        tokenizer = (tokenizers.Spaces if spaced else tokenizers.Words).from_json(kept)
+        tokenizer = (tokenizers.Spaces if take.value(kept, "kind") == "spaces" else tokenizers.Words).from_json(kept)
         alphabet = tokenizers.Characters.from_json(take.value(saved, "alphabet"))
         if take.value(saved, "rare") is not None:
             rare = np.zeros(len(tokenizer.tokens), bool)

@@ -43,8 +43,7 @@ class Spans:
 
     def keys(self) -> np.ndarray:
         """One number a span; equal spans have equal ones (kinds must be numbered alike)."""
-        total = int(self.offsets[-1]) + 1
-        return (self.first * total + self.last) * len(self.kinds) + self.kind
+        return (self.first * (int(self.offsets[-1]) + 1) + self.last) * len(self.kinds) + self.kind
 
 
 def parsed(tag: str) -> tuple[str, str]:
@@ -58,8 +57,7 @@ def read(rows: list[list[str]], kinds: list[str] | None = None) -> Spans:
     number, codes = {kind: at for at, kind in enumerate(["_"] if kinds is None else kinds)}, {}
     for tag in sorted(set(chain.from_iterable(rows))):
         letter, kind = parsed(tag)
-        inside = letter not in "O."
-        codes[tag] = LETTERS.get(letter, I) * 65536 + number.setdefault(kind, len(number)) if inside else O
+        codes[tag] = O if letter in "O." else LETTERS.get(letter, I) * 65536 + number.setdefault(kind, len(number))
     codes = np.fromiter((codes[tag] for row in rows for tag in row), np.int64, int(offsets[-1]))
     return spans_of(codes // 65536, codes % 65536, list(number), offsets)
 
@@ -180,5 +178,4 @@ def allowed(letter: np.ndarray, kind: np.ndarray) -> tuple[np.ndarray, np.ndarra
     begin = np.isin(letter, (O, B, S))
     end = np.isin(letter, (O, E, S))
     inside = np.isin(letter, (B, I))[:, None] & np.isin(letter, (I, E))[None] & (kind[:, None] == kind[None])
-    between = (end[:, None] & begin[None]) | inside
-    return begin, between, end
+    return begin, (end[:, None] & begin[None]) | inside, end

@@ -224,8 +224,7 @@ class Words:
         rows = list(map(self.split, texts))
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         numbers = map(self.numbers.get, chain.from_iterable(rows), repeat(self.special.unknown))
-        flat = np.fromiter(numbers, np.int32, int(lengths.sum()))
-        return Sequences(flat, offsets_of(lengths))
+        return Sequences(np.fromiter(numbers, np.int32, int(lengths.sum())), offsets_of(lengths))
 
     def spans(self, texts: list[str]) -> list[list[tuple[int, int]]]:
         return [list(self.places(text)) for text in texts]

@@ -119,6 +119,5 @@ def halves(data: np.ndarray, parts: int) -> list[np.ndarray]:
     """The text in at most so many pieces of whole lines, about as long as one another."""
     cuts = [0]
     for part in range(1, parts):
-        at = max(cuts[-1], len(data) * part // parts)
-        cuts.append(line_end(data, at))
+        cuts.append(line_end(data, max(cuts[-1], len(data) * part // parts)))
     return [data[start:end] for start, end in pairwise([*cuts, len(data)]) if start < end or start == 0]

@@ -133,8 +133,7 @@ def section(lines: Lines, n: int, size: int, vocabulary: Vocabulary | None, path
     while True:
         room = min(lines.text.count(b"\n", lines.at), size - filled)
         grams, numbers = np.empty((room, n if vocabulary else 2), np.int32), np.empty((2, room), np.float32)
-        data = np.frombuffer(lines.text, np.uint8)
-        status, at, rows, taken, which = scan(data, lines.at, n, *known, grams, numbers)
+        status, at, rows, taken, which = scan(np.frombuffer(lines.text, np.uint8), lines.at, n, *known, grams, numbers)
         if status in (BAD, NUMBER, UNKNOWN):
             line = lines.text[at : lines.text.find(b"\n", at)].decode().strip()
             raise wrong(status, path, lines.number + taken + 1, line, n, size, which)

@@ -40,20 +40,21 @@ class NgramClassifier:
         self.prior = np.log(np.full(self.classes, 1 / self.classes) if self.balanced else counts / counts.sum())
         self.grams = []
         for number in range(self.classes):
-            rows = train.inputs.take(np.flatnonzero(train.targets == number))
-            tokens = self.opened(rows)
+            tokens = self.with_openings(train.inputs.take(np.flatnonzero(train.targets == number)))
             delta = self.recipe.delta_for(tokens, self.vocabulary) if self.recipe.fits_delta else None
             grams, own_notes = self.recipe.estimate(count(tokens, self.vocabulary, self.recipe.order, BEGIN), delta)
             self.grams.append(grams)
             notes |= dict.fromkeys(own_notes)
         if notes:
-            yield self.progress(0, began, warning=some_classes(notes, self.classes), passing=True)
+            first = next(iter(notes))
+            note = Message("in some of the {classes} classes there is little text: {note}", classes=self.classes, note=first)
+            yield self.progress(0, began, warning=note, passing=True)
         yield self.progress(1, began, score=judge() if judge else None)
 
     def progress(self, step: int, began: float, **more) -> Progress:
         return Progress(step, 1, float(step), float("nan"), 0.0, time.perf_counter() - began, **more)
 
-    def opened(self, rows: Sequences) -> np.ndarray:
+    def with_openings(self, rows: Sequences) -> np.ndarray:
         """Every row opened by BEGIN and closed by END."""
         lengths = rows.lengths + 2
         tokens = np.full(int(lengths.sum()), END, np.int32)
@@ -66,7 +67,7 @@ class NgramClassifier:
 
     def outputs(self, inputs: Sequences) -> np.ndarray:
         """log p(c | text) (N, C)"""
-        tokens = self.opened(inputs)
+        tokens = self.with_openings(inputs)
         closed, starts = tokens[tokens != BEGIN], np.concatenate([[0], np.cumsum(inputs.lengths + 1)])
         scores = np.stack([LN10 * grams.score(closed, starts) for grams in self.grams], 1) + self.prior
         scores = np.maximum(scores, LOWEST * (inputs.lengths[:, None] + 1))
@@ -89,7 +90,3 @@ class NgramClassifier:
 
 def own(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-
-
-def some_classes(notes, classes: int) -> str:
-    return Message("in some of the {classes} classes there is little text: {note}", classes=classes, note=next(iter(notes)))

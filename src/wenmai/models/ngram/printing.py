@@ -14,12 +14,9 @@ CUT = "\t\n\v\f\r\0"  # what else no word may hold
 def spelled(word: str, spaces: bool) -> str:
     """As it stands in a file whose fields are cut at white space: a space as ▁; other white space, and a ▁ where there are
     spaces, as its bytes, \\xHH."""
-    return "".join(SPACE if letter == " " else escaped(letter) if letter in CUT or (spaces and letter == SPACE) else letter
-                   for letter in word)  # fmt: skip
-
-
-def escaped(letter: str) -> str:
-    return "".join(f"\\x{byte:02X}" for byte in letter.encode())
+    for letter in CUT + SPACE * spaces:
+        word = word.replace(letter, "".join(f"\\x{byte:02X}" for byte in letter.encode()))
+    return word.replace(" ", SPACE)
 
 
 def read_back(word: str) -> str:

@@ -30,19 +30,20 @@ from wenmai.models.ngram.weights import Smoothed, Smoothing, Weights
 def thresholds(given: str | Sequence[int], order: int) -> list[int]:
     """One for every order, from "0 0 1": the last one holds for all that are higher."""
     cells = given.replace(",", " ").split() if isinstance(given, str) else [str(value) for value in given]
+    given = " ".join(cells)
     if not all(cell.isascii() and cell.isdigit() for cell in cells):
-        raise Mistake("prune={given}: expected a whole number for every order, as in 0 0 1, which drops what was seen once "
-                      "from order 3 on.", given=" ".join(cells))  # fmt: skip
+        raise Mistake("prune={given}: expected a whole number for every order, as in 0 0 1, which drops what was seen once from "
+                      "order 3 on.", given=given)  # fmt: skip
     least = [int(cell) for cell in cells] or [0]
     if len(least) > order:
-        raise Mistake("prune={given}: found {found} thresholds, expected at most {order}, one for every order.",
-                      given=" ".join(cells), found=len(least), order=order)  # fmt: skip
+        raise Mistake("prune={given}: found {found} thresholds, expected at most {order}, one for every order.", given=given,
+                      found=len(least), order=order)  # fmt: skip
     if least[0]:
         raise Mistake("prune={given}: found {found} for single words, expected 0; words that are too rare become <unk> before "
-                      "n-grams are counted.", given=" ".join(cells), found=least[0])  # fmt: skip
+                      "n-grams are counted.", given=given, found=least[0])  # fmt: skip
     if least != sorted(least):
         raise Mistake("prune={given}: expected thresholds that do not fall; an n-gram is not seen more often than what it "
-                      "begins with.", given=" ".join(cells))  # fmt: skip
+                      "begins with.", given=given)  # fmt: skip
     return least + least[-1:] * (order - len(least))
 
 

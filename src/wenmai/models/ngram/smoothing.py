@@ -29,7 +29,7 @@ from wenmai.data.storage.threads import side_by_side, threads
 from wenmai.errors import Mistake
 from wenmai.models.ngram.additive import additive
 from wenmai.models.ngram.counts import Level
-from wenmai.models.ngram.discounts import KATZ, discounts, told
+from wenmai.models.ngram.discounts import KATZ, discounts, failure_notes
 from wenmai.models.ngram.weights import Smoothed, Smoothing, Weights, logarithm
 
 SMALL = 1 << 16  # n-grams: fewer are not worth a thread
@@ -75,7 +75,7 @@ def smooth(levels: list[Level], kind: Smoothing, begin: int, delta: float = 1.0,
         taken_of.append(taken[1:].tolist())
         weights.append(Weights(logarithm(prob), np.zeros(len(level), np.float32)))
         below = prob
-    return Smoothed(weights, taken_of, told(failed), kind)
+    return Smoothed(weights, taken_of, failure_notes(failed), kind)
 
 
 def adjusted(levels: list[Level], n: int, begin: int) -> np.ndarray:

@@ -43,8 +43,7 @@ def count_on_spark(paths: Path | str | list[Path | str], order: int, master: str
     with session(master) as spark:
         text = lines(spark, names)
         vocabulary, counts = words(text, folder)
-        size = int(counts.sum()) * 12 * (order - 1)
-        ranges = max(2 * spark.sparkContext.defaultParallelism, size // RANGE + 1)
+        ranges = max(2 * spark.sparkContext.defaultParallelism, int(counts.sum()) * 12 * (order - 1) // RANGE + 1)
         cuts = np.searchsorted(np.cumsum(counts), np.linspace(0, counts.sum(), ranges + 1)[1:-1])
         cuts = np.unique([0, *cuts, len(counts)])
         tree = Tree(counts, folder)
