@@ -38,7 +38,7 @@ def dates(*, dates: str = CHOSEN) -> Chunk:
             break
         locale, pattern = locales[at % len(locales)], chance.choice(written[at % len(locales)])
         day = FIRST + datetime.timedelta(chance.randrange(days))
-        if told(locale, pattern, day, unclear):
+        if unambiguous(locale, pattern, day, unclear):
             rows[" ".join(pattern.apply(day, locale).split())] = day.isoformat()
     return Chunk({"source": list(rows), "target": list(rows.values())}, range(1, len(rows) + 1))
 
@@ -73,7 +73,7 @@ def bare(name: str) -> str:
     return name.casefold().strip(".")
 
 
-def told(locale, pattern, day: datetime.date, unclear: set[str]) -> bool:
+def unambiguous(locale, pattern, day: datetime.date, unclear: set[str]) -> bool:
     """Whether the text alone says the date."""
     letters = re.sub(r"[^yMLd]", "", QUOTED.sub("", pattern.pattern))  # in their order, ddMMMMy
     months = re.search(r"[ML]+", letters)[0]

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from sys import intern
 
 import numpy as np
@@ -92,7 +92,7 @@ def _sentences(file: TextFile, layout: Layout) -> Iterator[tuple[int, list[tuple
     """The line where each sentence begins, and its columns."""
     begin, rows = 0, []
     with file.open() as text:
-        for number, line in enumerate(text, 1):
+        for number, line in enumerate(chain(text, [""]), 1):  # the last sentence may lack the blank line after it
             if not line.strip(BLANK):
                 if rows:
                     yield begin, list(zip(*rows))
@@ -107,8 +107,6 @@ def _sentences(file: TextFile, layout: Layout) -> Iterator[tuple[int, list[tuple
                               found=len(cells), expected=layout.width)  # fmt: skip
             begin = begin if rows else number
             rows.append(cells)
-    if rows:
-        yield begin, list(zip(*rows))
 
 
 # By the look of the file

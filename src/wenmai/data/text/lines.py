@@ -271,14 +271,14 @@ def words_in(arrays: dict[str, np.ndarray]) -> Vocabulary:
 
 @njit(cache=True, nogil=True)
 def with_openings(tokens, starts, begin):
-    opened, at = np.empty(len(tokens) + len(starts) - 1, np.int32), 0
+    numbers, at = np.empty(len(tokens) + len(starts) - 1, np.int32), 0
     for line in range(len(starts) - 1):
-        opened[at] = begin
+        numbers[at] = begin
         at += 1
         for place in range(starts[line], starts[line + 1]):
-            opened[at] = tokens[place]
+            numbers[at] = tokens[place]
             at += 1
-    return opened
+    return numbers
 
 
 @njit(cache=True, nogil=True)

@@ -56,10 +56,10 @@ def smooth(levels: list[Level], kind: Smoothing, begin: int, delta: float = 1.0,
         if failure:
             failed.setdefault(failure, []).append(n + 1)
         keep = np.ones(0, bool) if kept is None else kept[n]  # none: all
-        found_after = np.zeros((contexts, 3))
-        side_by_side(followed, [(counts, context, *part, taken, keep, found_after) for part in parts(contexts)])
-        total, left, kinds = np.ascontiguousarray(found_after.T)
-        del found_after
+        sums = np.zeros((contexts, 3))
+        side_by_side(followed, [(counts, context, *part, taken, keep, sums) for part in parts(contexts)])
+        total, left, kinds = np.ascontiguousarray(sums.T)
+        del sums
         if kind == "witten-bell":
             total, left = total + kinds, left + kinds
         rest = np.divide(left, total, out=np.ones(contexts), where=total > 0)  # γ
