@@ -25,8 +25,7 @@ class TargetTexts:
         self.tokenizer, self.vocabulary, self.unit, self.special = tokenizer, len(self.lines), self.lines.unit, self.lines.special
 
     @classmethod
-    def learn(cls, texts: list[str], most: int, *, vocabulary: int = 30_000, lowercase: bool | None = None,
-              **tokenizing) -> Self:  # fmt: skip
+    def learn(cls, texts: list[str], most: int, *, vocabulary: int = 30_000, lowercase: bool | None = None, **tokenizing) -> Self:
         """Letters stay as they are, capital or small, unless it is said otherwise: what is written is for people to read."""
         if vocabulary <= len(tokenizers.SPECIAL):
             own = len(tokenizers.SPECIAL)

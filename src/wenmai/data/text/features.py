@@ -90,8 +90,7 @@ class Ngrams:
         self.longest, self.weighting, self.edges = longest, weighting, edges
 
     @classmethod
-    def learn(cls, texts: Sequences, longest: int, weighting: str, edges: bool, min_documents: int = 1,
-              most: int = MOST) -> Self:  # fmt: skip
+    def learn(cls, texts: Sequences, longest: int, weighting: str, edges: bool, min_documents: int = 1, most: int = MOST) -> Self:
         size, room = 1 << 16, 3 << 14
         counted = (np.zeros(size, np.uint64), np.zeros(size, np.int32), np.zeros(room, np.uint64), np.zeros(room, np.int32),
                    np.zeros(room, np.int32), 0)  # table, slots, keys, documents, seen_in, count
