@@ -63,8 +63,7 @@ class Tokens:
         rows = checked_tokens([self.cut(row)[0] if isinstance(row, str) else row for row in values], Message(", or a text"))
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         number: dict[str, int] = {}  # of every distinct token, from 1 on
-        form = np.fromiter((number.setdefault(token, len(number) + 1) for row in rows for token in row), np.int32,
-                           int(lengths.sum()))  # fmt: skip
+        form = np.fromiter((number.setdefault(token, len(number) + 1) for token in chain.from_iterable(rows)), np.int32)
         known, fold = self.tokenizer.numbers, str.lower if self.tokenizer.lowercase else str
         numbers = np.array([0, *(known.get(fold(token), self.special.unknown) for token in number)], np.int32)
         return Sequences(numbers[form], offsets_of(lengths), {"form": form}, self.alphabet.encode(["", *number]))

@@ -119,9 +119,9 @@ def header(lines: Lines, path: Path) -> tuple[list[int], str]:
             raise Mistake("{file}, line {line}: found {found!r}, expected ngram {order}=COUNT.", file=path, line=number,
                           found=short(line, 40), order=len(sizes) + 1)  # fmt: skip
         sizes.append(int(match[1]))
-    if not 1 <= len(sizes) <= HIGHEST:
-        raise Mistake("{file}: found n-grams of {orders} orders, expected 1 to {most}.", file=path, orders=len(sizes),
-                      most=HIGHEST)  # fmt: skip
+    order = len(sizes)
+    if not 1 <= order <= HIGHEST:
+        raise Mistake("{file}: found n-grams of {orders} orders, expected 1 to {most}.", file=path, orders=order, most=HIGHEST)
     return sizes, line
 
 
