@@ -22,7 +22,7 @@ from wenmai.locale.theirs import usage
 
 SOURCE = catalogue.SOURCE
 HOLD = ("note", "notes", "warning")  # variables and keywords that hold messages
-RETURNS = ("notes", "look", "learn", "detect", "says_no_task", "decoded", "told")  # functions that return messages
+RETURNS = ("notes", "look", "learn", "detect", "says_no_task", "decoded", "told", "failure_notes")  # functions that give messages
 TELL = (*catalogue.TEMPLATES, "phrase", "plural")
 SAME = ("scikit-learn",)  # names, which are the same in Chinese
 

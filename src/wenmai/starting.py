@@ -67,6 +67,9 @@ class Start:
     @torch.no_grad()
     def load_into(self, network: Network) -> dict:
         """The run's input layer and body; returns what was loaded, and what begins anew."""
+        if network.says_next and not network.body.causal:
+            raise Mistake("{run} looks at what comes after a token too, and would be told what it is to say; start from a run "
+                          "that looks back only.", run=self.run)  # fmt: skip
         loaded = 0
         for part in ("input", "body"):
             known, own = getattr(self.model, part).state_dict(), getattr(network, part).state_dict()

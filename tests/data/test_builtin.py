@@ -10,7 +10,7 @@ import pytest
 
 from wenmai.data.builtin import BUILTIN
 from wenmai.data.builtin.chinese import sentences, spans
-from wenmai.data.builtin.dates import CHOSEN, meanings, own_months, patterns, told
+from wenmai.data.builtin.dates import CHOSEN, meanings, own_months, patterns, unambiguous
 from wenmai.data.builtin.docstrings import parted, texts
 from wenmai.data.builtin.manual import sentences as sentences_of
 from wenmai.data.text.tokenizers import WORD
@@ -289,7 +289,7 @@ def test_no_date_is_written_as_another_is():
         for pattern in patterns(locale):
             for number in range(0, 365, 2):
                 day = datetime.date(2026, 1, 1) + datetime.timedelta(number)
-                if told(locale, pattern, day, set()):
+                if unambiguous(locale, pattern, day, set()):
                     assert written.setdefault(pattern.apply(day, locale), day) == day
 
 

@@ -1,13 +1,12 @@
 """A user's data, opened: which task it is for, its inputs and targets, and its training, validation and test parts."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from wenmai.data.files.columns import listed, position_of, short
 from wenmai.data.files.corpus import Corpus
 from wenmai.data.files.readers import Chunk, Table
 from wenmai.data.splits import groups_of, shared, split, split_by_position
+from wenmai.data.values import pick
 from wenmai.errors import Mistake, unknown
 from wenmai.locale import Listed, Message, phrase
 from wenmai.options import accepted, fitting
@@ -37,23 +37,27 @@ class Part:
     def __len__(self) -> int:
         return len(self.inputs)
 
+    @property
+    def empty(self) -> bool:
+        return not (self.inputs.size if isinstance(self.inputs, Corpus) else len(self))
+
     def where(self, row: int) -> str:
         return Message("{file}, line {line}", file=self.source, line=self.lines[row])
 
-    def take(self, rows: np.ndarray) -> Part:
+    def take(self, rows: np.ndarray) -> Self:
         straight = isinstance(self.lines, range) and self.lines.step == 1
         lines = self.lines.start + rows if straight else np.asarray(self.lines)[rows]
-        return Part(picked(self.inputs, rows), picked(self.targets, rows), self.source, lines)
+        return Part(pick(self.inputs, rows), pick(self.targets, rows), self.source, lines)
 
-    def random_share(self, share: float, seed: int) -> Part:
+    def random_share(self, share: float, seed: int) -> Self:
         """So large a share of the rows, at least two, drawn by chance; they stay in their order."""
         return self.take(np.sort(np.random.default_rng(seed).permutation(len(self))[: self._size(share)]))
 
-    def last_share(self, share: float) -> Part:
+    def last_share(self, share: float) -> Self:
         """So large a share of the rows, at least two: the last ones."""
         return self.take(np.arange(len(self) - self._size(share), len(self)))
 
-    def first_share(self, share: float) -> Part:
+    def first_share(self, share: float) -> Self:
         """The beginning of a running text."""
         return replace(self, inputs=self.inputs.parts([1 - share])[0])
 
@@ -73,12 +77,6 @@ class Part:
     @property
     def pair(self) -> tuple:
         return self.inputs, self.targets
-
-
-def picked(values, rows: np.ndarray):
-    if isinstance(values, (Sequences, StoredTexts)):
-        return values.take(rows)
-    return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
 
 
 @dataclass
@@ -141,18 +139,9 @@ def open_table(source: str, columns: dict[str, str] | None = None, target: str |
     return Table(source, list(chunk.columns), [Message("built in")], lambda rows: iter([chunk]))
 
 
-def open_dataset(
-    source: str,
-    tasks: dict[str, type],
-    task: str | None = None,
-    columns: dict[str, str] | None = None,
-    valid: str | None = None,
-    test: str | None = None,
-    seed: int = 0,
-    unseen: bool = False,
-    settings: dict | None = None,
-    target: str | None = None,
-) -> Dataset:
+def open_dataset(source: str, tasks: dict[str, type], task: str | None = None, columns: dict[str, str] | None = None,
+                 valid: str | None = None, test: str | None = None, seed: int = 0, unseen: bool = False,
+                 settings: dict | None = None, target: str | None = None) -> Dataset:  # fmt: skip
     """`valid` and `test` are each a file (or two: a.en,a.de) like the first, or a share of its rows, such as 0.1, or None.
     `unseen` drops the rows of those files whose input stands in the training rows too; `settings` may hold options of the
     task; `target` is the second of two aligned files."""
@@ -161,27 +150,41 @@ def open_dataset(
     known = accepted(kind)
     kind = kind(**{name: fitting(known[name], value) for name, value in (settings or {}).items() if name in known})
     whole = part_of(table, kind)
-    seen = kind.inspect_targets(whole.targets, whole.where)
-    notes, shares = [Message("{file}: {note}", file=source, note=note) for note in table.notes] + seen, []
-    given: dict[str, Part | None] = {"valid": None, "test": None}
+    notes = [Message("{file}: {note}", file=source, note=note) for note in table.notes]
+    notes += kind.inspect_targets(whole.targets, whole.where)
+    shares, given = [], {"valid": None, "test": None}
     for name, value in (("valid", valid), ("test", test)):
         share = as_share(value)
         shares.append(share or 0.0)
         if value is not None and share is None:
             given[name] = part_of(open_table(value, columns, task=kind), kind)
-    if kind.running_text:
-        return in_order(source, kind, whole, shares, given, notes, table.names)
-    if kind.history:
-        return in_time(source, kind, whole, shares, given, notes, table.names)
-    whole_keys, classes = kind.split_keys(*whole.pair)
-    what = phrase("what", "input") if whole_keys is whole.inputs else phrase("what", "text")  # that no two parts share
-    groups = groups_of(whole_keys)
+    if kind.running_text:  # its end is held out
+        parts = [Part(text, None, whole.source, ()) for text in whole.inputs.parts(shares)]
+        note = Message("running text: its last lines are held out, none of them is learned from")
+    elif kind.history:  # cut by position, never at random: what comes later is not learned from; at least two horizons each
+        shares = [share and max(share, min(0.3, 2 * kind.horizon / len(whole))) for share in shares]
+        parts = [whole.take(rows) for rows in split_by_position(len(whole), shares, kind.history)]
+        note = Message("a series in time: the last rows are held out, none of them is learned from")
+    else:
+        parts, note = [whole.take(rows) for rows in by_chance(kind, whole, shares, given, notes, unseen, seed)] or [whole], ""
+    cut = {name: part for name, part in zip(given, parts[1:]) if not part.empty}
+    notes += [note] if cut and note else []
+    return Dataset(name_of(source), kind, parts[0], **given | cut, notes=notes, columns=table.names)
+
+
+def by_chance(kind, whole: Part, shares: list[float], given: dict[str, Part | None], notes: list[str], unseen: bool,
+              seed: int) -> list[np.ndarray]:  # fmt: skip
+    """The rows of every part, none where no share is cut off; rows of equal inputs stay together. Of the parts that are `given`,
+    what stands in the training rows too is noted, or dropped if it is to be `unseen`."""
+    keys, classes = kind.split_keys(*whole.pair)
+    what = phrase("what", "input") if keys is whole.inputs else phrase("what", "text")  # that no two parts share
+    groups = groups_of(keys)
     repeated = len(whole) - (int(groups.max(initial=-1)) + 1)
     if repeated:
         notes.append(Message("{rows} rows repeat the {what1} of another; equal {what2}s stay on one side of every split",
                              rows=repeated, what1=what, what2=what))  # fmt: skip
     for name, part in given.items():
-        leaked = np.zeros(0, bool) if part is None else shared(whole_keys, kind.split_keys(*part.pair)[0])
+        leaked = np.zeros(0, bool) if part is None else shared(keys, kind.split_keys(*part.pair)[0])
         if leaked.any() and leaked.all() and unseen:
             raise Mistake("{file}: every {what} of the {part} rows stands in the training rows too; give other rows.",
                           file=part.source, what=what, part=PARTS[name])  # fmt: skip
@@ -191,36 +194,8 @@ def open_dataset(
                                  found=leaked.sum(), rows=len(part), part=PARTS[name], what=what))  # fmt: skip
         elif leaked.any():
             notes.append(Message("{found} of the {rows} {part} {what}s stand in the training rows too: the score flatters; "
-                                 "--unseen drops them", found=leaked.sum(), rows=len(part), part=PARTS[name],
-                                 what=what))  # fmt: skip
-    if any(shares):
-        rows = split(whole_keys, shares, seed, classes, groups)
-        del groups, whole_keys, classes
-        cut = {name: whole.take(part) for name, part in zip(("valid", "test"), rows[1:]) if len(part)}
-        given |= cut
-        whole = whole.take(rows[0])
-    return Dataset(name_of(source), kind, whole, given["valid"], given["test"], notes, table.names)
-
-
-def in_time(source: str, kind, whole: Part, shares: list[float], given: dict[str, Part | None], notes: list[str],
-            names: list[str]) -> Dataset:  # fmt: skip
-    """A series is cut by position, never at random: what comes later is not learned from. A part holds at least two horizons."""
-    shares = [share and max(share, min(0.3, 2 * kind.horizon / len(whole))) for share in shares]
-    first, *later = split_by_position(len(whole), shares, kind.history)
-    cut = {name: whole.take(rows) for name, rows in zip(("valid", "test"), later) if len(rows)}
-    notes += [Message("a series in time: the last rows are held out, none of them is learned from")] if cut else []
-    given = given | cut
-    return Dataset(name_of(source), kind, whole.take(first), given["valid"], given["test"], notes, names)
-
-
-def in_order(source: str, kind, whole: Part, shares: list[float], given: dict[str, Part | None], notes: list[str],
-             names: list[str]) -> Dataset:  # fmt: skip
-    """Running text is cut by position: its end is held out."""
-    first, *later = whole.inputs.parts(shares)
-    cut = {name: Part(text, None, whole.source, ()) for name, text in zip(("valid", "test"), later) if text.size}
-    notes += [Message("running text: its last lines are held out, none of them is learned from")] if cut else []
-    given = given | cut
-    return Dataset(name_of(source), kind, Part(first, None, whole.source, ()), given["valid"], given["test"], notes, names)
+                                 "--unseen drops them", found=leaked.sum(), rows=len(part), part=PARTS[name], what=what))
+    return split(keys, shares, seed, classes, groups) if any(shares) else []
 
 
 def name_of(source: str) -> str:

@@ -1,7 +1,5 @@
 """Splitting rows by seed and group: no input stands on both sides. Of each input only a hash is kept."""
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Inputs and targets, whatever the user holds them in: lists, arrays, columns of pandas or polars, Sequences, stored texts."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from wenmai.data.examples.sequences import Sequences
@@ -11,8 +9,7 @@ from wenmai.locale import Message, phrase
 
 
 def listed(values):
-    """A list of texts, pairs or tokens, an array of numbers or images, or Sequences of numbers, whatever the user holds them
-    in."""
+    """A list of texts, pairs or tokens, an array of numbers or images, or Sequences of numbers."""
     if isinstance(values, (Sequences, StoredTexts)):
         return values
     if values is None or isinstance(values, (str, bytes)):  # a text is a list of its letters, which nobody means

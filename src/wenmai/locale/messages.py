@@ -1,10 +1,9 @@
 """A message is a template and its values. Words and language come last, when it is shown; a value is never looked at for its
 words: whatever a label, a file's name or a text holds comes out as it is."""
 
-from __future__ import annotations
-
 import string
 from collections.abc import Iterable
+from typing import Self
 
 from wenmai.locale.catalogue import language, translate
 
@@ -21,7 +20,7 @@ class Message(str):
     template: str
     values: dict
 
-    def __new__(cls, template: str = "", /, **values) -> Message:
+    def __new__(cls, template: str = "", /, **values) -> Self:
         return made(cls, {"template": template, "values": values})
 
     def told_in(self, lang: str) -> str:
@@ -85,7 +84,7 @@ COMMA = Message(", ")
 class Listed(Message):
     """Items with a mark between them: a comma in English, in Chinese the one that is meant for lists, unless said."""
 
-    def __new__(cls, items: Iterable, mark: Message = COMMA) -> Listed:
+    def __new__(cls, items: Iterable, mark: Message = COMMA) -> Self:
         values = {f"item{number}": item for number, item in enumerate(items)}
         return made(cls, {"mark": mark, "values": values})
 

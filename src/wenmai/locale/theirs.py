@@ -62,10 +62,8 @@ class Theirs(Message):
 
     def __new__(cls, text: object, ours: Message | None = None) -> Theirs:
         text = str(text)
-        known = next((one for one in WHOLE if text == one), None) or next(
-            (one for one in BEGINNINGS if text.startswith(one)), None
-        )
-        return made(cls, {"template": "{text}", "values": {"text": text}, "ours": ours or known})
+        known = [one for one in WHOLE if text == one] or [one for one in BEGINNINGS if text.startswith(one)]
+        return made(cls, {"template": "{text}", "values": {"text": text}, "ours": ours or (known[0] if known else None)})
 
     def told_in(self, lang: str) -> str:
         return self.english if lang == "en" or self.ours is None else self.ours.told_in(lang)
@@ -73,33 +71,16 @@ class Theirs(Message):
 
 def usage(error) -> Theirs:
     """What typer says of a wrong argument. Its sentence begins with known words; what a user wrote comes after them."""
-    said = error.format_message()
-    for start, ours in (
-        ("Invalid value for ", invalid), ("Missing argument ", missing_argument), ("Missing option ", missing_option),
-        ("No such command ", no_command), ("No such option: ", no_option), ("No such option ", no_option),
-        ("Got unexpected extra argument(s) ", extra), ("Got unexpected extra arguments ", extra),
-        ("Got unexpected extra argument ", extra), ("Option ", option), ("Missing command.", missing_command),
-    ):  # fmt: skip
-        if said.startswith(start):
-            return Theirs(said, ours(said.removeprefix(start), error))
-    return Theirs(said)
+    sentence = error.format_message()
+    for start, ours in USAGE.items():
+        if sentence.startswith(start):
+            return Theirs(sentence, ours(sentence.removeprefix(start), error))
+    return Theirs(sentence)
 
 
 def invalid(rest: str, error) -> Message:
     name = rest.removesuffix(f": {error.message}")
     return Message("Invalid value for {name}: {reason}.", name=name, reason=Theirs(error.message.removesuffix(".")))
-
-
-def missing_argument(rest: str, error) -> Message:
-    return Message("Missing argument {name}.", name=rest.removesuffix("."))
-
-
-def missing_option(rest: str, error) -> Message:
-    return Message("Missing option {name}.", name=rest.removesuffix("."))
-
-
-def missing_command(rest: str, error) -> Message:
-    return Message("Missing command.")
 
 
 def no_command(rest: str, error) -> Message:
@@ -110,11 +91,9 @@ def no_command(rest: str, error) -> Message:
 
 
 def no_option(rest: str, error) -> Message:
-    near = getattr(error, "possibilities", None)
+    near, name = getattr(error, "possibilities", None), getattr(error, "option_name", "")
     if near:
-        return Message(
-            "No such option: {name} (Possible options: {choices})", name=error.option_name, choices=Listed(sorted(near))
-        )
+        return Message("No such option: {name} (Possible options: {choices})", name=name, choices=Listed(sorted(near)))
     return Message("No such option: {name}", name=rest.removesuffix("."))
 
 
@@ -126,3 +105,12 @@ def option(rest: str, error) -> Message:
     if rest.endswith(" does not take a value."):
         return Message("Option {name} does not take a value.", name=rest.removesuffix(" does not take a value."))
     return Message("Option {name} requires an argument.", name=rest.removesuffix(" requires an argument."))
+
+
+USAGE = {  # how a sentence begins → our words for it
+    "Missing argument ": lambda rest, error: Message("Missing argument {name}.", name=rest.removesuffix(".")),
+    "Missing option ": lambda rest, error: Message("Missing option {name}.", name=rest.removesuffix(".")),
+    "Missing command.": lambda rest, error: Message("Missing command."), "Invalid value for ": invalid,
+    "No such command ": no_command, "No such option: ": no_option, "No such option ": no_option, "Option ": option,
+    "Got unexpected extra argument(s) ": extra, "Got unexpected extra arguments ": extra, "Got unexpected extra argument ": extra,
+}  # fmt: skip

@@ -5,13 +5,11 @@
 The file is read, scored and written some megabytes at a time; what passes is written as it was read, byte for byte.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from codecs import BOM_UTF8 as BOM
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -19,8 +17,8 @@ from typing import BinaryIO
 import numpy as np
 
 from wenmai.data.files.corpus import LONGEST_LINE, endless
-from wenmai.data.files.opening import MAGIC, bare_name, find, not_the_same, packed, text_file, unpacked
-from wenmai.data.files.opening import SAMPLE as SAMPLED
+from wenmai.data.files.opening import MAGIC, bare_name, binary, find, not_the_same, packed, text_file, unpacked
+from wenmai.data.files.opening import SAMPLE as BEGINNING
 from wenmai.errors import Mistake
 from wenmai.language_model import LanguageModel
 from wenmai.locale import Listed
@@ -78,7 +76,7 @@ def filtered(model: LanguageModel, source: str, lowest: float, highest: float, o
     objects = form == "jsonl" or (form == "auto" and path is not None and bare_name(path).endswith((".jsonl", ".ndjson")))
     if column != "text" and not objects:
         raise Mistake("--column {column} goes with JSON objects; with --format jsonl every line is one.", column=column)
-    with input_stream(path, source) as stream, written(out) as write:
+    with input_stream(path, source) as stream, output_stream(out) as kept:
         for block in blocks(stream, source):
             if number == 1:
                 check_beginning(block, source)
@@ -88,35 +86,24 @@ def filtered(model: LanguageModel, source: str, lowest: float, highest: float, o
             text = block.decode("gb18030", "replace").encode() if chinese else block
             text = text.removeprefix(BOM) if number == 1 else text
             texts = texts_in(text, column, source, number) if objects else None
-            perplexities = of_lines(model, text) if texts is None else of_texts(model, texts)
+            perplexities = perplexity(model, text, texts)
             passed = (perplexities >= lowest) & (perplexities <= highest)
             counts.add(perplexities, passed)
-            write(chosen(block, ends, passed))
+            kept.write(chosen(block, ends, passed))
             number += len(ends)
+        if out is None:
+            kept.flush()
     return {"rows": counts.rows, "kept": counts.kept, "dropped": counts.rows - counts.kept, "perplexity": counts.quantiles()}
 
 
-@contextmanager
-def input_stream(path: Path | None, source: str) -> Iterator[BinaryIO]:
+def input_stream(path: Path | None, source: str) -> AbstractContextManager[BinaryIO]:
     if source == "-":
-        yield sys.stdin.buffer
-        return
-    if path is None:
-        with open(source, "rb") as stream:
-            yield stream
-        return
-    with unpacked(path, source) as stream:
-        yield stream
+        return nullcontext(sys.stdin.buffer)
+    return open(source, "rb") if path is None else unpacked(path, source)
 
 
-@contextmanager
-def written(out: Path | None):
-    if out is None:
-        yield sys.stdout.buffer.write
-        sys.stdout.buffer.flush()
-        return
-    with packed(out) as stream:
-        yield stream.write
+def output_stream(out: Path | None) -> AbstractContextManager[BinaryIO]:
+    return nullcontext(sys.stdout.buffer) if out is None else packed(out)
 
 
 def check_beginning(block: bytes, source: str) -> None:
@@ -124,9 +111,8 @@ def check_beginning(block: bytes, source: str) -> None:
     if any(block.startswith(magic) for magic in MAGIC):
         raise Mistake("{file} is packed; unpack it on the way, as in zcat FILE | wenmai filter RUN -, or give the file's name.",
                       file=source)  # fmt: skip
-    if b"\0" in block[:SAMPLED]:
-        raise Mistake("{file} looks like a binary file, where text in UTF-8 or GB18030 was expected; give a text file, or save "
-                      "this one as UTF-8.", file=source)  # fmt: skip
+    if b"\0" in block[:BEGINNING]:
+        raise binary(source)
 
 
 def blocks(stream: BinaryIO, source: str) -> Iterator[bytes]:
@@ -144,35 +130,31 @@ def blocks(stream: BinaryIO, source: str) -> Iterator[bytes]:
         yield left
 
 
-def of_lines(model: LanguageModel, block: bytes) -> np.ndarray:
+def perplexity(model: LanguageModel, block: bytes, texts: list[str] | None) -> np.ndarray:
+    """Of every line of the block, or of every text, which may have several."""
+    if texts is not None:
+        texts = [text.removesuffix("\n") for text in texts]
+        block = "\n".join(texts).encode("utf-8", "replace") + b"\n"
     _, sums, lengths, _ = next(model.model_.scored([block], apart=True))
-    return perplexity(sums, lengths)
-
-
-def of_texts(model: LanguageModel, texts: list[str]) -> np.ndarray:
-    texts = [text.removesuffix("\n") for text in texts]
-    _, sums, lengths, _ = next(model.model_.scored(["\n".join(texts).encode("utf-8", "replace") + b"\n"], apart=True))
-    starts = np.cumsum([0, *(text.count("\n") + 1 for text in texts[:-1])])
-    return perplexity(np.add.reduceat(sums, starts), np.add.reduceat(lengths, starts))
-
-
-def perplexity(sums: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    if texts is not None:
+        starts = np.cumsum([0, *(text.count("\n") + 1 for text in texts[:-1])])
+        sums, lengths = np.add.reduceat(sums, starts), np.add.reduceat(lengths, starts)
     with np.errstate(over="ignore"):
         return np.exp(-sums / lengths)
 
 
-def texts_in(block: bytes, column: str, source: str, number: int) -> list[str]:
+def texts_in(block: bytes, column: str, source: str, first: int) -> list[str]:
     """The texts of a line of JSON each; an empty line is an empty text."""
     texts = []
-    for at, line in enumerate(block.removesuffix(b"\n").split(b"\n")):
+    for number, line in enumerate(block.removesuffix(b"\n").split(b"\n"), first):
         try:
             record = json.loads(line.decode("utf-8")) if line.strip() else {column: ""}
         except (ValueError, RecursionError):
             raise Mistake("{file}, line {line}: found no JSON object; correct the line or remove it.", file=source,
-                          line=number + at) from None  # fmt: skip
+                          line=number) from None  # fmt: skip
         if not isinstance(record, dict) or not isinstance(record.get(column), str):
             raise Mistake('{file}, line {line}: found no text under "{column}"; name the column with --column.', file=source,
-                          line=number + at, column=column)  # fmt: skip
+                          line=number, column=column)  # fmt: skip
         texts.append(record[column])
     return texts
 

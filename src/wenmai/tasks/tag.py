@@ -163,7 +163,7 @@ class Tag:
 
     def spans(self, tags: Sequences) -> Spans:
         letter, kind = np.array(self._marks).T[:, tags.flat]
-        return schemes.found(letter, kind, self.kinds, tags.offsets)
+        return schemes.spans_of(letter, kind, self.kinds, tags.offsets)
 
     def predictions(self, decided: Sequences) -> list[list[str]]:
         """Rows of tags, in the scheme of the data or the one asked for."""

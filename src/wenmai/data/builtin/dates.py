@@ -5,8 +5,6 @@ and the month has a name that means the same month in all languages chosen, or t
 year comes first and the month after it (2026/11/5), or the day is above 12, or as much as the month.
 """
 
-from __future__ import annotations
-
 import datetime
 import random
 import re
@@ -40,7 +38,7 @@ def dates(*, dates: str = CHOSEN) -> Chunk:
             break
         locale, pattern = locales[at % len(locales)], chance.choice(written[at % len(locales)])
         day = FIRST + datetime.timedelta(chance.randrange(days))
-        if told(locale, pattern, day, unclear):
+        if unambiguous(locale, pattern, day, unclear):
             rows[" ".join(pattern.apply(day, locale).split())] = day.isoformat()
     return Chunk({"source": list(rows), "target": list(rows.values())}, range(1, len(rows) + 1))
 
@@ -49,10 +47,10 @@ def patterns(locale) -> list:
     """Each once, by how it is written; without those whose year has two digits."""
     from babel.dates import parse_pattern
 
-    found = [locale.date_formats[name] for name in ("full", "long", "medium", "short")]
-    found += [locale.datetime_skeletons[name] for name in SKELETONS if name in locale.datetime_skeletons]
-    found += map(parse_pattern, ENGLISH if locale.language == "en" else ())
-    every = {pattern.pattern: pattern for pattern in found}
+    formats = [locale.date_formats[name] for name in ("full", "long", "medium", "short")]
+    formats += [locale.datetime_skeletons[name] for name in SKELETONS if name in locale.datetime_skeletons]
+    formats += map(parse_pattern, ENGLISH if locale.language == "en" else ())
+    every = {pattern.pattern: pattern for pattern in formats}
     return [pattern for text, pattern in every.items() if re.search(r"(?<!y)y(yyy)?(?!y)", QUOTED.sub("", text))]
 
 
@@ -63,19 +61,19 @@ def own_months(locale) -> bool:
 
 def meanings(locales) -> dict[str, set[int]]:
     """What a name of a month, long or short, means: listopad is November in Czech and October in Croatian."""
-    found: dict[str, set[int]] = {}
+    months: dict[str, set[int]] = {}
     for locale in locales:
         for names in locale.months.values():
             for month, name in (*names["wide"].items(), *names["abbreviated"].items()):
-                found.setdefault(bare(name), set()).add(month)
-    return found
+                months.setdefault(bare(name), set()).add(month)
+    return months
 
 
 def bare(name: str) -> str:
     return name.casefold().strip(".")
 
 
-def told(locale, pattern, day: datetime.date, unclear: set[str]) -> bool:
+def unambiguous(locale, pattern, day: datetime.date, unclear: set[str]) -> bool:
     """Whether the text alone says the date."""
     letters = re.sub(r"[^yMLd]", "", QUOTED.sub("", pattern.pattern))  # in their order, ddMMMMy
     months = re.search(r"[ML]+", letters)[0]

@@ -1,7 +1,5 @@
 """docstrings: the body of a docstring → its first line, from the standard library, whose sources are parsed and not run."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

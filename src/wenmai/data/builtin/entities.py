@@ -10,20 +10,15 @@ from wenmai.data.text.tokenizers import WORD
 
 ROWS, SEED = 8_000, 1998
 # Half of the names are drawn from these, the others from all.
-COMMON = {
-    "place": "CN US JP DE FR GB IN BR RU IT ES KR CA AU MX ID TR SA ZA NL CH SE PL TH VN EG AR NG PK UA SG NZ",
-    "language": "en zh es fr de ja ru ar pt it ko hi tr vi th id nl sv pl el he fa",
-    "currency": "USD EUR CNY JPY GBP INR RUB KRW BRL CAD AUD CHF HKD SGD THB SEK MXN TRY ZAR",
-}
+COMMON = {"place": "CN US JP DE FR GB IN BR RU IT ES KR CA AU MX ID TR SA ZA NL CH SE PL TH VN EG AR NG PK UA SG NZ",
+          "language": "en zh es fr de ja ru ar pt it ko hi tr vi th id nl sv pl el he fa",
+          "currency": "USD EUR CNY JPY GBP INR RUB KRW BRL CAD AUD CHF HKD SGD THB SEK MXN TRY ZAR"}  # fmt: skip
 NO_PLACES = {"EU", "EZ", "QO", "UN", "XA", "XB", "ZZ"}  # unions, "unknown region" and the like
-DATES = {
-    "en": ("full", "long", "medium", "short", "MMMM d", "d MMMM y", "EEEE, MMMM d", "d MMM", "y-MM-dd", "dd/MM/y"),
-    "zh": ("full", "long", "short", "M月d日", "M月d日EEEE", "y-MM-dd", "y.M.d"),
-}
+DATES = {"en": ("full", "long", "medium", "short", "MMMM d", "d MMMM y", "EEEE, MMMM d", "d MMM", "y-MM-dd", "dd/MM/y"),
+         "zh": ("full", "long", "short", "M月d日", "M月d日EEEE", "y-MM-dd", "y.M.d")}  # fmt: skip
 MONTHS = {"en": ("MMMM y", "MMM y", "MMMM"), "zh": ("y年M月", "M月")}
-ARTICLE = re.compile(  # what English puts "the" before
-    r"United |Isle |.*(Islands|Republic|Emirates|Netherlands|Territor(y|ies)$)|(Philippines|Maldives|Bahamas|Gambia)$"
-)
+ARTICLE = re.compile(r"United |Isle |.*(Islands|Republic|Emirates|Netherlands|Territor(y|ies)$)|"  # what stands after "the"
+                     "(Philippines|Maldives|Bahamas|Gambia)$")  # fmt: skip
 
 
 def entities() -> Chunk:
@@ -48,11 +43,9 @@ class Writer:
         self.lang, self.chance = lang, chance
         self.templates = [re.split(r"\{(\w+)\}", line) for line in templates.strip().split("\n")]  # text, slot, text, …
         locale = Locale.parse(lang)
-        self.names = {
-            "place": {code: locale.territories[code] for code in places()},
-            "language": {code: name for code, name in sorted(locale.languages.items()) if len(code) == 2},
-            "currency": {code: locale.currencies[code] for code in currencies()},
-        }
+        self.names = {"place": {code: locale.territories[code] for code in places()},
+                      "language": {code: name for code, name in sorted(locale.languages.items()) if len(code) == 2},
+                      "currency": {code: locale.currencies[code] for code in currencies()}}  # fmt: skip
         self.plurals = {code: get_currency_name(code, 5, locale) for code in self.names["currency"]}
 
     def sentence(self) -> tuple[list[str], list[str]]:
@@ -62,9 +55,9 @@ class Writer:
             if not tokens:
                 before = before[:1].upper() + before[1:]
             for text, tag in ((before, ""), (entity, kind)):
-                found = WORD.findall(text) if self.lang == "en" else [character for character in text if not character.isspace()]
-                tokens += found
-                tags += [f"{'I' if i else 'B'}-{tag}" if tag else "O" for i in range(len(found))]
+                pieces = WORD.findall(text) if self.lang == "en" else [character for character in text if not character.isspace()]
+                tokens += pieces
+                tags += [f"{'I' if i else 'B'}-{tag}" if tag else "O" for i in range(len(pieces))]
         return tokens, tags
 
     def slot(self, name: str, used: set) -> tuple[str, str, str]:

@@ -24,8 +24,8 @@ def manual() -> Chunk:
     what was read. Examples, grammars, tables and headings are left out, and marks of code and emphasis with them."""
     from pydoc_data.topics import topics
 
-    found = list(dict.fromkeys(sentence for topic in topics.values() for sentence in sentences(topic)))
-    return Chunk({"text": found}, range(1, len(found) + 1))
+    rows = list(dict.fromkeys(sentence for topic in topics.values() for sentence in sentences(topic)))
+    return Chunk({"text": rows}, range(1, len(rows) + 1))
 
 
 def sentences(topic: str) -> Iterator[str]:

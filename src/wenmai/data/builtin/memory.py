@@ -5,8 +5,6 @@ running-sum  {3, 5} → {3, 8}                              the sum so far
 adding       (0.3, 0) (0.7, 1) (0.1, 0) (0.2, 1) → 0.9    the sum of the two marked values; Hochreiter & Schmidhuber 1997
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from wenmai.data.files.readers import Chunk
@@ -18,8 +16,7 @@ ROWS, BELOW, LONGEST, SEED = 20_000, 100, 500, 1998
 
 def copy(*, copy: str = "20") -> Chunk:
     """20,000 rows of 2T + 1 tokens and their tags; the option is T."""
-    symbols = drawn_symbols(np.random.default_rng(SEED), ROWS, length("copy", copy, 1))
-    tokens, tags = copied(symbols)
+    tokens, tags = copied(drawn_symbols(np.random.default_rng(SEED), ROWS, length("copy", copy, 1)))
     return Chunk({"tokens": tokens, "tags": tags}, range(1, ROWS + 1))
 
 

@@ -1,11 +1,9 @@
 """Batches of tensors, the protocol of what gives them, and how rows become batches: those of like length together, so that
 little time goes into padding."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 from torch import Tensor
@@ -27,7 +25,7 @@ class Batch:
     state: Tensor | None = None  # (B, S) what a network came to in the batch before, where a stream goes on; or a Cache
     rows: np.ndarray | None = None  # which examples these are
 
-    def to(self, device: str) -> Batch:
+    def to(self, device: str) -> Self:
         tensors = {f.name: getattr(self, f.name) for f in fields(self)}
         moved = {name: t.to(device, non_blocking=True) for name, t in tensors.items() if isinstance(t, Tensor)}
         return replace(self, **moved)
@@ -59,11 +57,9 @@ class ExampleSource(Protocol):
     def batch(self, rows: np.ndarray, generator: np.random.Generator | None = None) -> Batch: ...
 
 
-def endless(
-    epoch: Callable[[np.random.Generator], Sequence[np.ndarray]], seed: int, done: int = 0
-) -> Iterator[tuple[int, np.ndarray]]:
-    """(number of the epoch, rows of a batch): one epoch after another, each drawn from seed and number, without the first `done`
-    batches."""
+def endless(epoch: Callable[[np.random.Generator], Sequence[np.ndarray]], seed: int,
+            done: int = 0) -> Iterator[tuple[int, np.ndarray]]:  # fmt: skip
+    """(number of the epoch, rows of a batch): epoch after epoch, each drawn from seed and number, from batch `done` on."""
     number = 0
     while True:
         batches = epoch(np.random.default_rng((seed, number)))

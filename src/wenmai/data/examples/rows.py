@@ -1,15 +1,15 @@
 """Examples: encoded inputs and their targets, row for row."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import torch
 
 from wenmai.data.examples.batches import NOTHING, Batch, endless, shuffled
 from wenmai.data.examples.sequences import Sequences
+from wenmai.data.values import pick
 
 LETTERS = 24  # of a token that are read: its beginning
 FIXED = 16  # tokens that a row of fixed size counts as: a typical sentence
@@ -70,13 +70,11 @@ class Examples:
         tensors = {name: torch.from_numpy(array) for name, array in beside.items()}
         return Batch(torch.from_numpy(values), torch.from_numpy(mask), rows=rows, **tensors)
 
-    def take(self, rows: np.ndarray) -> Examples:
-        inputs, targets, written = (
-            None if values is None else taken(values, rows) for values in (self.inputs, self.targets, self.written)
-        )
-        return replace(self, inputs=inputs, targets=targets, written=written)
+    def take(self, rows: np.ndarray) -> Self:
+        parts = {name: getattr(self, name) for name in ("inputs", "targets", "written")}
+        return replace(self, **{name: pick(values, rows) for name, values in parts.items() if values is not None})
 
-    def windows(self, longest: int, stride: int | None = None) -> Examples:
+    def windows(self, longest: int, stride: int | None = None) -> Self:
         """The same in rows of at most `longest` steps: a longer one becomes several, and none of its steps goes unread. With a
         `stride` they overlap: one begins every so many steps. A target a step is cut alike, one a row goes with every window."""
         inputs, targets, written = self.inputs.windows(longest, stride), self.targets, self.written
@@ -89,7 +87,3 @@ class Examples:
     def example_of(self, row: int) -> int:
         """The number of the example that a row is, or is a window of."""
         return row if not isinstance(self.inputs, Sequences) or self.inputs.example is None else int(self.inputs.example[row])
-
-
-def taken(values: Sequences | np.ndarray, rows: np.ndarray):
-    return values.take(rows) if isinstance(values, Sequences) else values[rows]

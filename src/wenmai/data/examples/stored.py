@@ -4,13 +4,12 @@ The file has no name and is gone when nobody holds it. Memory holds where each r
 every choice of rows. It lies in $TMPDIR, else in /var/tmp, since /tmp is often kept in memory itself.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 import weakref
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Self
 
 import numpy as np
 
@@ -28,12 +27,26 @@ def size_of(texts: Sequence[str]) -> int:
     return int(inside) + BESIDE * len(texts)
 
 
+def chunks(texts: Sequence[str], size: int = 4096) -> Iterator[list[str]]:
+    """Some thousands of texts at a time, from memory or from a file."""
+    return (list(texts[start : start + size]) for start in range(0, len(texts), size))
+
+
+def spool_folder() -> str:
+    """/tmp is often kept in memory itself."""
+    return tempfile.gettempdir() if os.environ.get("TMPDIR") or not os.access("/var/tmp", os.W_OK) else "/var/tmp"
+
+
+def no_room(folder, error: OSError) -> Mistake:
+    return Mistake("{folder}: {why}, while data was put there that is too large for memory; make room, or set TMPDIR to another "
+                   "folder.", folder=folder, why=Theirs(error.strerror or error))  # fmt: skip
+
+
 class Spool:
     """A file without a name: written at its end, read anywhere."""
 
     def __init__(self):
-        usual = os.environ.get("TMPDIR") or not os.access("/var/tmp", os.W_OK)
-        self.folder = tempfile.gettempdir() if usual else "/var/tmp"
+        self.folder = spool_folder()
         self.file = tempfile.TemporaryFile(dir=self.folder)  # noqa: SIM115 (closed by the next line)
         weakref.finalize(self, self.file.close)
 
@@ -42,8 +55,7 @@ class Spool:
             self.file.write(data)
             self.file.flush()
         except OSError as error:
-            raise Mistake("{folder}: {why}, while data was put there that is too large for memory; make room, or set TMPDIR to "
-                          "another folder.", folder=self.folder, why=Theirs(error.strerror or error)) from None  # fmt: skip
+            raise no_room(self.folder, error) from None
 
     def read(self, starts: np.ndarray, stops: np.ndarray) -> bytes:
         """These stretches, end to end. Where they lie close together, all that spans them is read at once."""
@@ -71,7 +83,7 @@ class StoredTexts(Sequence):
         self.spool, self.offsets, self.rows = spool, offsets, rows
 
     @classmethod
-    def of(cls, chunks: Iterable[list[str]]) -> StoredTexts:
+    def of(cls, chunks: Iterable[list[str]]) -> Self:
         spool, lengths = Spool(), array("q")  # one block that grows: many small ones would leave memory in pieces
         for texts in chunks:
             encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
@@ -100,9 +112,7 @@ class StoredTexts(Sequence):
     @property
     def sizes(self) -> np.ndarray:
         """Bytes of every text."""
-        if self.rows is None:
-            return np.diff(self.offsets)
-        return self.offsets[1:][self.rows] - self.offsets[:-1][self.rows]
+        return np.diff(self.offsets) if self.rows is None else self.offsets[1:][self.rows] - self.offsets[:-1][self.rows]
 
     def between(self, start: int, stop: int) -> list[str]:
         rows = np.arange(start, stop) if self.rows is None else self.rows[start:stop]
@@ -110,7 +120,7 @@ class StoredTexts(Sequence):
         data, ends = self.spool.read(starts, stops), np.cumsum(stops - starts).tolist()
         return [data[begin:end].decode("utf-8", "surrogatepass") for begin, end in zip([0, *ends], ends)]
 
-    def take(self, rows: np.ndarray) -> StoredTexts:
+    def take(self, rows: np.ndarray) -> Self:
         return StoredTexts(self.spool, self.offsets, rows if self.rows is None else self.rows[rows])
 
 
@@ -122,7 +132,7 @@ class StoredSequences(Sequences):
         self.starts, self.stops = offsets[:-1], offsets[1:]
 
     @classmethod
-    def of(cls, chunks: Iterable[Sequences], vocabulary: int) -> StoredSequences:
+    def of(cls, chunks: Iterable[Sequences], vocabulary: int) -> Self:
         spool, lengths, kept = Spool(), array("q"), np.uint16 if vocabulary <= 1 << 16 else np.int32
         for rows in chunks:
             lengths.frombytes(rows.lengths.tobytes())

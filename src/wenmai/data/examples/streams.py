@@ -7,8 +7,6 @@
 In every epoch windows begin somewhere else: a function of seed and epoch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -25,8 +23,7 @@ class Stream:
 
     def __init__(self, tokens: np.ndarray, steps: int, carries: bool):
         if len(tokens) < 2:
-            raise Mistake("found {tokens} tokens, expected at least 2: one to read and one to come after it.",
-                          tokens=len(tokens))
+            raise Mistake("found {tokens} tokens, expected at least 2: one to read and one to come after it.", tokens=len(tokens))
         self.tokens, self.steps, self.carries = tokens, min(steps, len(tokens) - 1), carries
 
     def __len__(self) -> int:
@@ -38,8 +35,7 @@ class Stream:
         return np.full(len(self), self.steps)
 
     def suited_batch(self) -> int:
-        """About 300 updates an epoch, of up to 16,384 tokens, or 20 of 512 where there is too little for that: there is a target
-        at every step."""
+        """About 300 updates an epoch, of up to 16,384 tokens, or 20 of 512 where there is little: every step has a target."""
         total = len(self) * self.steps
         return max(1, min(512, total // 20), min(16_384, total // 300))
 

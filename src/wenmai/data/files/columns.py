@@ -8,10 +8,8 @@ from typing import NamedTuple
 
 from wenmai.errors import Mistake, nearest
 
-WORDS = (
-    "text", "label", "target", "text_a", "text_b", "source", "tokens", "tags",
-    "context", "question", "answer", "image", "audio",
-)  # fmt: skip
+WORDS = ("text", "label", "target", "text_a", "text_b", "source", "tokens", "tags", "context", "question", "answer", "image",
+         "audio")  # fmt: skip
 
 
 class Format(NamedTuple):

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from sys import intern
 
 import numpy as np
@@ -58,30 +58,31 @@ def sentences(file: TextFile, columns: dict[str, str] | None) -> Format:
         names, usual = ["tokens", *map(str, range(1, layout.width - 1)), "tags"], {"tokens": 0, "tags": layout.width - 1}
 
     def stream(size: int, positions: list[int]):
-        found = _sentences(file, layout)
+        rows = _sentences(file, layout)
         while True:
             with uncollected():
-                block = list(islice(found, size))
+                block = list(islice(rows, size))
                 # The same words come again and again: each is held once.
                 values = [[list(map(intern, cells[position])) for _, cells in block] for position in positions]
             if not block:
                 return
             yield values, np.array([line for line, _ in block], np.int64)
 
-    return Format(names, [*file.notes, *_said(file, layout, pick(columns, names, usual, file.source))], stream, usual)
+    return Format(names, [*file.notes, *_notes(file, layout, pick(columns, names, usual, file.source))], stream, usual)
 
 
-def _said(file: TextFile, layout: Layout, picked: dict[str, int]) -> list[str]:
+def _notes(file: TextFile, layout: Layout, picked: dict[str, int]) -> list[str]:
     what = Message("CoNLL-U: one word a line") if layout.universal else Message("CoNLL: one token a line")
-    notes = [Message("{format}, {width} columns.", format=what, width=layout.width)]
-    if {"tokens", "tags"} <= set(picked):
+    if layout.width < 2:
+        notes = [Message("CoNLL: one token a line, no tags.")]
+    elif {"tokens", "tags"} <= set(picked):
         at = {word: phrase("position", "{name}", name=UNIVERSAL[position]) if layout.universal
               else Message("column {number}", number=position) for word, position in picked.items()}  # fmt: skip
         notes = [Message("{format}, {width} columns; tokens are {position1}, tags {position2}.", format=what, width=layout.width,
                          position1=at["tokens"], position2=at["tags"])]  # fmt: skip
-    if layout.width < 2:
-        notes = [Message("CoNLL: one token a line, no tags.")]
-    documents = sum(line.startswith(DOCUMENT) for line in _whole(file))
+    else:
+        notes = [Message("{format}, {width} columns.", format=what, width=layout.width)]
+    documents = sum(line.startswith(DOCUMENT) for line in file.sample_lines)
     if documents:
         notes.append(Message("{mark} lines are dropped ({count} at the beginning of the file).", mark=DOCUMENT, count=documents))
     return notes
@@ -91,7 +92,7 @@ def _sentences(file: TextFile, layout: Layout) -> Iterator[tuple[int, list[tuple
     """The line where each sentence begins, and its columns."""
     begin, rows = 0, []
     with file.open() as text:
-        for number, line in enumerate(text, 1):
+        for number, line in enumerate(chain(text, [""]), 1):  # the last sentence may lack the blank line after it
             if not line.strip(BLANK):
                 if rows:
                     yield begin, list(zip(*rows))
@@ -106,21 +107,13 @@ def _sentences(file: TextFile, layout: Layout) -> Iterator[tuple[int, list[tuple
                               found=len(cells), expected=layout.width)  # fmt: skip
             begin = begin if rows else number
             rows.append(cells)
-    if rows:
-        yield begin, list(zip(*rows))
 
 
 # By the look of the file
 
 
-def _whole(file: TextFile) -> list[str]:
-    """The lines of the sample, without one that it cuts in two."""
-    lines = file.sample.split("\n")
-    return lines[:-1] if file.cut and len(lines) > 1 else lines
-
-
 def _tokens(file: TextFile) -> list[str]:
-    lines = [line for line in _whole(file) if line.strip(BLANK) and not line.startswith(DOCUMENT)]
+    lines = [line for line in file.sample_lines if line.strip(BLANK) and not line.startswith(DOCUMENT)]
     return [line for line in lines if not line.startswith("#")] or lines
 
 
@@ -143,7 +136,7 @@ def looks_so(file: TextFile, columns: dict[str, str] | None) -> bool:
     """
     if (columns and not {"tokens", "tags"} & set(columns)) or not _tokens(file):
         return False
-    filled = [at for at, line in enumerate(_whole(file)) if line.strip(BLANK)]
+    filled = [at for at, line in enumerate(file.sample_lines) if line.strip(BLANK)]
     steps = {second - first for first, second in pairwise(filled)}
     layout = layout_of(file)
     rows = [layout.cells(line) for line in _tokens(file)]

@@ -4,15 +4,14 @@ A language model reads these bytes; nothing here makes a Python object of every 
 later is held out.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 from wenmai.data.examples.stored import LARGE, Spool, StoredTexts
-from wenmai.data.files.opening import SPELLED, TextFile, compression, find, text_file
+from wenmai.data.files.opening import TextFile, compression, find, mixed, text_file
 from wenmai.errors import Mistake
 
 BLOCK = 1 << 24  # bytes that are read at once
@@ -27,21 +26,22 @@ class Corpus:
         self.source, self.read, self.start, self.end, self.path = source, read, start, end, path
 
     @classmethod
-    def of(cls, texts, source: str = "the text") -> Corpus:
+    def of(cls, texts, source: str = "the text") -> Self:
         """What a user holds: a text, or texts, of which each is a line or several."""
         if isinstance(texts, Corpus):
             return texts
         if isinstance(texts, Path):
             return cls.file(text_file(find(texts), texts))
-        return cls.joined(checked([texts] if isinstance(texts, str) else texts), source)
+        texts = checked([texts] if isinstance(texts, str) else texts)
+        return cls.joined((text.removesuffix("\n") for text in texts), source)
 
     @classmethod
-    def joined(cls, texts: Iterable[str], source: str) -> Corpus:
+    def joined(cls, texts: Iterable[str], source: str) -> Self:
         """In memory, or in a file without a name once it has grown too large for that."""
         return cls.collected((text.encode("utf-8", "replace") + END for text in texts), source)
 
     @classmethod
-    def collected(cls, pieces: Iterable[bytes], source: str) -> Corpus:
+    def collected(cls, pieces: Iterable[bytes], source: str) -> Self:
         held, size, spool = [], 0, None
         for piece in pieces:
             held.append(piece)
@@ -57,7 +57,7 @@ class Corpus:
         return cls(source, spool.block, 0, spool.file.tell())
 
     @classmethod
-    def file(cls, file: TextFile) -> Corpus:
+    def file(cls, file: TextFile) -> Self:
         """Lines of plain text; a file that is packed or in another encoding than UTF-8 is brought into it first."""
         if compression(file.path) or file.encoding == "gb18030":
             with file.open() as text:
@@ -89,8 +89,7 @@ class Corpus:
         """All of it, whole lines at a time; the last of them may lack its end."""
         at = self.start
         while at < self.end:
-            want = min(size, self.end - at)
-            block = self.read(at, at + want)
+            block = self.read(at, min(at + size, self.end))
             while at + len(block) < self.end and END not in block:
                 if len(block) >= LONGEST_LINE:
                     raise endless(self.source)
@@ -114,7 +113,7 @@ class Corpus:
         for block in self.blocks(1 << 20):
             yield from lines_in(block)
 
-    def parts(self, shares: list[float]) -> list[Corpus]:
+    def parts(self, shares: list[float]) -> list[Self]:
         """What the shares leave, and a part for each, one after another, cut at ends of lines."""
         ends = [self.end]
         for share in reversed(shares):
@@ -134,18 +133,16 @@ class Corpus:
 
     def check(self) -> None:
         """It is text, and there is some."""
-        line, found = 0, False
+        line, any_text = 0, False
         for block in self.blocks():
             try:
                 block.decode("utf-8")
             except UnicodeDecodeError as error:
                 line += block[: error.start].count(END) + 1
-                raise Mistake("{file}, line {line}: found bytes that are not {encoding}, which the beginning of the file is; "
-                              "save the whole file as UTF-8.", file=self.source, line=line,
-                              encoding=SPELLED["utf-8"]) from None  # fmt: skip
+                raise mixed(self.source, line, "utf-8") from None
             line += block.count(END)
-            found = found or not block.isspace()
-        if not found:
+            any_text = any_text or not block.isspace()
+        if not any_text:
             raise Mistake("{file} is empty; expected at least one line of text.", file=self.source)
 
 
@@ -166,4 +163,4 @@ def checked(texts) -> Iterator[str]:
         if not isinstance(text, str):
             raise Mistake("input {row}: expected a text, found {type} {value!r}.", row=row + 1, type=type(text).__name__,
                           value=str(text)[:40])  # fmt: skip
-        yield text.removesuffix("\n")
+        yield text

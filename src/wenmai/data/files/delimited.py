@@ -49,7 +49,7 @@ def lines_of(file: TextFile, size: int) -> Iterator[list[str]]:
     """All lines, empty ones too, without their ends."""
     with file.open() as text:
         while lines := list(islice(text, size)):
-            yield [line.rstrip("\r\n") for line in lines]
+            yield list(map(_bare, lines))
 
 
 def _table(file: TextFile, columns: dict[str, str] | None, mark: str, quotes: bool) -> Format:
@@ -60,28 +60,27 @@ def _table(file: TextFile, columns: dict[str, str] | None, mark: str, quotes: bo
         raise Mistake("{file} holds a header and no rows; expected at least one row below it.", file=file.source)
     names = first if header else [str(position) for position in range(len(first))]
     shown = listed(tidy(names), 100)
-    said = Message("There is no header; the columns are {names}.", names=shown)
-    if header:
-        said = Message("The first line is a header: {names}.", names=shown)
-    notes = [*file.notes, Message("The delimiter is {mark}.", mark=MARKS[mark]), said]
+    notes = [*file.notes, Message("The delimiter is {mark}.", mark=MARKS[mark]),
+             Message("The first line is a header: {names}.", names=shown) if header
+             else Message("There is no header; the columns are {names}.", names=shown)]  # fmt: skip
     return Format(names, notes, _stream(file, mark, len(first), quotes, header))
 
 
 def _beginning(file: TextFile, mark: str, quotes: bool, most: int = 100) -> list[list[str]]:
     """The first rows, up to one that cannot be read: that one is reported when its turn comes."""
-    found: list[list[str]] = []
-    heights: list[int] = []
+    first_rows, heights = [], []
     try:
         with file.open(newline="" if quotes else "\n") as text:
-            rows = csv.reader(text, delimiter=mark, strict=True) if quotes else _split(text, mark)
-            found.extend(islice(_filled(rows, heights), most))  # extend keeps the rows that come before an error
+            split = (line.split(mark) for line in map(_bare, text) if line)
+            rows = csv.reader(text, delimiter=mark, strict=True) if quotes else split
+            first_rows.extend(islice(_filled(rows, heights), most))  # extend keeps the rows that come before an error
     except Mistake:
-        if len(found) < 2:  # the header at the most
+        if len(first_rows) < 2:  # the header at the most
             raise
     except csv.Error as error:
-        if len(found) < 2:
+        if len(first_rows) < 2:
             raise _broken(file.source, 1 + sum(heights), str(error)) from None
-    return found
+    return first_rows
 
 
 def _filled(rows: Iterator[list[str]], heights: list[int]) -> Iterator[list[str]]:
@@ -90,10 +89,6 @@ def _filled(rows: Iterator[list[str]], heights: list[int]) -> Iterator[list[str]
         heights.append(1 + sum(map(_breaks, row)))
         if row:
             yield row
-
-
-def _split(text: TextIO, mark: str) -> Iterator[list[str]]:
-    return (line.split(mark) for line in map(_bare, text) if line)
 
 
 def _bare(line: str) -> str:
@@ -232,8 +227,7 @@ def _uneven(lines: list[str], mark: str | None, width: int, least: int, number: 
 def _rows(lines: list[str], text: TextIO, mark: str, width: int, number: int, source: str):
     """As many rows as there are lines, by the csv module; where a row goes on, more lines are taken from the text.
     Gives columns, the line where each row begins, and the line after the last one."""
-    rows: list[list[str]] = []
-    broken = None
+    rows, broken = [], None
     try:
         rows.extend(islice(csv.reader(chain(lines, text), delimiter=mark, strict=True), len(lines)))
     except csv.Error as error:  # extend keeps the rows that come before it
@@ -250,20 +244,19 @@ def _rows(lines: list[str], text: TextIO, mark: str, width: int, number: int, so
 
 
 def _broken(source: str, line: int, error: str) -> Mistake:
-    unclosed = "end of data" in error or "field limit" in error
-    found = Message("broken quoting ({reason})", reason=Theirs(error))
-    if unclosed:
-        found = Message("a quote that opens and never closes")
+    quoting = Message("broken quoting ({reason})", reason=Theirs(error))
+    if "end of data" in error or "field limit" in error:
+        quoting = Message("a quote that opens and never closes")
     return Mistake('{file}, line {line}: found {quoting} in the row that begins here; expected a cell in quotes to be closed '
                    'before the next delimiter, and "" for a quote inside it; correct the line.', file=source, line=line,
-                   quoting=found)  # fmt: skip
+                   quoting=quoting)  # fmt: skip
 
 
 def _of_width(rows: list[list[str]], where: Sequence[int], width: int, source: str) -> None:
     if set(map(len, rows)) - {width}:
-        line, found = next((line, len(row)) for line, row in zip(where, rows) if len(row) != width)
+        line, cells = next((line, len(row)) for line, row in zip(where, rows) if len(row) != width)
         raise Mistake("{file}, line {line}: found {found} columns, expected {expected} as in the first row; correct the line "
-                      "or remove it.", file=source, line=line, found=found, expected=width)  # fmt: skip
+                      "or remove it.", file=source, line=line, found=cells, expected=width)  # fmt: skip
 
 
 def _columns(rows: list[list[str]], width: int) -> list[list[str]]:

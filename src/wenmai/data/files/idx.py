@@ -22,11 +22,11 @@ def is_images(path: Path) -> bool:
 
 def images(path: Path, source: str) -> Format:
     """An image file and the label file beside it."""
-    wanted = bare_name(path).replace("images", "labels").replace("idx3", "idx1")
-    beside = next((other for other in sorted(path.parent.iterdir()) if bare_name(other) == wanted), None)
+    labels = bare_name(path).replace("images", "labels").replace("idx3", "idx1")
+    beside = next((other for other in sorted(path.parent.iterdir()) if bare_name(other) == labels), None)
     if not beside:
         raise Mistake("{file}: found no labels beside the images, expected {name} (or .gz); put it there.", file=source,
-                      name=wanted)  # fmt: skip
+                      name=labels)  # fmt: skip
     with unpacked(path, source) as pixels, unpacked(beside, beside) as marks:
         count, height, width = _sizes(pixels, 3, source)
         (named,) = _sizes(marks, 1, beside)
@@ -37,6 +37,9 @@ def images(path: Path, source: str) -> Format:
         raise Mistake("{file}: found images of {height}×{width}, expected at most {most:,} bytes; check that it is whole.",
                       file=source, height=height, width=width, most=MOST)  # fmt: skip
 
+    few = (Message("{file} is cut off: it announces {images} images and holds fewer; copy it again.", file=source, images=count),
+           Message("{file} is cut off: it announces {labels} labels and holds fewer; copy it again.", file=beside, labels=count))
+
     def stream(size: int, positions: list[int]) -> Iterator[tuple[list, range]]:
         with unpacked(path, source) as pixels, unpacked(beside, beside) as marks:
             _sizes(pixels, 3, source)
@@ -44,13 +47,9 @@ def images(path: Path, source: str) -> Format:
             size = min(size, max(1, MOST // (height * width)))
             for start in range(0, count, size):
                 rows = min(size, count - start)
-                short = Message("{file} is cut off: it announces {images} images and holds fewer; copy it again.", file=source,
-                                images=count)  # fmt: skip
-                block = _read(pixels, rows * height * width, short)
+                block = _read(pixels, rows * height * width, few[0])
                 image = np.frombuffer(block, np.uint8).reshape(rows, height, width)  # (N, H, W)
-                short = Message("{file} is cut off: it announces {labels} labels and holds fewer; copy it again.", file=beside,
-                                labels=count)  # fmt: skip
-                columns = image, list(map(str, _read(marks, rows, short)))
+                columns = image, list(map(str, _read(marks, rows, few[1])))
                 yield [columns[position] for position in positions], range(start + 1, start + 1 + rows)
             _at_end(pixels, source)
             _at_end(marks, beside)

@@ -40,25 +40,25 @@ def decoded(stream: Stream, at: int, folder: Path, source: str) -> tuple[list[st
                 block[row] = _pixels(_opened(folder, path, where), grey, height, width)
             yield [*values[:at], block, *values[at + 1 :]], lines
 
-    said = Message("Images are {colour}, {height}×{width}, as the first one is; others are scaled to that size.",
+    note = Message("Images are {colour}, {height}×{width}, as the first one is; others are scaled to that size.",
                    colour=Message("grey") if grey else Message("coloured"), height=height, width=width)  # fmt: skip
-    return [said], images
+    return [note], images
 
 
 def read_images(paths: list[str], shape: tuple[int, ...]) -> np.ndarray:
     """(N, H, W) or (N, H, W, 3), as the shape of one says; an image of another size is refused."""
-    found = np.empty((len(paths), *shape), np.uint8)
+    pixels = np.empty((len(paths), *shape), np.uint8)
     for row, path in enumerate(paths):
         if not Path(path).expanduser().is_file():
             raise Mistake("this run reads images: {path!r} is no file; give the path of a PNG or JPG, or many with --file.",
                           path=path)  # fmt: skip
         image = _opened(Path(), path, Message("input {row}", row=row + 1))
         if (image.height, image.width) != shape[:2]:
-            size, wanted = f"{image.height}×{image.width}", f"{shape[0]}×{shape[1]}"
+            size, expected = f"{image.height}×{image.width}", f"{shape[0]}×{shape[1]}"
             raise Mistake("{file}: found an image of {size} points, expected {wanted_size} as in training; scale it.", file=path,
-                          size=size, wanted_size=wanted)  # fmt: skip
-        found[row] = _pixels(image, len(shape) == 2, *shape[:2])
-    return found
+                          size=size, wanted_size=expected)  # fmt: skip
+        pixels[row] = _pixels(image, len(shape) == 2, *shape[:2])
+    return pixels
 
 
 def _opened(folder: Path, path: object, where: str):
@@ -84,17 +84,16 @@ def _opened(folder: Path, path: object, where: str):
                     image.verify()
             return whole
     except (Image.DecompressionBombWarning, Image.DecompressionBombError):
-        found, do = Message("more pixels than are safe to decode"), Message("make it smaller")
+        picture, do = Message("more pixels than are safe to decode"), Message("make it smaller")
     except FileNotFoundError:
-        found = Message("no such file")
-        do = Message("check the path, which is taken from {folder}", folder=folder)
+        picture, do = Message("no such file"), Message("check the path, which is taken from {folder}", folder=folder)
     except Image.UnidentifiedImageError:
-        found, do = Message("something else"), Message("save it as PNG or JPG")
+        picture, do = Message("something else"), Message("save it as PNG or JPG")
     except Exception as error:  # Pillow raises what its decoders happen to: OSError, SyntaxError, struct.error, …
         why = Theirs(getattr(error, "strerror", None) or short(str(error), 60))
-        found, do = Message("something that cannot be decoded ({why})", why=why), Message("copy or save it again")
+        picture, do = Message("something that cannot be decoded ({why})", why=why), Message("copy or save it again")
     raise Mistake("{where}: the image {path}: found {picture}, expected a whole PNG or JPG file; {picture_do}, or remove the "
-                  "line.", where=where, path=short(path, 200), picture=found, picture_do=do)  # fmt: skip
+                  "line.", where=where, path=short(path, 200), picture=picture, picture_do=do)  # fmt: skip
 
 
 def _pixels(image, grey: bool, height: int, width: int) -> np.ndarray:

@@ -35,9 +35,9 @@ def objects(file: TextFile) -> Format:
     def rows() -> Iterator[tuple[int, dict]]:
         for number, row in enumerate(_elements(file), 1) if as_list else _lines(file):
             if not isinstance(row, dict):
-                raise Mistake('{file}, {place} {number}: found a JSON {type}, expected an object such as {{"text": "…", '
-                              '"label": "…"}}; rewrite the file so.', file=file.source, place=place, number=number,
-                              type=type(row).__name__)  # fmt: skip
+                kind = type(row).__name__
+                raise Mistake('{file}, {place} {number}: found a JSON {type}, expected an object such as {{"text": "…", "label": '
+                              '"…"}}; rewrite the file so.', file=file.source, place=place, number=number, type=kind)  # fmt: skip
             yield number, row
 
     first = next(rows(), None)
@@ -60,8 +60,8 @@ def objects(file: TextFile) -> Format:
                               keys=listed(row) or Message("no keys"), key=short(key)) from None  # fmt: skip
             yield columns, np.array([number for number, _ in block], np.int64)
 
-    said = Message("JSON: one list of objects.") if as_list else Message("JSON: one object a line.")
-    return Format(names, [*file.notes, said], stream)
+    note = Message("JSON: one list of objects.") if as_list else Message("JSON: one object a line.")
+    return Format(names, [*file.notes, note], stream)
 
 
 def _block(rows: Iterator, size: int) -> list:
@@ -85,11 +85,10 @@ def _lines(file: TextFile) -> Iterator[tuple[int, object]]:
                     yield number, json.loads(line)
                 except (ValueError, RecursionError) as error:
                     raise Mistake("{file}, line {line}: found something that is not JSON ({json}), expected one whole object a "
-                                  "line; correct the line.", file=file.source, line=number,
-                                  json=_said(error)) from None  # fmt: skip
+                                  "line; correct the line.", file=file.source, line=number, json=_reason(error)) from None
 
 
-def _said(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
         return Message("{reason}, column {column}", reason=Theirs(error.msg), column=error.colno)
     return Theirs(str(error).split(";")[0])
@@ -135,15 +134,15 @@ class _Document:
                 if not (cut and self.more()):
                     raise self.broken(Theirs(error.msg), error.pos) from None
             except (ValueError, RecursionError) as error:  # a number of thousands of digits, lists thousands deep
-                raise self.broken(_said(error), self.at) from None
+                raise self.broken(_reason(error), self.at) from None
 
     def mark(self, marks: str) -> str:
         """Goes past the mark that comes next, if it is one of these."""
-        found = self.ahead()
-        if not found or found not in marks:
+        character = self.ahead()
+        if not character or character not in marks:
             raise self.broken(Message("expecting {marks}", marks=Listed(marks, Message(" or "))), self.at)
         self.at += 1
-        return found
+        return character
 
     def end(self) -> None:
         if self.ahead():
@@ -211,30 +210,23 @@ def _questions(file: TextFile) -> Iterator[tuple]:
     """(id, context, question, answer, answers, answer_start), as QUESTION says."""
 
     def part(whole: object, where: str, key: str, kind: type | tuple, called: str):
-        found = whole.get(key) if isinstance(whole, dict) else None
-        if not isinstance(found, kind) or isinstance(found, bool):
-            what = Message('a {type} as "{key}"', type=type(found).__name__, key=key)
-            if found is None:
-                what = Message('no "{key}"', key=key)
+        value = whole.get(key) if isinstance(whole, dict) else None
+        if not isinstance(value, kind) or isinstance(value, bool):
+            name = type(value).__name__
+            what = Message('no "{key}"', key=key) if value is None else Message('a {type} as "{key}"', type=name, key=key)
             raise Mistake("{file}, {at}: found {squad}, expected {called} there, as in SQuAD; correct it.", file=file.source,
                           at=where, squad=what, called=called)  # fmt: skip
-        return found
+        return value
 
+    a_list, a_text = phrase("called", "a list"), phrase("called", "a text")
     for a, article in enumerate(_articles(file)):
-        for p, paragraph in enumerate(part(article, f"data[{a}]", "paragraphs", list, phrase("called", "a list"))):
+        for p, paragraph in enumerate(part(article, f"data[{a}]", "paragraphs", list, a_list)):
             where = f"data[{a}].paragraphs[{p}]"
-            context = part(paragraph, where, "context", str, phrase("called", "a text"))
-            for q, question in enumerate(part(paragraph, where, "qas", list, phrase("called", "a list"))):
+            context = part(paragraph, where, "context", str, a_text)
+            for q, question in enumerate(part(paragraph, where, "qas", list, a_list)):
                 where = f"data[{a}].paragraphs[{p}].qas[{q}]"
-                asked = part(question, where, "question", str, phrase("called", "a text"))
-                name = str(part(question, where, "id", (str, int), phrase("called", "a text")))
-                given = (
-                    part(question, where, "answers", list, phrase("called", "a list"))
-                    if question.get("answers") is not None
-                    else []
-                )
-                answers = [
-                    part(one, f"{where}.answers[{i}]", "text", str, phrase("called", "a text")) for i, one in enumerate(given)
-                ]
+                asked, name = part(question, where, "question", str, a_text), str(part(question, where, "id", (str, int), a_text))
+                given = part(question, where, "answers", list, a_list) if question.get("answers") is not None else []
+                answers = [part(one, f"{where}.answers[{i}]", "text", str, a_text) for i, one in enumerate(given)]
                 start = part(given[0], f"{where}.answers[0]", "answer_start", int, phrase("called", "a number")) if given else -1
                 yield name, context, asked, answers[0] if answers else "", answers, start

@@ -60,9 +60,8 @@ def extra(module: str, source) -> object:
     try:
         return importlib.import_module(module)
     except ImportError:
-        package = module.split(".")[0]
-        raise Mistake("{file} needs the package {package}; run pip install wenmai[formats].", file=source,
-                      package=package) from None  # fmt: skip
+        name = module.split(".")[0]
+        raise Mistake("{file} needs the package {package}; run pip install wenmai[formats].", file=source, package=name) from None
 
 
 def not_the_same(out: Path | None, source: Path | None) -> None:
@@ -120,8 +119,7 @@ def _opened(path: Path, packed: str | None, source) -> BinaryIO:
 
 @contextmanager
 def packed(path: Path) -> Iterator[BinaryIO]:
-    """A file to be written, packed as its name ends; it stands there whole, or not at all. A device or a pipe is written as it
-    is, and a link stays one."""
+    """A file to be written, packed as its name ends; it stands there whole, or not at all. Devices, pipes and links stay such."""
     suffix, path = path.suffix.lower(), path.resolve()
     special = path.exists() and not path.is_file()
     part = path if special else path.with_name(f".{path.name}.part.{os.getpid()}")
@@ -144,8 +142,7 @@ def packed(path: Path) -> Iterator[BinaryIO]:
 
 
 class _Frames(io.RawIOBase):
-    """Frames of xz or zstd as one stream. Python's own readers end quietly where a file was cut off, or where what follows a
-    frame is none; this complains."""
+    """Frames of xz or zstd as one stream. It complains where a file is cut off, or goes on with no frame; Python's own do not."""
 
     def __init__(self, path: Path, begin: Callable, damage: type[Exception], padding: bytes = b""):
         self.raw, self.begin, self.damage = open(path, "rb"), begin, damage  # noqa: SIM115 (closed by close)
@@ -225,9 +222,7 @@ class TextFile:
             try:
                 yield io.TextIOWrapper(raw, self.encoding, newline=newline)
             except UnicodeDecodeError:
-                raise Mistake("{file}, line {line}: found bytes that are not {encoding}, which the beginning of the file is; "
-                              "save the whole file as UTF-8.", file=self.source, line=self._undecodable(),
-                              encoding=SPELLED[self.encoding]) from None  # fmt: skip
+                raise mixed(self.source, self._undecodable(), self.encoding) from None
 
     def _endless(self, whole: int) -> Mistake:
         number = 1
@@ -247,11 +242,25 @@ class TextFile:
                     return number
         return 0
 
-    def first_lines(self, most: int = 100) -> list[str]:
-        """Non-empty lines of the sample, without one that the sample cuts in two."""
+    @property
+    def sample_lines(self) -> list[str]:
+        """Without one that the sample cuts in two."""
         lines = self.sample.split("\n")
-        whole = lines[:-1] if len(lines) > 1 and self.cut else lines
-        return [line for line in whole if line.strip()][:most] or [self.sample]
+        return lines[:-1] if self.cut and len(lines) > 1 else lines
+
+    def first_lines(self, most: int = 100) -> list[str]:
+        """Those of the sample that are not empty."""
+        return [line for line in self.sample_lines if line.strip()][:most] or [self.sample]
+
+
+def mixed(source, line: int, encoding: str) -> Mistake:
+    return Mistake("{file}, line {line}: found bytes that are not {encoding}, which the beginning of the file is; save the whole "
+                   "file as UTF-8.", file=source, line=line, encoding=SPELLED[encoding])  # fmt: skip
+
+
+def binary(source) -> Mistake:
+    return Mistake("{file} looks like a binary file, where text in UTF-8 or GB18030 was expected; give a text file, or save this "
+                   "one as UTF-8.", file=source)  # fmt: skip
 
 
 def text_file(path: Path, source) -> TextFile:
@@ -259,10 +268,8 @@ def text_file(path: Path, source) -> TextFile:
     with unpacked(path, source) as raw:
         start = raw.read(SAMPLE)
     packed, cut = compression(path), len(start) == SAMPLE
-    binary = Mistake("{file} looks like a binary file, where text in UTF-8 or GB18030 was expected; give a text file, or save "
-                     "this one as UTF-8.", file=source)  # fmt: skip
     if b"\0" in start:
-        raise binary
+        raise binary(source)
     for encoding in ("utf-8-sig" if start.startswith(codecs.BOM_UTF8) else "utf-8", "gb18030", None):
         try:
             # Only a file that ends within the sample has to end with a whole character.
@@ -273,7 +280,7 @@ def text_file(path: Path, source) -> TextFile:
     if encoding in ("gb18030", None):
         _of_one_encoding(start.split(b"\n")[: -1 if cut else None], 12 if encoding else 1, source)
     if not encoding:
-        raise binary
+        raise binary(source)
     if not sample.strip():
         raise Mistake("{file} is empty; expected at least one line of text.", file=source)
     notes = [Message("Compressed with {packed}.", packed=packed)] * bool(packed)

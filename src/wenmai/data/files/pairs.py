@@ -96,13 +96,13 @@ def checked(table: Table) -> Table:
     def stream(rows: int) -> Iterator[Chunk]:
         for chunk in table.chunks(rows):
             for side in SIDES:
-                look(chunk.columns[side], chunk.lines, side, table.files.get(side, table.source), bool(table.files))
+                check_side(chunk.columns[side], chunk.lines, side, table.files.get(side, table.source), bool(table.files))
             yield chunk
 
     return replace(table, stream=stream)
 
 
-def look(texts: Sequence, lines: Sequence[int], side: str, file: str, two: bool) -> None:
+def check_side(texts: Sequence, lines: Sequence[int], side: str, file: str, two: bool) -> None:
     for text, line in zip(texts, lines):
         if not isinstance(text, str):  # a number, or what the task refuses
             continue
@@ -110,7 +110,6 @@ def look(texts: Sequence, lines: Sequence[int], side: str, file: str, two: bool)
             do = Message("drop line {line} of both files", line=line) if two else Message("drop the row")
             raise Mistake("{file}, line {line}: the {side} is empty; give both sides a text, or {side_do}.", file=file, line=line,
                           side=IN_WORDS[side], side_do=do)  # fmt: skip
-        if not text.isprintable() and (found := CONTROL.search(text)):
-            raise Mistake('{file}, line {line}: found the control character "{letter}" in the {side}, expected nothing but '
-                          'text; take it out, or drop the row.', file=file, line=line, letter=found[0],
-                          side=IN_WORDS[side])  # fmt: skip
+        if not text.isprintable() and (control := CONTROL.search(text)):
+            raise Mistake('{file}, line {line}: found the control character "{letter}" in the {side}, expected nothing but text; '
+                          'take it out, or drop the row.', file=file, line=line, letter=control[0], side=IN_WORDS[side])

@@ -6,6 +6,7 @@ columns. A format is a function that returns a Format: names, notes and a stream
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, pairwise
 from pathlib import Path, PurePath
 
@@ -53,25 +54,20 @@ def read(source: str | Path, columns: dict[str, str] | None = None, target: str 
     """A file or folder as a table; `columns` maps the words that tasks know to names or positions in the file.
     `target` is a second file whose lines belong to those of the first, as a text and its translation."""
     path, source = find(source), str(source)
-    if target is None:
-        found = _format(path, source, columns)
-    else:
-        found = pairs.aligned(path, source, find(target), str(target))
-    picked = pick(columns, tidy(found.names), found.usual, source)
-    notes, positions, words = found.notes, list(picked.values()), list(picked)
+    form = _format(path, source, columns) if target is None else pairs.aligned(path, source, find(target), str(target))
+    picked = pick(columns, tidy(form.names), form.usual, source)
+    notes, positions, words = form.notes, list(picked.values()), list(picked)
 
-    def values(rows: int):
-        return found.stream(rows, positions)
-
+    values = partial(form.stream, positions=positions)
     if "image" in words:
-        said, values = images.decoded(values, words.index("image"), path.parent, source)
-        notes = notes + said
+        image_notes, values = images.decoded(values, words.index("image"), path.parent, source)
+        notes = notes + image_notes
 
     def stream(rows: int) -> Iterator[Chunk]:
         return (Chunk(dict(zip(words, block)), lines) for block, lines in values(rows))
 
     files = {} if target is None else {word: (source, str(target))[position] for word, position in picked.items()}
-    return Table(source, words, notes, stream, found.plain if words == ["text"] else None, files)
+    return Table(source, words, notes, stream, form.plain if words == ["text"] else None, files)
 
 
 def _format(path: Path, source: str, columns: dict[str, str] | None) -> Format:
@@ -92,9 +88,7 @@ def _format(path: Path, source: str, columns: dict[str, str] | None) -> Format:
         return delimited.tabs(file, columns)
     if suffix in conll.ENDINGS or conll.looks_so(file, columns):
         return conll.sentences(file, columns)
-    if columns or delimited.uniform(file, "\t"):
-        return delimited.tabs(file, columns)
-    return delimited.plain(file)
+    return delimited.tabs(file, columns) if columns or delimited.uniform(file, "\t") else delimited.plain(file)
 
 
 def _joined(parts: list[Sequence]) -> Sequence:
@@ -128,9 +122,9 @@ def _parquet(path: Path, source: str) -> Format:
         return column.to_numpy() if numbers and not column.null_count else column.to_pylist()
 
     def stream(size: int, positions: list[int]):
-        done, wanted = 0, [names[position] for position in dict.fromkeys(positions)]
+        done, asked = 0, [names[position] for position in dict.fromkeys(positions)]
         with readable(source), parquet.ParquetFile(path, page_checksum_verification=True) as file:
-            for batch in file.iter_batches(size, columns=wanted):
+            for batch in file.iter_batches(size, columns=asked):
                 lines = range(done + 1, done + 1 + len(batch))
                 columns = [values(batch.column(names[position])) for position in positions]
                 done += len(batch)
@@ -149,12 +143,12 @@ def _folder(path: Path, source: str) -> Format:
     except OSError as error:
         raise Mistake("{folder} is a folder that cannot be opened ({why}); check its permissions.", folder=source,
                       why=Theirs(error.strerror)) from None  # fmt: skip
-    found = [other for other in inside if idx.is_images(other)]
-    if found:
-        train = [other for other in found if other.name.startswith("train")] if len(found) > 1 else found
+    idx_files = [other for other in inside if idx.is_images(other)]
+    if idx_files:
+        train = [other for other in idx_files if other.name.startswith("train")] if len(idx_files) > 1 else idx_files
         if len(train) != 1:
             raise Mistake("{folder} holds several sets of images; give one of {names}.", folder=source,
-                          names=", ".join(i.name for i in found))  # fmt: skip
+                          names=", ".join(i.name for i in idx_files))  # fmt: skip
         return idx.images(train[0], str(train[0]))
     texts = [other for other in inside if bare_name(other).endswith(".txt")]
     if len(texts) < 2:

@@ -5,9 +5,8 @@ V + 1, … in the order in which they first stand in it. A target's unknown toke
 words themselves go along with the rows, so that what was copied can be written out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
+from typing import Self
 
 import numpy as np
 
@@ -23,7 +22,7 @@ class Copied(Sequences):
         super().__init__(flat, offsets, beside)
         self.words = words
 
-    def take(self, rows: np.ndarray) -> Copied:
+    def take(self, rows: np.ndarray) -> Self:
         taken = super().take(rows)
         return Copied(taken.flat, taken.offsets, taken.beside, [self.words[row] for row in rows])
 
@@ -34,15 +33,14 @@ def copied(pairs, texts: list[str]) -> Copied:
     if kinds[0] != kinds[1]:
         raise Mistake("copy=True goes with tokens of one kind on both sides; found {read} for the texts that are read and "
                       "{written} for those that are written.", read=kinds[0], written=kinds[1])  # fmt: skip
-    known, first, read = pairs.target.numbers, pairs.target.vocabulary, pairs.source.encode(texts)
-    numbers, words = np.full(len(read.flat), pairs.target.special.end, np.int32), []
-    for at, length, row in zip(read.offsets.tolist(), read.lengths.tolist(), pairs.source.tokenizer.spelled(texts)):
+    known, first, rows = pairs.target.numbers, pairs.target.vocabulary, pairs.source.encode(texts)
+    numbers, words = np.full(len(rows.flat), pairs.target.special.end, np.int32), []
+    for at, length, row in zip(rows.offsets.tolist(), rows.lengths.tolist(), pairs.source.tokenizer.spelled(texts)):
         row, own = row[:length], {}
-        numbers[at : at + len(row)] = [
-            number if (number := known.get(token)) is not None else own.setdefault(token, first + len(own)) for token in row
-        ]
+        for place, token in enumerate(row, at):
+            numbers[place] = known[token] if token in known else own.setdefault(token, first + len(own))
         words.append(own)
-    return Copied(read.flat, read.offsets, {"copies": numbers}, words)
+    return Copied(rows.flat, rows.offsets, {"copies": numbers}, words)
 
 
 def written(pairs, texts: list[str], sources: Copied) -> Sequences:

@@ -5,16 +5,14 @@ Examples holds, tells the rung's builder what it will read (its attributes), and
 written, `learn_both` returns the two sides.
 """
 
-from __future__ import annotations
-
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 
 from wenmai.data.examples import stored
 from wenmai.data.examples.sequences import Sequences, join_pairs
 from wenmai.data.examples.stored import StoredSequences, StoredTexts
-from wenmai.data.files.corpus import Corpus
+from wenmai.data.files.corpus import Corpus, checked
 from wenmai.data.inputs.labels import Labels
 from wenmai.data.inputs.sides import Pairs, Sides
 from wenmai.data.inputs.target_texts import TargetTexts
@@ -50,8 +48,7 @@ def learn(values, texts: str = "tokens", *, embedding: str = "random", max_lengt
 
 
 def learn_both(values, written: list[str], texts: str, *, max_length: Size = 512, **tokenizing) -> Sides:
-    """What is read, and what is written: the tokenizer is that of the texts that are written, of which `max_length` tokens are
-    learned at the most."""
+    """What is read, and what is written: the tokenizer is that of the latter, of which `max_length` tokens are learned."""
     return Sides(learn(values, texts), TargetTexts.learn(written, max_length, **tokenizing))
 
 
@@ -126,10 +123,10 @@ class Texts:
         self.vocabulary, self.special = len(tokenizer.tokens), tokenizer.special
 
     @classmethod
-    def learn(cls, values, embedding, longest, **tokenizing) -> Texts:
+    def learn(cls, values, embedding, longest, **tokenizing) -> Self:
         pairs = isinstance(values[0], (tuple, list))
         texts = checked_texts([side for pair in values for side in pair] if pairs else values)
-        words, table = vectors.read(embedding) if embedding not in ("random", "one-hot") else ([], None)
+        words, table = vectors.chosen(embedding)
         if table is not None:
             tokenizing.setdefault("tokenizer", "words")  # vectors are of words
         tokenizer = tokenizers.learn(texts, words, **tokenizing)
@@ -149,19 +146,15 @@ class Texts:
     def notes(self, values) -> list[str]:
         """What is worth saying of how these texts are read."""
         cut = tokenizers.CUT[self.tokenizer.kind]
-        notes = [Message("texts are {cut}: {tokens:,} tokens known", cut=cut, tokens=self.vocabulary)]
-        if self.vectors is not None:
-            notes.append(Message("{tokens:,} tokens have vectors from {file}", tokens=int((~np.isnan(self.vectors[:, 0])).sum()),
-                                 file=self.embedding))  # fmt: skip
-        return notes
+        known = Message("texts are {cut}: {tokens:,} tokens known", cut=cut, tokens=self.vocabulary)
+        return [known, *vectors.notes(self.vectors, self.embedding)]
 
     def to_json(self) -> dict:
-        return {"kind": self.kind, "pairs": self.pairs, "unit": self.unit, "longest": self.longest,
-                "embedding": self.embedding, "vectors_width": self.vectors_width,
-                "tokenizer": self.tokenizer.to_json()}  # fmt: skip
+        return {"kind": self.kind, "pairs": self.pairs, "unit": self.unit, "longest": self.longest, "embedding": self.embedding,
+                "vectors_width": self.vectors_width, "tokenizer": self.tokenizer.to_json()}  # fmt: skip
 
     @classmethod
-    def from_json(cls, saved) -> Texts:
+    def from_json(cls, saved) -> Self:
         tokenizer, unit = tokenizers.from_json(take.value(saved, "tokenizer")), take.one_of(saved, "unit", UNITS)
         return cls(tokenizer, take.flag(saved, "pairs"), unit, take.whole(saved, "longest", 1), take.text(saved, "embedding"),
                    width=take.maybe_whole(saved, "vectors_width", 1))  # fmt: skip
@@ -178,13 +171,7 @@ def unit_of(tokenizer) -> str:
 
 
 def checked_texts(values) -> list[str] | StoredTexts:
-    if isinstance(values, StoredTexts):
-        return values
-    for row, value in enumerate(values):
-        if not isinstance(value, str):
-            raise Mistake("input {row}: expected a text, found {type} {value!r}.", row=row + 1, type=type(value).__name__,
-                          value=str(value)[:40])  # fmt: skip
-    return values if isinstance(values, list) else list(values)
+    return values if isinstance(values, StoredTexts) else list(checked(values))
 
 
 class Numbers:
@@ -196,11 +183,8 @@ class Numbers:
         self.mean, self.deviation, self.width = mean, deviation, len(mean)
 
     @classmethod
-    def learn(cls, values) -> Numbers:
-        values = np.asarray(values, np.float64)
-        with np.errstate(invalid="ignore"):  # what is not finite is refused by encode, which knows where it stands
-            deviation = values.std(0)
-        return cls(values.mean(0), np.where(deviation > 0, deviation, 1.0))
+    def learn(cls, values) -> Self:
+        return cls(*scaling(np.asarray(values, np.float64)))
 
     def encode(self, values) -> np.ndarray:
         try:
@@ -214,7 +198,7 @@ class Numbers:
         if not np.isfinite(values).all():
             row, column = np.argwhere(~np.isfinite(values))[0]
             raise Mistake("row {row}, column {column}: found {value}, expected a finite number.", row=row + 1, column=column + 1,
-                          value=values[row, column])  # fmt: skip
+                          value=values[row, column])
         return ((values - self.mean) / self.deviation).astype(np.float32)
 
     def flatten(self, encoded: np.ndarray) -> np.ndarray:
@@ -227,7 +211,7 @@ class Numbers:
         return {"kind": self.kind, "mean": self.mean.tolist(), "deviation": self.deviation.tolist()}
 
     @classmethod
-    def from_json(cls, saved) -> Numbers:
+    def from_json(cls, saved) -> Self:
         return cls(*take.scaling(saved))
 
 
@@ -241,7 +225,7 @@ class Images:
         self.height, self.width = shape[0], int(np.prod(shape[1:]))  # an image read row by row: T = height, F = width
 
     @classmethod
-    def learn(cls, values) -> Images:
+    def learn(cls, values) -> Self:
         return cls(values.shape[1:], float(values.max()) or 1.0)
 
     def encode(self, values) -> np.ndarray:
@@ -260,7 +244,7 @@ class Images:
         return {"kind": self.kind, "shape": list(self.shape), "brightest": self.brightest}
 
     @classmethod
-    def from_json(cls, saved) -> Images:
+    def from_json(cls, saved) -> Self:
         shape, brightest = take.wholes(saved, "shape", 1), take.value(saved, "brightest")
         if len(shape) < 2 or not take.is_number(brightest) or not brightest > 0:
             raise take.Unfit('"shape" and "brightest" are not those of images')
@@ -268,8 +252,7 @@ class Images:
 
 
 class Frames:
-    """Rows of T frames, each of F numbers: a numeric sequence, sound, a series. Every feature is brought to mean 0 and
-    deviation 1."""
+    """Rows of T frames, each of F numbers: a numeric sequence, sound, a series; each feature at mean 0 and deviation 1."""
 
     kind, unit = "frames", "words"
 
@@ -278,15 +261,12 @@ class Frames:
         self.length = length  # of every row, where all are equally long
 
     @classmethod
-    def learn(cls, values: Sequences, longest: int = 4096) -> Frames:
+    def learn(cls, values: Sequences, longest: int = 4096) -> Self:
         flat = two_dimensional(values.flat)
         if not len(flat):
             raise Mistake("the numeric sequences are all empty; expected at least one number.")
-        with np.errstate(invalid="ignore"):  # what is not finite is refused by encode, which knows where it stands
-            deviation = flat.std(0)
         lengths = np.unique(values.lengths)
-        length = int(lengths[0]) if len(lengths) == 1 else None
-        return cls(flat.mean(0), np.where(deviation > 0, deviation, 1.0), length, longest)
+        return cls(*scaling(flat), int(lengths[0]) if len(lengths) == 1 else None, longest)
 
     def encode(self, values: Sequences) -> Sequences:
         flat = two_dimensional(values.flat)
@@ -294,10 +274,9 @@ class Frames:
             raise Mistake("expected frames of {width} numbers, found frames of {found}.", width=self.width, found=flat.shape[1])
         if not np.isfinite(flat).all():
             at, column = np.argwhere(~np.isfinite(flat))[0]
-            row = int(np.searchsorted(values.offsets, at, "right")) - 1
-            step = at - values.offsets[row] + 1
-            raise Mistake("row {row}, step {step}: found {value}, expected a finite number.", row=row + 1, step=step,
-                          value=flat[at, column])  # fmt: skip
+            row = int(np.searchsorted(values.offsets, at, "right"))
+            step, value = at - values.offsets[row - 1] + 1, flat[at, column]
+            raise Mistake("row {row}, step {step}: found {value}, expected a finite number.", row=row, step=step, value=value)
         return Sequences(((flat - self.mean) / self.deviation).astype(np.float32), values.offsets)
 
     def flatten(self, encoded: Sequences) -> np.ndarray:
@@ -321,12 +300,18 @@ class Frames:
                 "longest": self.longest}  # fmt: skip
 
     @classmethod
-    def from_json(cls, saved) -> Frames:
+    def from_json(cls, saved) -> Self:
         return cls(*take.scaling(saved), take.maybe_whole(saved, "length"), take.whole(saved, "longest", 1))
 
 
-KINDS = {"tokens": Texts, "given": Tokens, "labels": Labels, "numbers": Numbers, "image": Images, "frames": Frames,
-         "lines": Lines}  # fmt: skip
+KINDS = {"tokens": Texts, "given": Tokens, **{kind.kind: kind for kind in (Labels, Numbers, Images, Frames, Lines)}}
+
+
+def scaling(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and deviation of every column."""
+    with np.errstate(invalid="ignore"):  # what is not finite is refused by encode, which knows where it stands
+        deviation = columns.std(0)
+    return columns.mean(0), np.where(deviation > 0, deviation, 1.0)
 
 
 def two_dimensional(flat: np.ndarray) -> np.ndarray:

@@ -28,8 +28,7 @@ class Labels:
     def number(self, value, row: int) -> int:
         label = named(value, row)
         if label not in self.numbers:
-            where, known = Message("row {row}", row=row + 1), listed(nearest(label[:60], self.names), 8)
-            label = short(label)
+            where, known, label = Message("row {row}", row=row + 1), listed(nearest(label[:60], self.names), 8), short(label)
             raise Mistake("{where}: the label {label!r} is not among the trained ones: {names}.", where=where, label=label,
                           names=known)  # fmt: skip
         return self.numbers[label]

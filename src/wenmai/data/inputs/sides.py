@@ -64,9 +64,9 @@ class Pairs(Sides):
         else:
             source, target = (TargetTexts.learn(texts, max_length, tokenizer=kind, **tokenizing)
                               for texts, kind in zip((sources, targets), kinds))  # fmt: skip
-        read, written = (side.encode(texts).lengths for side, texts in ((source, sources), (target, targets)))
-        usual = int(np.quantile(written, ALMOST_ALL, method="higher"))
-        return cls(source, target, 2 * int(written.sum()) / max(1, int(read.sum())), usual)
+        source_lengths, target_lengths = (side.encode(texts).lengths for side, texts in ((source, sources), (target, targets)))
+        usual = int(np.quantile(target_lengths, ALMOST_ALL, method="higher"))
+        return cls(source, target, 2 * int(target_lengths.sum()) / max(1, int(source_lengths.sum())), usual)
 
     def most(self, lengths: np.ndarray) -> np.ndarray:
         """How many tokens are written, at the most, for texts of so many tokens."""
@@ -76,10 +76,9 @@ class Pairs(Sides):
         if self.joint:
             return [Message("both sides are cut by one tokenizer, {kind}: {count:,} tokens known",
                             kind=self.target.tokenizer.kind, count=self.target.vocabulary)]  # fmt: skip
-        read, written = self.source.tokenizer.kind, self.target.tokenizer.kind
-        return [Message("what is read is cut into {kind}: {count:,} tokens known", kind=read, count=self.source.vocabulary),
-                Message("what is written is cut into {kind}: {count:,} tokens known", kind=written,
-                        count=self.target.vocabulary)]  # fmt: skip
+        (kind, count), (own_kind, own_count) = ((side.tokenizer.kind, side.vocabulary) for side in (self.source, self.target))
+        return [Message("what is read is cut into {kind}: {count:,} tokens known", kind=kind, count=count),
+                Message("what is written is cut into {kind}: {count:,} tokens known", kind=own_kind, count=own_count)]
 
     def to_json(self) -> dict:
         return {"kind": "pairs", "source": self.source.to_json(), "joint": self.joint, "growth": self.growth, "usual": self.usual,

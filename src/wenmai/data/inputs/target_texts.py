@@ -3,10 +3,9 @@
 The numbers are the tokenizer's own. A text may hold line ends; they are characters like others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -26,18 +25,16 @@ class TargetTexts:
         self.tokenizer, self.vocabulary, self.unit, self.special = tokenizer, len(self.lines), self.lines.unit, self.lines.special
 
     @classmethod
-    def learn(cls, texts: list[str], most: int, *, vocabulary: int = 30_000, lowercase: bool | None = None,
-              **tokenizing) -> TargetTexts:  # fmt: skip
+    def learn(cls, texts: list[str], most: int, *, vocabulary: int = 30_000, lowercase: bool | None = None, **tokenizing) -> Self:
         """Letters stay as they are, capital or small, unless it is said otherwise: what is written is for people to read."""
         if vocabulary <= len(tokenizers.SPECIAL):
-            least, own = len(tokenizers.SPECIAL) + 1, len(tokenizers.SPECIAL)
+            own = len(tokenizers.SPECIAL)
             raise Mistake("vocabulary={size}: expected at least {least}; {own} are signs of our own, such as <unk>.",
-                          size=vocabulary, least=least, own=own)
-        tokenizer = tokenizers.learn(texts, vocabulary=vocabulary, lowercase=bool(lowercase), **tokenizing)
-        learned = cls(tokenizer, 1, most)
+                          size=vocabulary, least=own + 1, own=own)  # fmt: skip
+        learned = cls(tokenizers.learn(texts, vocabulary=vocabulary, lowercase=bool(lowercase), **tokenizing), 1, most)
         if not learned.knows_tokens():
-            raise Mistake("the {texts} texts hold no token that is known; expected letters or words to write with.",
-                          texts=len(texts))
+            count = len(texts)
+            raise Mistake("the {texts} texts hold no token that is known; expected letters or words to write with.", texts=count)
         learned.longest = int(learned.encode(texts).lengths.max())
         return learned
 
@@ -59,7 +56,7 @@ class TargetTexts:
         own = set(self.special.numbers)
         return {token: number for number, token in enumerate(self.tokenizer.tokens) if number not in own}
 
-    def knowing(self, words: Collection[str]) -> TargetTexts:
+    def knowing(self, words: Collection[str]) -> Self:
         """The same, that can also write these words: their numbers follow on the vocabulary's."""
         return TargetTexts(ExtendedTokenizer(self.tokenizer, words), self.longest, self.most) if words else self
 
@@ -82,7 +79,7 @@ class TargetTexts:
         return {"tokenizer": self.tokenizer.to_json(), "longest": self.longest, "most": self.most}
 
     @classmethod
-    def from_json(cls, saved) -> TargetTexts:
+    def from_json(cls, saved) -> Self:
         tokenizer = tokenizers.from_json(take.value(saved, "tokenizer"))
         texts = cls(tokenizer, take.whole(saved, "longest", 1), take.whole(saved, "most", 1))
         if not texts.knows_tokens() or texts.longest > texts.most:

@@ -1,10 +1,9 @@
 """Tokens that somebody cut already, as rows that are tagged come; their letters beside them; and how a raw text is cut alike."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from itertools import chain
+from typing import Self
 
 import numpy as np
 
@@ -32,11 +31,11 @@ class Tokens:
 
     @classmethod
     def learn(cls, values, embedding, longest, spelling, tokenizer="auto", vocabulary=30_000, min_count=1,
-              lowercase=None) -> Tokens:  # fmt: skip
+              lowercase=None) -> Self:  # fmt: skip
         if tokenizer != "auto":
             raise Mistake("tokenizer={tokenizer}: these rows are cut into tokens already; leave it out.", tokenizer=tokenizer)
         counts = Counter(chain.from_iterable(checked_tokens(values)))
-        words, table = vectors.read(embedding) if embedding not in ("random", "one-hot") else ([], None)
+        words, table = vectors.chosen(embedding)
         if spelling == "auto":
             spelling = "cnn" if sum(map(len, counts)) > 1.1 * len(counts) else "none"
         # Who reads the letters sees capitals there; without them a word keeps its own.
@@ -55,22 +54,19 @@ class Tokens:
         return cls(tokenizers.Words(known, "given", lowercase), alphabet, spelling, longest, embedding, table, rare)
 
     @classmethod
-    def reading_as(cls, tokenizer: tokenizers.Words, inputs, longest: int) -> Tokens:
+    def reading_as(cls, tokenizer: tokenizers.Words, inputs, longest: int) -> Self:
         """Tokens that are given, numbered as the texts of another task were."""
         alphabet = tokenizers.Characters(list(tokenizers.SPECIAL), lowercase=False)
-        return cls(tokenizer, alphabet, "none", longest, "random",
-                   width=getattr(inputs, "vectors_width", None))  # fmt: skip
+        return cls(tokenizer, alphabet, "none", longest, "random", width=getattr(inputs, "vectors_width", None))
 
     def encode(self, values) -> Sequences:
         rows = checked_tokens([self.cut(row)[0] if isinstance(row, str) else row for row in values], Message(", or a text"))
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         number: dict[str, int] = {}  # of every distinct token, from 1 on
-        form = np.fromiter((number.setdefault(token, len(number) + 1) for row in rows for token in row), np.int32,
-                           int(lengths.sum()))  # fmt: skip
+        form = np.fromiter((number.setdefault(token, len(number) + 1) for token in chain.from_iterable(rows)), np.int32)
         known, fold = self.tokenizer.numbers, str.lower if self.tokenizer.lowercase else str
         numbers = np.array([0, *(known.get(fold(token), self.special.unknown) for token in number)], np.int32)
-        spelled = self.alphabet.encode(["", *number])
-        return Sequences(numbers[form], offsets_of(lengths), {"form": form}, spelled)
+        return Sequences(numbers[form], offsets_of(lengths), {"form": form}, self.alphabet.encode(["", *number]))
 
     def cut(self, text: str) -> tuple[list[str], list[int]]:
         """The tokens of a raw text and where each begins: characters, or words with the marks around them cut off. What
@@ -89,13 +85,9 @@ class Tokens:
         return (token.lower() if self.tokenizer.lowercase else token) in self.tokenizer.numbers
 
     def notes(self, values) -> list[str]:
-        notes = [Message("tokens are {unit} as given: {tokens:,} known",
-                         unit=phrase("unit", "characters") if self.single else phrase("unit", "words"),
-                         tokens=self.vocabulary)]  # fmt: skip
-        if self.vectors is not None:
-            notes.append(Message("{tokens:,} tokens have vectors from {file}", tokens=int((~np.isnan(self.vectors[:, 0])).sum()),
-                                 file=self.embedding))  # fmt: skip
-        return notes
+        unit = phrase("unit", "characters") if self.single else phrase("unit", "words")
+        known = Message("tokens are {unit} as given: {tokens:,} known", unit=unit, tokens=self.vocabulary)
+        return [known, *vectors.notes(self.vectors, self.embedding)]
 
     def to_json(self) -> dict:
         return {"kind": "given", "spelling": self.spelling, "longest": self.longest, "embedding": self.embedding,
@@ -103,10 +95,9 @@ class Tokens:
                 "rare": None if self.rare is None else np.flatnonzero(self.rare).tolist()}  # fmt: skip
 
     @classmethod
-    def from_json(cls, saved) -> Tokens:
+    def from_json(cls, saved) -> Self:
         kept, rare = take.value(saved, "tokenizer"), None
-        spaced = take.value(kept, "kind") == "spaces"
-        tokenizer = (tokenizers.Spaces if spaced else tokenizers.Words).from_json(kept)
+        tokenizer = (tokenizers.Spaces if take.value(kept, "kind") == "spaces" else tokenizers.Words).from_json(kept)
         alphabet = tokenizers.Characters.from_json(take.value(saved, "alphabet"))
         if take.value(saved, "rare") is not None:
             rare = np.zeros(len(tokenizer.tokens), bool)

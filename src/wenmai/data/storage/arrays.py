@@ -8,8 +8,6 @@ The format allows no gaps, so what lies between two arrays is an array itself; i
 is read when a file is opened: what is used is fetched a page at a time, and shared by all processes that have the file open.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import mmap
@@ -99,19 +97,19 @@ def header_of(length: bytes, file, size: int) -> tuple[dict, int]:
 
 
 def once(pairs: list[tuple[str, object]]) -> dict:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    header = dict(pairs)
+    if len(header) != len(pairs):
         raise ValueError("a name stands there twice")
-    return found
+    return header
 
 
 def viewed(whole: mmap.mmap, kind: np.dtype, shape: list[int], start: int) -> np.ndarray:
     try:
-        found = np.ndarray(shape, kind, whole, start) if math.prod(shape) else np.empty(shape, kind)
+        array = np.ndarray(shape, kind, whole, start) if math.prod(shape) else np.empty(shape, kind)
     except ValueError:  # an axis of 0 beside others beyond what NumPy counts
         raise Unfit("found the shape {shape}", shape=" × ".join(map(str, shape))) from None
-    found.flags.writeable = False
-    return found
+    array.flags.writeable = False
+    return array
 
 
 def checksum(path: Path, threads: int = 2) -> str:
@@ -124,9 +122,9 @@ def checksum(path: Path, threads: int = 2) -> str:
             block = np.zeros(BLOCK // 8, np.uint64)
             view = memoryview(block).cast("B")
             for at in range(first, len(sums), threads):
-                found = os.preadv(file.fileno(), [view], at * BLOCK)
-                if found < BLOCK:
-                    view[found:] = bytes(BLOCK - found)
+                size_read = os.preadv(file.fileno(), [view], at * BLOCK)
+                if size_read < BLOCK:
+                    view[size_read:] = bytes(BLOCK - size_read)
                 sums[at] = sum_of(block)
 
         side_by_side(summed, ((first,) for first in range(threads)))

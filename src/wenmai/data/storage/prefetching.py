@@ -4,8 +4,6 @@ What lies in no particular order comes from main memory, some hundred steps of t
 ahead waits for none of them, if it asks AHEAD steps before (Mowry, Lam & Gupta 1992).
 """
 
-from __future__ import annotations
-
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils

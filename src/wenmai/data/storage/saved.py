@@ -3,10 +3,8 @@
 Who opens the file turns Unfit into a Mistake that names it (training/run_folder.py).
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -29,91 +27,85 @@ def value(saved: object, key: str):
     return saved[key]
 
 
-def told(found: object) -> str:
+def told(one: object) -> str:
     """A value as JSON calls it; of a long one its beginning."""
-    if isinstance(found, str):
-        return f'"{short(found, 40)}"'
-    if isinstance(found, (dict, list)):
-        return phrase("saved", "an object") if isinstance(found, dict) else phrase("saved", "a list")
-    if found is None or isinstance(found, bool):
-        return {None: "null", True: "true", False: "false"}[found]
-    return f"{found:.6g}" if found != found or abs(found) < 1e300 else phrase("saved", "a number out of bounds")
+    if isinstance(one, str):
+        return f'"{short(one, 40)}"'
+    if isinstance(one, (dict, list)):
+        return phrase("saved", "an object") if isinstance(one, dict) else phrase("saved", "a list")
+    if one is None or isinstance(one, bool):
+        return {None: "null", True: "true", False: "false"}[one]
+    return f"{one:.6g}" if one != one or abs(one) < 1e300 else phrase("saved", "a number out of bounds")
 
 
-def unfit(key: str, found: object, expected: str) -> Unfit:
-    return Unfit('"{key}" is {value}, expected {expected}', key=key, value=told(found), expected=expected)
+def unfit(key: str, one: object, expected: str) -> Unfit:
+    return Unfit('"{key}" is {value}, expected {expected}', key=key, value=told(one), expected=expected)
 
 
-def is_whole(found: object, least: int = 0, most: int = MOST) -> bool:
-    return isinstance(found, int) and not isinstance(found, bool) and least <= found <= most
+def is_whole(one: object, least: int = 0, most: int = MOST) -> bool:
+    return isinstance(one, int) and not isinstance(one, bool) and least <= one <= most
 
 
-def is_number(found: object) -> bool:
-    return math.isfinite(found) if isinstance(found, float) else is_whole(found, -(1 << 64), 1 << 64)
+def is_number(one: object) -> bool:
+    return math.isfinite(one) if isinstance(one, float) else is_whole(one, -(1 << 64), 1 << 64)
+
+
+def of_kind(saved: object, key: str, kind: type, expected: str):
+    one = value(saved, key)
+    if not isinstance(one, kind):
+        raise unfit(key, one, expected)
+    return one
+
+
+def flag(saved: object, key: str) -> bool:
+    return of_kind(saved, key, bool, phrase("saved", "true or false"))
+
+
+def text(saved: object, key: str) -> str:
+    return of_kind(saved, key, str, phrase("saved", "a text"))
+
+
+def items(saved: object, key: str) -> list:
+    return of_kind(saved, key, list, phrase("saved", "a list"))
 
 
 def whole(saved: object, key: str, least: int = 0, most: int = MOST) -> int:
-    found = value(saved, key)
-    if not is_whole(found, least, most):
-        raise unfit(key, found, phrase("saved", "a whole number from {least} on", least=least))
-    return found
+    one = value(saved, key)
+    if not is_whole(one, least, most):
+        raise unfit(key, one, phrase("saved", "a whole number from {least} on", least=least))
+    return one
 
 
 def maybe_whole(saved: object, key: str, least: int = 0, most: int = MOST) -> int | None:
     return None if value(saved, key) is None else whole(saved, key, least, most)
 
 
-def flag(saved: object, key: str) -> bool:
-    found = value(saved, key)
-    if not isinstance(found, bool):
-        raise unfit(key, found, phrase("saved", "true or false"))
-    return found
-
-
-def text(saved: object, key: str) -> str:
-    found = value(saved, key)
-    if not isinstance(found, str):
-        raise unfit(key, found, phrase("saved", "a text"))
-    return found
-
-
 def one_of(saved: object, key: str, known: Sequence[str]) -> str:
-    found = text(saved, key)
-    if found not in known:
-        raise unfit(key, found, phrase("saved", "one of {choices}", choices=Listed(known)))
-    return found
+    if text(saved, key) not in known:
+        raise unfit(key, saved[key], phrase("saved", "one of {choices}", choices=Listed(known)))
+    return saved[key]
 
 
-def items(saved: object, key: str) -> list:
-    found = value(saved, key)
-    if not isinstance(found, list):
-        raise unfit(key, found, phrase("saved", "a list"))
-    return found
+def items_that(fit: Callable[[object], bool], saved: object, key: str, expected: str) -> list:
+    """A list of nothing but what fits."""
+    for one in items(saved, key):
+        if not fit(one):
+            raise unfit(key, one, expected)
+    return saved[key]
 
 
 def texts(saved: object, key: str) -> list[str]:
-    found = items(saved, key)
-    for one in found:
-        if not isinstance(one, str):
-            raise unfit(key, one, phrase("saved", "texts only"))
-    return found
+    return items_that(lambda one: isinstance(one, str), saved, key, phrase("saved", "texts only"))
 
 
 def wholes(saved: object, key: str, least: int = 0, most: int = MOST) -> list[int]:
-    found = items(saved, key)
-    for one in found:
-        if not is_whole(one, least, most):
-            raise unfit(key, one, phrase("saved", "whole numbers from {least} to {most} only", least=least, most=most))
-    return found
+    expected = phrase("saved", "whole numbers from {least} to {most} only", least=least, most=most)
+    return items_that(lambda one: is_whole(one, least, most), saved, key, expected)
 
 
 def numbers(saved: object, key: str) -> np.ndarray:
     """(F,)"""
-    found = items(saved, key)
-    for one in found:
-        if not is_number(one):
-            raise unfit(key, one, phrase("saved", "finite numbers only"))
-    return np.array(found, np.float64)
+    return np.array(items_that(is_number, saved, key, phrase("saved", "finite numbers only")), np.float64)
 
 
 def scaling(saved: object) -> tuple[np.ndarray, np.ndarray]:

@@ -1,7 +1,5 @@
 """Work that is cut into parts, a thread a part; kernels that let go of the interpreter's lock then run side by side."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor

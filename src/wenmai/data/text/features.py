@@ -6,17 +6,16 @@ An n-gram is a 64-bit key (a hash of its tokens), a dictionary is an open-addres
 pass over the tokens looks every n-gram up, adds equal ones and weighs them: no string is ever made.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numba import njit
 
-from wenmai.data.examples.sequences import Sequences, runs
+from wenmai.data.examples.sequences import Sequences, offsets_of, runs
 from wenmai.data.storage.saved import Unfit
 
 EMPTY = np.uint64(0)
@@ -38,19 +37,18 @@ class Rows:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def take(self, rows: np.ndarray) -> Rows:
+    def take(self, rows: np.ndarray) -> Self:
         counts = np.diff(self.starts)[rows]
-        starts = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum(counts, out=starts[1:])
+        starts = offsets_of(counts)
         index = np.repeat(self.starts[:-1][rows] - starts[:-1], counts) + np.arange(starts[-1])
         return Rows(starts, self.columns[index], self.values[index], self.width)
 
-    def over(self, order: np.ndarray) -> Iterator[tuple[Rows, np.ndarray, slice | np.ndarray]]:
+    def over(self, order: np.ndarray) -> Iterator[tuple[Self, np.ndarray, slice | np.ndarray]]:
         """The rows in this order, in as many pieces as need be, here one: (rows, their order, which of all they are)."""
         yield self, order, slice(None)
 
     @classmethod
-    def of_dense(cls, table: np.ndarray) -> Rows:
+    def of_dense(cls, table: np.ndarray) -> Self:
         """A dense (N, F) table; zeros, as in the dark of a picture, cost nothing."""
         rows, columns = np.nonzero(table)
         starts = np.searchsorted(rows, np.arange(len(table) + 1)).astype(np.int64)
@@ -92,41 +90,30 @@ class Ngrams:
         self.longest, self.weighting, self.edges = longest, weighting, edges
 
     @classmethod
-    def learn(cls, texts: Sequences, longest: int, weighting: str, edges: bool, min_documents: int = 1,
-              most: int = MOST) -> Ngrams:  # fmt: skip
-        size, room, count = 1 << 16, 3 << 14, 0
-        table, slots = np.zeros(size, np.uint64), np.zeros(size, np.int32)
-        keys, documents, seen_in = np.zeros(room, np.uint64), np.zeros(room, np.int32), np.zeros(room, np.int32)
+    def learn(cls, texts: Sequences, longest: int, weighting: str, edges: bool, min_documents: int = 1, most: int = MOST) -> Self:
+        size, room = 1 << 16, 3 << 14
+        counted = (np.zeros(size, np.uint64), np.zeros(size, np.int32), np.zeros(room, np.uint64), np.zeros(room, np.int32),
+                   np.zeros(room, np.int32), 0)  # table, slots, keys, documents, seen_in, count
         for start, stop in runs(texts.lengths + 2, PIECE // longest):
             part = texts.take(np.arange(start, stop))
-            table, slots, keys, documents, seen_in, count = count_rows(
-                segmented(part), part.offsets, longest, edges, start, table, slots, keys, documents, seen_in, count, most
-            )
-        del table, slots, seen_in
-        keys, documents = keys[:count], documents[:count]
+            counted = count_rows(segmented(part), part.offsets, longest, edges, start, *counted, most)
+        keys, documents = (part[: counted[-1]] for part in counted[2:4])
+        del counted
         if min_documents > 1:
             keys, documents = keys[documents >= min_documents], documents[documents >= min_documents]
         if len(keys) > most:
             stay = kept(documents, most)
             keys, documents = keys[stay], documents[stay]
-        size = 1 << max(4, int(len(keys) * 1.6).bit_length())
-        table, slots = np.zeros(size, np.uint64), np.zeros(size, np.int32)
-        insert(table, slots, keys)
-        if weighting == "tf-idf":
-            inverse = np.log((1 + len(texts)) / (1 + documents)) + 1
-        else:
-            inverse = np.ones(len(keys))
-        return cls(table, slots, inverse.astype(np.float32), longest, weighting, edges)
+        inverse = np.log((1 + len(texts)) / (1 + documents)) + 1 if weighting == "tf-idf" else np.ones(len(keys))
+        return cls(*dictionary(keys), inverse.astype(np.float32), longest, weighting, edges)
 
     def pieces(self, texts: Sequences) -> Pieces:
         return Pieces(self.rows, texts, self.longest, len(self.inverse))
 
     def rows(self, texts: Sequences) -> Rows:
         room = (texts.lengths + 2 * self.edges) * self.longest
-        starts, columns, values = weigh(
-            segmented(texts), texts.offsets, self.table, self.slots, self.inverse, self.longest, self.edges,
-            int(room.sum()), int(room.max(initial=0)), self.weighting == "tf-idf",
-        )  # fmt: skip
+        starts, columns, values = weigh(segmented(texts), texts.offsets, self.table, self.slots, self.inverse, self.longest,
+                                        self.edges, int(room.sum()), int(room.max(initial=0)), self.weighting == "tf-idf")
         return Rows(starts, columns, values, len(self.inverse))
 
     def state(self) -> dict[str, np.ndarray]:
@@ -136,14 +123,11 @@ class Ngrams:
     STATE = {"ngram_keys": np.int64, "ngram_columns": np.int32, "idf": np.float32}  # noqa: RUF012 (nobody changes it)
 
     @classmethod
-    def from_state(cls, state: dict, longest: int, weighting: str, edges: bool) -> Ngrams:
+    def from_state(cls, state: dict, longest: int, weighting: str, edges: bool) -> Self:
         keys = in_place(state["ngram_keys"], state["ngram_columns"])
         if not (np.isfinite(state["idf"]) & (state["idf"] > 0)).all():  # rows are divided by their length
             raise Unfit("idf: found a number that is not above 0")
-        size = 1 << max(4, int(len(keys) * 1.6).bit_length())
-        table, slots = np.zeros(size, np.uint64), np.zeros(size, np.int32)
-        insert(table, slots, keys)
-        return cls(table, slots, state["idf"], longest, weighting, edges)
+        return cls(*dictionary(keys), state["idf"], longest, weighting, edges)
 
 
 def in_place(saved: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -153,6 +137,14 @@ def in_place(saved: np.ndarray, columns: np.ndarray) -> np.ndarray:
     keys = np.empty(len(columns), np.uint64)
     keys[columns] = saved.view(np.uint64)
     return keys
+
+
+def dictionary(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(the keys, hashed; of each its column)"""
+    size = 1 << max(4, int(len(keys) * 1.6).bit_length())
+    table, slots = np.zeros(size, np.uint64), np.zeros(size, np.int32)
+    insert(table, slots, keys)
+    return table, slots
 
 
 def segmented(texts: Sequences) -> np.ndarray:
@@ -253,7 +245,7 @@ def kept(documents, most):
 def weigh(flat, offsets, table, slots, inverse, longest, edges, room, widest, normalise):
     starts = np.zeros(len(offsets), np.int64)
     columns, values = np.empty(room, np.int32), np.empty(room, np.float32)
-    found = np.empty(widest, np.int32)
+    row_columns = np.empty(widest, np.int32)
     margin = 1 if edges else 0
     filled = 0
     for row in range(len(offsets) - 1):
@@ -265,15 +257,15 @@ def weigh(flat, offsets, table, slots, inverse, longest, edges, room, widest, no
                 key = extend(key, token_at(flat, start, end, at))
                 place = find(table, key)
                 if table[place] != EMPTY:
-                    found[count] = slots[place]
+                    row_columns[count] = slots[place]
                     count += 1
-        found[:count].sort()
+        row_columns[:count].sort()
         begin = filled
         for k in range(count):
-            if filled > begin and columns[filled - 1] == found[k]:
+            if filled > begin and columns[filled - 1] == row_columns[k]:
                 values[filled - 1] += 1
             else:
-                columns[filled], values[filled] = found[k], 1
+                columns[filled], values[filled] = row_columns[k], 1
                 filled += 1
         if normalise:
             total = 0.0

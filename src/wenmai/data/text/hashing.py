@@ -3,8 +3,6 @@
 The table may be mapped from a file, and what that says is not believed: no lookup leaves the arrays or fails to end.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 
@@ -54,7 +52,7 @@ def plain(number):
 
 
 @njit(cache=True, nogil=True)
-def look(data, start, end, letters, starts, slots):
+def lookup(data, start, end, letters, starts, slots):
     return plain(slot_of(data, start, end, letters, starts, slots)[1])
 
 
@@ -108,16 +106,16 @@ def sizes(data):
 
 
 @njit(cache=True, nogil=True)
-def grow(data, at, letters, starts, slots, size, found, filled):
+def grow(data, at, letters, starts, slots, size, tokens, filled):
     """Reads on from byte `at`, until there is no more room for words; a line that was begun stays begun."""
     fresh = at == 0 or data[at - 1] == 10
     while at < len(data):
         if fresh:
-            found[filled] = BEGIN
+            tokens[filled] = BEGIN
             filled += 1
             fresh = False
         if data[at] == 10:
-            found[filled] = END
+            tokens[filled] = END
             filled += 1
             at += 1
             fresh = True
@@ -133,22 +131,22 @@ def grow(data, at, letters, starts, slots, size, found, filled):
         number = slot_of(data, at, end, letters, starts, slots)[1]
         if number < 0:
             size, number = put(data, at, end, letters, starts, slots, size)
-        found[filled] = plain(number)
+        tokens[filled] = plain(number)
         filled += 1
         at = end
     if not fresh:
-        found[filled] = END
+        tokens[filled] = END
         filled += 1
     return size, at, filled
 
 
 @njit(cache=True, nogil=True)
-def numbered(data, letters, starts, slots, found, lines):
+def numbered(data, letters, starts, slots, tokens, lines):
     at = filled = line = 0
     lines[0] = 0
     while at < len(data):
         if data[at] == 10:
-            found[filled] = END
+            tokens[filled] = END
             filled += 1
             line += 1
             lines[line] = filled
@@ -159,9 +157,9 @@ def numbered(data, letters, starts, slots, found, lines):
             end = at
             while end < len(data) and not white(data[end]):
                 end += 1
-            found[filled] = plain(slot_of(data, at, end, letters, starts, slots)[1])
+            tokens[filled] = plain(slot_of(data, at, end, letters, starts, slots)[1])
             filled += 1
             at = end
     if line + 1 < len(lines):
-        found[filled] = END
+        tokens[filled] = END
         lines[line + 1] = filled + 1

@@ -1,7 +1,5 @@
 """Which language a text is in: by its script, then by telling letters and small words. Quick, and for an overview only."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections import Counter
@@ -13,30 +11,16 @@ MOST, LONGEST = 2_000, 600  # texts looked at, and characters of each
 SCRIPTS = {
     "latin": ("a-zA-Z\u00aa\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff", ""),
     "han": ("\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f", "zh"),
-    "kana": ("\u3041-\u3096\u30a1-\u30fa\u30fc", "ja"),
-    "hangul": ("\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3", "ko"),
-    "cyrillic": ("\u0400-\u052f", "ru"),
-    "greek": ("\u0370-\u03ff\u1f00-\u1fff", "el"),
-    "arabic": ("\u0620-\u064a\u066e-\u06d3\u0750-\u077f", "ar"),
-    "hebrew": ("\u05d0-\u05f2", "he"),
-    "thai": ("\u0e01-\u0e4e", "th"),
-    "lao": ("\u0e81-\u0ecd", "lo"),
-    "khmer": ("\u1780-\u17d3", "km"),
-    "burmese": ("\u1000-\u109f", "my"),
-    "tibetan": ("\u0f40-\u0fbc", "bo"),
-    "devanagari": ("\u0900-\u0963\u0970-\u097f", "hi"),
-    "bengali": ("\u0980-\u09e3", "bn"),
-    "gurmukhi": ("\u0a01-\u0a5e\u0a70-\u0a75", "pa"),
-    "gujarati": ("\u0a81-\u0ae3", "gu"),
-    "tamil": ("\u0b82-\u0bd7", "ta"),
-    "telugu": ("\u0c00-\u0c63", "te"),
-    "kannada": ("\u0c80-\u0ce3", "kn"),
-    "malayalam": ("\u0d00-\u0d63", "ml"),
-    "sinhala": ("\u0d81-\u0ddf", "si"),
-    "georgian": ("\u10a0-\u10ff", "ka"),
-    "armenian": ("\u0531-\u058f", "hy"),
-    "ethiopic": ("\u1200-\u135a", "am"),
-}
+    "kana": ("\u3041-\u3096\u30a1-\u30fa\u30fc", "ja"), "hangul": ("\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3", "ko"),
+    "cyrillic": ("\u0400-\u052f", "ru"), "greek": ("\u0370-\u03ff\u1f00-\u1fff", "el"),
+    "arabic": ("\u0620-\u064a\u066e-\u06d3\u0750-\u077f", "ar"), "hebrew": ("\u05d0-\u05f2", "he"),
+    "thai": ("\u0e01-\u0e4e", "th"), "lao": ("\u0e81-\u0ecd", "lo"), "khmer": ("\u1780-\u17d3", "km"),
+    "burmese": ("\u1000-\u109f", "my"), "tibetan": ("\u0f40-\u0fbc", "bo"), "devanagari": ("\u0900-\u0963\u0970-\u097f", "hi"),
+    "bengali": ("\u0980-\u09e3", "bn"), "gurmukhi": ("\u0a01-\u0a5e\u0a70-\u0a75", "pa"), "gujarati": ("\u0a81-\u0ae3", "gu"),
+    "tamil": ("\u0b82-\u0bd7", "ta"), "telugu": ("\u0c00-\u0c63", "te"), "kannada": ("\u0c80-\u0ce3", "kn"),
+    "malayalam": ("\u0d00-\u0d63", "ml"), "sinhala": ("\u0d81-\u0ddf", "si"), "georgian": ("\u10a0-\u10ff", "ka"),
+    "armenian": ("\u0531-\u058f", "hy"), "ethiopic": ("\u1200-\u135a", "am"),
+}  # fmt: skip
 RUNS = re.compile("|".join(f"(?P<{name}>[{range_}]+)" for name, (range_, _) in SCRIPTS.items()))
 WEIGHT = {"han": 4, "kana": 2, "hangul": 2}  # a character says as much as so many letters
 
@@ -45,12 +29,10 @@ LETTERS = {
     "cyrillic": {"kk": "әғқңұһ", "be": "ў", "uk": "іїєґ", "mk": "ѓќѕ", "sr": "ђћљњџј"},
     "arabic": {"ur": "ٹڈڑںےھ", "fa": "پچژگک"},
 }
-SIMPLIFIED = frozenset(
-    "这国们来时说对会个为学发经过还种点现开关问东车马门见长书电语话请谢让认爱听图买卖钱样难欢气汉华义业儿两几乐从实间"
-)
-TRADITIONAL = frozenset(
-    "這國們來時說對會個為學發經過還種點現開關問東車馬門見長書電語話請謝讓認愛聽圖買賣錢樣難歡氣漢華義業兒兩幾樂從實間"
-)
+SIMPLIFIED, TRADITIONAL = map(frozenset, (
+    "这国们来时说对会个为学发经过还种点现开关问东车马门见长书电语话请谢让认爱听图买卖钱样难欢气汉华义业儿两几乐从实间",
+    "這國們來時說對會個為學發經過還種點現開關問東車馬門見長書電語話請謝讓認愛聽圖買賣錢樣難歡氣漢華義業兒兩幾樂從實間",
+))  # fmt: skip
 JAPANESE = frozenset("円駅気図読売対応広発験済県沢浜辺桜価働込畑峠歩変鉄楽")  # kanji that Chinese writes otherwise
 
 # Small words, the commonest first.
@@ -118,8 +100,8 @@ def languages_in(texts: Sequence[str]) -> dict[str, float]:
     """The share of each language, the largest first, over up to 2,000 texts spread over the data; "" is: cannot be told."""
     # Drawn, not every tenth: rows may take turns.
     rows = range(len(texts)) if len(texts) <= MOST else random.Random(0).sample(range(len(texts)), MOST)
-    found = Counter(language_of(texts[row]) for row in rows)
-    return {code: number / len(rows) for code, number in found.most_common()}
+    counts = Counter(language_of(texts[row]) for row in rows)
+    return {code: number / len(rows) for code, number in counts.most_common()}
 
 
 def _han(text: str) -> str:

@@ -74,9 +74,9 @@ class Lines:
         """Of words that were read as often, those that came first."""
         growing, counts = Growing(), np.zeros(0, np.int64)
         for block in corpus.blocks():
-            found = np.bincount(growing.read(self.lowered(block)), minlength=len(counts))
-            found[: len(counts)] += counts
-            counts = found
+            block_counts = np.bincount(growing.read(self.lowered(block)), minlength=len(counts))
+            block_counts[: len(counts)] += counts
+            counts = block_counts
         order = FIRST + np.argsort(-counts[FIRST:], kind="stable")
         kept = np.sort(order[counts[order] >= least][: most and max(0, most - FIRST)])
         every = growing.done()
@@ -146,11 +146,11 @@ class Lines:
         """Of a single token."""
         if self.tokenizer is None:
             return self.words.number(token.lower() if self.lowercase else token)
-        found = self.prompt(token)
-        if len(found) != 1 and self.special.unknown is None:
+        tokens = self.prompt(token)
+        if len(tokens) != 1 and self.special.unknown is None:
             raise Mistake("{token!r} is {count} tokens, and none is unknown here; ask for one token at a time.",
-                          token=token[:40], count=len(found))  # fmt: skip
-        return int(found[0]) if len(found) == 1 else self.special.unknown
+                          token=token[:40], count=len(tokens))  # fmt: skip
+        return int(tokens[0]) if len(tokens) == 1 else self.special.unknown
 
     # Numbers → text
 
@@ -166,9 +166,7 @@ class Lines:
         return "\n".join(map(self.line, [*rows, row]))
 
     def line(self, numbers: list[int]) -> str:
-        if self.tokenizer is None:
-            return " ".join(map(self.words.word, numbers))
-        return self.tokenizer.decode(numbers)
+        return " ".join(map(self.words.word, numbers)) if self.tokenizer is None else self.tokenizer.decode(numbers)
 
     def added(self, seen: list[int], more: list[int]) -> str:
         """What these add to a line."""
@@ -239,10 +237,9 @@ def suited(corpus: Corpus) -> str:
 
 
 def bytes_in(block: bytes, end: int) -> tuple[np.ndarray, np.ndarray]:
-    """As `numbers`: every byte is a token as it is, and the end of a line its `end`, so that there are as many tokens as
-    bytes."""
-    read, first = np.frombuffer(block if block.endswith(LINE_END) else block + LINE_END, np.uint8), len(tokenizers.SPECIAL)
-    tokens = np.where(read == ord(LINE_END), end, read.astype(np.int32) + first).astype(np.int32)
+    """As `numbers`: every byte is a token as it is, the end of a line its `end`; there are as many tokens as bytes."""
+    data, first = np.frombuffer(block if block.endswith(LINE_END) else block + LINE_END, np.uint8), len(tokenizers.SPECIAL)
+    tokens = np.where(data == ord(LINE_END), end, data.astype(np.int32) + first).astype(np.int32)
     return tokens, np.concatenate([[0], np.flatnonzero(tokens == end) + 1])
 
 
@@ -274,14 +271,14 @@ def words_in(arrays: dict[str, np.ndarray]) -> Vocabulary:
 
 @njit(cache=True, nogil=True)
 def with_openings(tokens, starts, begin):
-    opened, at = np.empty(len(tokens) + len(starts) - 1, np.int32), 0
+    numbers, at = np.empty(len(tokens) + len(starts) - 1, np.int32), 0
     for line in range(len(starts) - 1):
-        opened[at] = begin
+        numbers[at] = begin
         at += 1
         for place in range(starts[line], starts[line + 1]):
-            opened[at] = tokens[place]
+            numbers[at] = tokens[place]
             at += 1
-    return opened
+    return numbers
 
 
 @njit(cache=True, nogil=True)

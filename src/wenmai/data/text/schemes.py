@@ -11,8 +11,6 @@ Spans are read as conlleval and seqeval read them: whatever the scheme, a change
 Rows are laid end to end (offsets), and everything is computed on whole arrays.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import chain
 
@@ -45,8 +43,7 @@ class Spans:
 
     def keys(self) -> np.ndarray:
         """One number a span; equal spans have equal ones (kinds must be numbered alike)."""
-        total = int(self.offsets[-1]) + 1
-        return (self.first * total + self.last) * len(self.kinds) + self.kind
+        return (self.first * (int(self.offsets[-1]) + 1) + self.last) * len(self.kinds) + self.kind
 
 
 def parsed(tag: str) -> tuple[str, str]:
@@ -56,27 +53,16 @@ def parsed(tag: str) -> tuple[str, str]:
 
 def read(rows: list[list[str]], kinds: list[str] | None = None) -> Spans:
     """The spans of rows of tags; `kinds` gives known kinds their numbers, others are added behind."""
-    kinds = ["_"] if kinds is None else list(kinds)
     offsets = offsets_of(np.fromiter(map(len, rows), np.int64, len(rows)))
-    number, seen = {kind: at for at, kind in enumerate(kinds)}, {}
-    for tag in set(chain.from_iterable(rows)):
+    number, codes = {kind: at for at, kind in enumerate(["_"] if kinds is None else kinds)}, {}
+    for tag in sorted(set(chain.from_iterable(rows))):
         letter, kind = parsed(tag)
-        if letter in "O.":
-            seen[tag] = (O, 0)
-        else:
-            seen[tag] = (LETTERS.get(letter, I), kind)
-    for tag in sorted(seen):
-        if isinstance(seen[tag][1], str):
-            letter, kind = seen[tag]
-            if kind not in number:
-                number[kind] = len(kinds)
-                kinds.append(kind)
-            seen[tag] = (letter, number[kind])
-    pairs = np.fromiter((seen[tag][0] * 65536 + seen[tag][1] for row in rows for tag in row), np.int64, int(offsets[-1]))
-    return found(pairs // 65536, pairs % 65536, kinds, offsets)
+        codes[tag] = O if letter in "O." else LETTERS.get(letter, I) * 65536 + number.setdefault(kind, len(number))
+    codes = np.fromiter((codes[tag] for row in rows for tag in row), np.int64, int(offsets[-1]))
+    return spans_of(codes // 65536, codes % 65536, list(number), offsets)
 
 
-def found(letter: np.ndarray, kind: np.ndarray, kinds: list[str], offsets: np.ndarray) -> Spans:
+def spans_of(letter: np.ndarray, kind: np.ndarray, kinds: list[str], offsets: np.ndarray) -> Spans:
     """Spans from the letter and kind of every token (kind 0 where there is none)."""
     before, before_kind = shifted(letter, offsets), shifted(kind, offsets)
     change = before_kind != kind
@@ -111,21 +97,15 @@ def letters(spans: Spans, scheme: str) -> tuple[np.ndarray, np.ndarray]:
     letter[inside], kind[inside] = I, np.repeat(spans.kind, lengths)
     letter[spans.first], letter[spans.last] = B, E
     letter[spans.first[lengths == 1]] = S
+    first, last = spans.first, spans.last
     if scheme in ("iob1", "ioe1"):
-        touch = np.zeros(len(spans.first) + 1, bool)  # span k follows right upon span k − 1, which is of its kind
-        touch[1:-1] = (spans.first[1:] == spans.last[:-1] + 1) & (spans.kind[1:] == spans.kind[:-1])
-        touch[1:-1] &= spans.row[1:] == spans.row[:-1]
-        letter[inside] = I
-        if scheme == "iob1":
-            letter[spans.first[touch[:-1]]] = B
-        else:
-            letter[spans.last[touch[1:]]] = E
-    elif scheme == "bio":
-        letter[inside] = I
-        letter[spans.first] = B
-    elif scheme == "ioe2":
-        letter[inside] = I
-        letter[spans.last] = E
+        touch = np.zeros(len(first) + 1, bool)  # span k follows right upon span k − 1, which is of its kind
+        touch[1:-1] = (first[1:] == last[:-1] + 1) & (spans.kind[1:] == spans.kind[:-1]) & (spans.row[1:] == spans.row[:-1])
+        first, last = first[touch[:-1]], last[touch[1:]]
+    if scheme in ("iob1", "bio"):
+        letter[inside], letter[first] = I, B
+    elif scheme in ("ioe1", "ioe2"):
+        letter[inside], letter[last] = I, E
     return letter, kind
 
 
@@ -154,18 +134,18 @@ def detect(rows: list[list[str]], where=lambda row: Message("row {row}", row=row
     if not strange and not wrong:
         return nearest, ""
     row, at = wrong[0] if not strange else next((r, tags.index(strange[0])) for r, tags in enumerate(rows) if strange[0] in tags)
-    wanted = short(expected(rows[row], nearest)[at])
-    told = Message("{where}: the tag {name!r} of token {token}", where=where(row), name=short(rows[row][at]), token=at + 1)
+    regular = short(convert([rows[row]], nearest)[0][at])
+    the_tag = Message("{where}: the tag {name!r} of token {token}", where=where(row), name=short(rows[row][at]), token=at + 1)
     if not strange and 100 * len(wrong) <= sum(tag != "O" for row in rows for tag in row):
         more = len(wrong) - 1
         others = plural(", nor does {count} other", ", nor do {count} others", count=more) if more else ""
-        return nearest, Message("{tag} does not keep to {scheme} (it would be {wanted!r}){others}", tag=told,
-                                scheme=nearest.upper(), wanted=wanted, others=others)  # fmt: skip
-    why = Message("; the nearest is {scheme}, in which it would be {wanted!r}", scheme=nearest.upper(), wanted=wanted)
+        return nearest, Message("{tag} does not keep to {scheme} (it would be {wanted!r}){others}", tag=the_tag,
+                                scheme=nearest.upper(), wanted=regular, others=others)  # fmt: skip
+    why = Message("; the nearest is {scheme}, in which it would be {wanted!r}", scheme=nearest.upper(), wanted=regular)
     if strange:  # nobody knows what it was meant to be
         why = Message(", where tags are O or a letter and a kind, such as B-PER; the nearest is {scheme}", scheme=nearest.upper())
     raise Mistake("{tag} fits no scheme{no_scheme}; correct the tags, or say --set scheme={scheme} to read them as they are, "
-                  "or scheme=plain where they mark no spans.", tag=told, no_scheme=why, scheme=nearest)  # fmt: skip
+                  "or scheme=plain where they mark no spans.", tag=the_tag, no_scheme=why, scheme=nearest)  # fmt: skip
 
 
 def marks(tags: set[str]) -> set[str]:
@@ -180,14 +160,9 @@ def fitting(used: set[str]) -> list[str]:
     return [scheme for scheme in WRITTEN if used <= set(WRITTEN[scheme])]
 
 
-def expected(tags: list[str], scheme: str) -> list[str]:
-    return write(read([tags]), scheme)[0]
-
-
 def nearest_scheme(rows: list[list[str]], used: set[str]) -> tuple[str, list[tuple[int, int]]]:
     """The scheme that the fewest tags break, and where they do (row, token)."""
-    best: tuple[str, list] | None = None
-    spans = read(rows)
+    best, spans = None, read(rows)
     for scheme in fitting(used) or WRITTEN:
         if best and not best[1]:
             break
@@ -203,5 +178,4 @@ def allowed(letter: np.ndarray, kind: np.ndarray) -> tuple[np.ndarray, np.ndarra
     begin = np.isin(letter, (O, B, S))
     end = np.isin(letter, (O, E, S))
     inside = np.isin(letter, (B, I))[:, None] & np.isin(letter, (I, E))[None] & (kind[:, None] == kind[None])
-    between = (end[:, None] & begin[None]) | inside
-    return begin, between, end
+    return begin, (end[:, None] & begin[None]) | inside, end

@@ -1,10 +1,12 @@
 """Tokens that stand for no part of a text. Every vocabulary has those it has, where it has them: its tokenizer is asked."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, fields
+from typing import Self
 
 from wenmai.data.storage import saved as take
+from wenmai.locale import Listed
+
+SPECIAL = ["<pad>", "<unk>", "<sep>", "<bos>", "<eos>", "<mask>"]  # of the tokenizers that are learned here
 
 
 @dataclass(frozen=True)
@@ -17,11 +19,6 @@ class Special:
     end: int | None = None  # closes a text, or a line of one
     separator: int | None = None  # stands between two texts
     mask: int | None = None  # hides a word that is to be guessed
-
-    @property
-    def filler(self) -> int:
-        """What fills rows up, where the mask says that nothing stands."""
-        return 0 if self.pad is None else self.pad
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -43,7 +40,7 @@ class Special:
         return {name: number for name, number in asdict(self).items() if number is not None}
 
     @classmethod
-    def from_json(cls, saved: dict, vocabulary: int) -> Special:
+    def from_json(cls, saved: dict, vocabulary: int) -> Self:
         """Unfit if a number is none of the vocabulary's."""
         known = {field.name for field in fields(cls)}
         if not isinstance(saved, dict) or not saved.keys() <= known:
@@ -53,3 +50,13 @@ class Special:
                 raise take.Unfit("the special token {name} has the number {found}, which the vocabulary lacks", name=name,
                                  found=take.told(number))  # fmt: skip
         return cls(**saved)
+
+
+OWN = Special(*map(SPECIAL.index, ("<pad>", "<unk>", "<bos>", "<eos>", "<sep>", "<mask>")))
+
+
+def beginning_special(tokens: list[str]) -> list[str]:
+    """The tokens in the order of their numbers, if those come first that every tokenizer has."""
+    if tokens[: len(SPECIAL)] != SPECIAL:
+        raise take.Unfit("the tokens do not begin with {names}", names=Listed(SPECIAL))
+    return tokens

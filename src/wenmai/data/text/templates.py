@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from wenmai.data.examples.sequences import Sequences
-from wenmai.data.text.features import EMPTY, Rows, extend, find, in_place, insert
+from wenmai.data.text.features import EMPTY, Rows, dictionary, extend, find, in_place, insert
 
 WORD, LOWER, SHAPE, PREFIX, SUFFIX = 0, 1, 2, 3, 7  # columns of the attributes; prefixes and suffixes of 1 to 4 letters
 ATTRIBUTES = 11
@@ -37,10 +37,7 @@ class Templates:
 
     @classmethod
     def of(cls, keys: np.ndarray, alphabet, window: int) -> Templates:
-        size = 1 << max(4, int(len(keys) * 1.6).bit_length())
-        table, slots = np.zeros(size, np.uint64), np.zeros(size, np.int32)
-        insert(table, slots, keys)
-        return cls(table, slots, len(keys), alphabet, window)
+        return cls(*dictionary(keys), len(keys), alphabet, window)
 
     def attributes(self, inputs: Sequences) -> tuple[np.ndarray, np.ndarray]:
         """(U, ATTRIBUTES) keys of every distinct token, and which of them each token is."""
@@ -76,7 +73,7 @@ def letter_kind(letter: str) -> int:
 
 @njit(cache=True)
 def described(flat, offsets, kind, lower):
-    found = np.zeros((len(offsets) - 1, ATTRIBUTES), np.uint64)
+    attributes = np.zeros((len(offsets) - 1, ATTRIBUTES), np.uint64)
     for form in range(len(offsets) - 1):
         start, end = offsets[form], offsets[form + 1]
         word, low, shape = np.uint64(SEEDS[0]), np.uint64(SEEDS[1]), np.uint64(SEEDS[2])
@@ -89,13 +86,13 @@ def described(flat, offsets, kind, lower):
             if run < 2:  # Xxx for a word of any length
                 shape = extend(shape, np.uint64(before))
             if at - start < 4:
-                found[form, PREFIX + at - start] = word
-        found[form, WORD], found[form, LOWER], found[form, SHAPE] = word, low, shape
+                attributes[form, PREFIX + at - start] = word
+        attributes[form, WORD], attributes[form, LOWER], attributes[form, SHAPE] = word, low, shape
         ending = np.uint64(SEEDS[3])
         for n in range(min(4, end - start)):
             ending = extend(ending, np.uint64(flat[end - 1 - n]))
-            found[form, SUFFIX + n] = ending
-    return found
+            attributes[form, SUFFIX + n] = ending
+    return attributes
 
 
 @njit(cache=True, inline="always")
@@ -145,7 +142,7 @@ def counted(attributes, form, offsets, window):
     size = 1 << 16
     table, slots = np.zeros(size, np.uint64), np.zeros(size, np.int32)
     keys, counts = np.zeros(size, np.uint64), np.zeros(size, np.int64)
-    found, here = 0, np.empty(2 * window + 32, np.uint64)
+    distinct, here = 0, np.empty(2 * window + 32, np.uint64)
     for row in range(len(offsets) - 1):
         for at in range(offsets[row], offsets[row + 1]):
             for k in range(features_at(attributes, form, offsets[row], offsets[row + 1], at, window, here)):
@@ -153,15 +150,15 @@ def counted(attributes, form, offsets, window):
                 if table[place] != EMPTY:
                     counts[slots[place]] += 1
                     continue
-                table[place], slots[place], keys[found], counts[found] = here[k], found, here[k], 1
-                found += 1
-                if found * 2 > size:
+                table[place], slots[place], keys[distinct], counts[distinct] = here[k], distinct, here[k], 1
+                distinct += 1
+                if distinct * 2 > size:
                     size *= 2
                     table, slots = np.zeros(size, np.uint64), np.zeros(size, np.int32)
-                    insert(table, slots, keys[:found])
+                    insert(table, slots, keys[:distinct])
                     keys = np.concatenate((keys, np.zeros(size - len(keys), np.uint64)))
                     counts = np.concatenate((counts, np.zeros(size - len(counts), np.int64)))
-    return keys[:found].copy(), counts[:found].copy()
+    return keys[:distinct].copy(), counts[:distinct].copy()
 
 
 @njit(cache=True)

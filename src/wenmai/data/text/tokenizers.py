@@ -1,4 +1,4 @@
-"""Text → token numbers: bytes, characters, words, Chinese words (jieba), and the subwords BPE, WordPiece and Unigram.
+"""Text → token numbers: bytes, characters, words, Chinese words (jieba); subwords.py: BPE, WordPiece and Unigram.
 
 Every tokenizer has the same verbs: `encode(texts) → Sequences`, `spans(texts)`, where each token stands in its text,
 `decode(ids) → str`, `to_json()` and, here, `learn(texts)` and `from_json(dict)`. Its tokens as texts, also those that it does not
@@ -6,27 +6,24 @@ know: `spelled(texts)`; the way back: `joined(tokens)`. It owns its `special` to
 are learned here begin with six of them; one that comes from elsewhere (`Imported`) has those it has, where it has them.
 """
 
-from __future__ import annotations
-
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain, repeat
+from typing import Self
 
 import numpy as np
 
 from wenmai.data.examples.sequences import Sequences, offsets_of
+from wenmai.data.examples.stored import chunks
 from wenmai.data.storage import saved as take
-from wenmai.data.text.special import Special
+from wenmai.data.text.special import OWN, SPECIAL, beginning_special
+from wenmai.data.text.subwords import SUBWORDS, Imported, Subwords
 from wenmai.data.text.vocabulary import NUMBERED
 from wenmai.errors import Mistake, unknown
-from wenmai.locale import Listed, Message
+from wenmai.locale import Message
 from wenmai.options import Size
 
-SPECIAL = ["<pad>", "<unk>", "<sep>", "<bos>", "<eos>", "<mask>"]
-OWN = Special(*map(SPECIAL.index, ("<pad>", "<unk>", "<bos>", "<eos>", "<sep>", "<mask>")))  # of the tokenizers learned here
-SUBWORDS = ("bpe", "wordpiece", "unigram")
 KINDS = ("bytes", "characters", "words", "jieba", *SUBWORDS)  # that can be learned
 
 # Scripts written without spaces: each of their characters is a word of its own.
@@ -37,8 +34,6 @@ MARKS = "\u3000-\u303f\uff00-\uffef\u2018-\u201d·—…"  # that stand among th
 CLOSE = re.compile(f"[{UNSPACED}{MARKS}]")
 # The same words of a text that holds ASCII only, found twice as fast.
 PLAIN_WORD = re.compile(r"\w+(?:'\w+)*|[^\w\s\x1c-\x1f]", re.ASCII)
-LONG = 200  # letters without a space between them, beyond which subwords are not learned from them as one word
-LONG_RUN = re.compile(rf"\S{{{LONG}}}")
 MOST = 1_000_000  # distinct words that are counted at once: beyond, the rarest so far are forgotten
 
 CUT = {"bytes": Message("read byte by byte"), "characters": Message("read character by character"),
@@ -47,15 +42,8 @@ CUT = {"bytes": Message("read byte by byte"), "characters": Message("read charac
        "unigram": Message("cut into unigram"), "imported": Message("cut as the vocabulary has it")}  # fmt: skip
 
 
-def learn(
-    texts: Sequence[str],
-    also: list[str] = (),
-    *,
-    tokenizer: str = "auto",
-    vocabulary: Size = 30_000,
-    min_count: Size = 1,
-    lowercase: bool | None = None,
-):
+def learn(texts: Sequence[str], also: list[str] = (), *, tokenizer: str = "auto", vocabulary: Size = 30_000, min_count: Size = 1,
+          lowercase: bool | None = None):  # fmt: skip
     """A tokenizer for these texts. `also` names further words to know (those of pretrained vectors); `lowercase` is
     yes for words and no otherwise unless said."""
     kind = suited(texts) if tokenizer == "auto" else tokenizer
@@ -98,16 +86,8 @@ def joined(tokens: list[str]) -> tuple[str, list[int]]:
 def from_json(saved: dict):
     """What `to_json` gave; Unfit if it did not."""
     kind = take.one_of(saved, "kind", (*KINDS, "spaces", Imported.kind))
-    own = {"bytes": Bytes, "characters": Characters, "words": Words, "jieba": Words, "spaces": Spaces,
-           Imported.kind: Imported}  # fmt: skip
+    own = {"bytes": Bytes, "characters": Characters, "words": Words, "jieba": Words, "spaces": Spaces, Imported.kind: Imported}
     return own.get(kind, Subwords).from_json(saved)
-
-
-def beginning_special(tokens: list[str]) -> list[str]:
-    """The tokens in the order of their numbers, if those come first that every tokenizer has."""
-    if tokens[: len(SPECIAL)] != SPECIAL:
-        raise take.Unfit("the tokens do not begin with {names}", names=Listed(SPECIAL))
-    return tokens
 
 
 def most_common(counts: dict[str, int], vocabulary: int, min_count: int) -> list[str]:
@@ -115,10 +95,6 @@ def most_common(counts: dict[str, int], vocabulary: int, min_count: int) -> list
     kept = [token for token, count in counts.items() if count >= min_count]
     kept.sort(key=lambda token: (-counts[token], token))
     return kept[: max(0, vocabulary - len(SPECIAL))]
-
-
-def chunks(texts: Sequence[str], size: int = 4096) -> Iterator[list[str]]:
-    return (list(texts[start : start + size]) for start in range(0, len(texts), size))
 
 
 def points(text: str) -> np.ndarray:
@@ -153,7 +129,7 @@ class Bytes:
         return {"kind": self.kind, "lowercase": self.lowercase}
 
     @classmethod
-    def from_json(cls, saved) -> Bytes:
+    def from_json(cls, saved) -> Self:
         return cls(take.flag(saved, "lowercase"))
 
 
@@ -177,12 +153,12 @@ class Characters:
         self.table[[ord(token) for token in tokens[len(SPECIAL) :]]] = np.arange(len(SPECIAL), len(tokens))
 
     @classmethod
-    def learn(cls, texts, vocabulary, min_count, lowercase) -> Characters:
+    def learn(cls, texts, vocabulary, min_count, lowercase) -> Self:
         counts = np.zeros(0x110000, np.int64)  # of every code point
         for chunk in chunks(texts):
             joined = "".join(chunk)
-            found = np.bincount(points(joined.lower() if lowercase else joined))
-            counts[: len(found)] += found
+            chunk_counts = np.bincount(points(joined.lower() if lowercase else joined))
+            counts[: len(chunk_counts)] += chunk_counts
         known = np.flatnonzero(counts)
         counts = dict(zip(map(chr, known.tolist()), counts[known].tolist()))
         return cls(SPECIAL + most_common(counts, vocabulary, min_count), lowercase)
@@ -209,7 +185,7 @@ class Characters:
         return {"kind": self.kind, "lowercase": self.lowercase, "tokens": self.tokens}
 
     @classmethod
-    def from_json(cls, saved) -> Characters:
+    def from_json(cls, saved) -> Self:
         tokens = beginning_special(take.texts(saved, "tokens"))
         if max(map(len, tokens[len(SPECIAL) :]), default=1) > 1 or "" in tokens:
             raise take.Unfit("found a token of another length, expected single characters")
@@ -226,7 +202,7 @@ class Words:
         self.numbers = {token: number for number, token in enumerate(tokens)}
 
     @classmethod
-    def learn(cls, texts, kind, vocabulary, min_count, lowercase, also) -> Words:
+    def learn(cls, texts, kind, vocabulary, min_count, lowercase, also) -> Self:
         words = cls([], kind, lowercase)
         counts = Counter()
         for chunk in chunks(texts):
@@ -248,8 +224,7 @@ class Words:
         rows = list(map(self.split, texts))
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         numbers = map(self.numbers.get, chain.from_iterable(rows), repeat(self.special.unknown))
-        flat = np.fromiter(numbers, np.int32, int(lengths.sum()))
-        return Sequences(flat, offsets_of(lengths))
+        return Sequences(np.fromiter(numbers, np.int32, int(lengths.sum())), offsets_of(lengths))
 
     def spans(self, texts: list[str]) -> list[list[tuple[int, int]]]:
         return [list(self.places(text)) for text in texts]
@@ -279,7 +254,7 @@ class Words:
         return {"kind": self.kind, "lowercase": self.lowercase, "tokens": self.tokens}
 
     @classmethod
-    def from_json(cls, saved) -> Words:
+    def from_json(cls, saved) -> Self:
         tokens, kind = take.texts(saved, "tokens"), take.one_of(saved, "kind", ("words", "jieba", "given"))
         return cls(beginning_special(tokens), kind, take.flag(saved, "lowercase"))
 
@@ -298,7 +273,7 @@ class Spaces(Words):
         return (text.lower() if self.lowercase else text).split()
 
     @classmethod
-    def from_json(cls, saved) -> Spaces:
+    def from_json(cls, saved) -> Self:
         tokens = take.texts(saved, "tokens")
         if len(tokens) <= max(cls.special.numbers):
             raise take.Unfit("the tokens lack those that open and close a line")
@@ -321,142 +296,3 @@ def jieba():
         raise Mistake("tokenizer=jieba needs the package jieba: pip install 'wenmai[chinese]'.") from None
     jieba.setLogLevel("WARNING")  # it reports its dictionary on standard error otherwise
     return jieba
-
-
-def broken(texts: list[str]) -> list[str]:
-    """With a space in every run of more than LONG letters: what subwords are learned from, whose time grows with the square of a
-    word's length."""
-    return [LONG_RUN.sub(r"\g<0> ", text) if len(text) > LONG else text for text in texts]
-
-
-def whole(texts: list[str]) -> list[str]:
-    """Without half characters (lone surrogates), which `tokenizers` does not take."""
-    return [text if text.isascii() else text.encode("utf-8", "replace").decode() for text in texts]
-
-
-class Subwords:
-    """BPE (Sennrich et al. 2016), WordPiece (Schuster & Nakajima 2012) or Unigram (Kudo 2018), by `tokenizers`."""
-
-    special = OWN
-
-    def __init__(self, engine, kind: str, lowercase: bool):
-        self.engine, self.kind, self.lowercase = engine, kind, lowercase
-        engine.encode_special_tokens = True  # a text that says <pad> means the word
-        vocabulary = engine.get_vocab()
-        self.tokens = sorted(vocabulary, key=vocabulary.get)
-
-    @classmethod
-    def learn(cls, texts, kind, vocabulary, lowercase) -> Subwords:
-        from tokenizers import models, pre_tokenizers, trainers
-
-        same = {"special_tokens": SPECIAL, "vocab_size": vocabulary, "show_progress": False}
-        if kind == "bpe":  # over bytes, so that no text is ever unknown
-            engine = shell(kind, lowercase, models.BPE(unk_token="<unk>"), learned=False)
-            trainer = trainers.BpeTrainer(initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), **same)
-        elif kind == "wordpiece":
-            engine = shell(kind, lowercase, models.WordPiece(unk_token="<unk>"), learned=False)
-            # Tokens learned inside words are numbered in a random order, which decides ties: these are numbered before.
-            letters: set[str] = set()
-            for chunk in chunks(texts):
-                letters.update(*whole(chunk))
-            inner = [f"##{letter}" for letter in sorted(letters) if not letter.isspace()]
-            trainer = trainers.WordPieceTrainer(**same | {"special_tokens": SPECIAL + inner})
-        else:
-            engine = shell(kind, lowercase, models.Unigram(), learned=False)
-            trainer = trainers.UnigramTrainer(unk_token="<unk>", **same)
-        engine.train_from_iterator(map(broken, map(whole, chunks(texts))), trainer, length=len(texts))
-        if kind == "wordpiece":  # the inner letters are no special tokens
-            engine = shell(kind, lowercase, models.WordPiece(engine.get_vocab(), unk_token="<unk>"))
-        return cls(engine, kind, lowercase)
-
-    def encode(self, texts: list[str]) -> Sequences:
-        return Sequences.of([row.ids for row in self.engine.encode_batch(whole(texts), add_special_tokens=False)])
-
-    def spans(self, texts: list[str]) -> list[list[tuple[int, int]]]:
-        return [row.offsets for row in self.engine.encode_batch(whole(texts), add_special_tokens=False)]
-
-    def spelled(self, texts: list[str]) -> list[list[str]]:
-        """WordPiece calls every word that it does not know by one token; here it is the word."""
-        texts, found = whole(texts), []
-        for text, row in zip(texts, self.engine.encode_batch(texts, add_special_tokens=False)):
-            said = text.lower() if self.lowercase and len(text.lower()) == len(text) else text
-            found.append([said[slice(*place)] if number == self.special.unknown else token
-                          for number, token, place in zip(row.ids, row.tokens, row.offsets)])  # fmt: skip
-        return found
-
-    def joined(self, tokens: list[str]) -> str:
-        return self.engine.decoder.decode(tokens)
-
-    def decode(self, ids) -> str:
-        return self.engine.decode([int(i) for i in ids])
-
-    def to_json(self) -> dict:
-        return {"kind": self.kind, "lowercase": self.lowercase, "engine": json.loads(self.engine.to_str())}
-
-    @classmethod
-    def from_json(cls, saved) -> Subwords:
-        """Only the vocabulary and its merges or scores are taken from the file; all else is as `learn` makes it."""
-        from tokenizers import models
-
-        kind, model = take.one_of(saved, "kind", SUBWORDS), take.value(take.value(saved, "engine"), "model")
-        lowercase, found = take.flag(saved, "lowercase"), take.value(model, "vocab")
-        if kind == "unigram":
-            pairs = [tuple(pair) for pair in take.items(model, "vocab") if isinstance(pair, list) and len(pair) == 2]
-            if len(pairs) < len(found) or not all(isinstance(token, str) and take.is_number(score) for token, score in pairs):
-                raise take.Unfit('"vocab" holds something else than tokens with their scores')
-            if len(dict(pairs)) < len(beginning_special([token for token, _ in pairs])):
-                raise take.Unfit('a token stands in "vocab" twice')
-            return cls(shell(kind, lowercase, models.Unigram(pairs, OWN.unknown)), kind, lowercase)
-        if not isinstance(found, dict) or not all(take.is_whole(number) for number in found.values()):
-            raise take.Unfit('"vocab" holds something else than tokens with their numbers')
-        tokens = beginning_special(sorted(found, key=found.get))
-        if [found[token] for token in tokens] != list(range(len(tokens))):
-            raise take.Unfit('the numbers in "vocab" do not follow one another')
-        if kind == "wordpiece":
-            return cls(shell(kind, lowercase, models.WordPiece(found, unk_token="<unk>")), kind, lowercase)
-        merges = [tuple(pair) for pair in take.items(model, "merges") if isinstance(pair, list)]
-        known = all(len(pair) == 2 and all(isinstance(part, str) for part in pair) for pair in merges)
-        if not known or len(merges) < len(model["merges"]) or not all({a, b, a + b} <= found.keys() for a, b in merges):
-            raise take.Unfit('"merges" holds something else than pairs of tokens that make a third')
-        return cls(shell(kind, lowercase, models.BPE(found, merges, unk_token="<unk>")), kind, lowercase)
-
-
-def shell(kind: str, lowercase: bool, model, learned: bool = True):
-    """The engine around a model: how a text is cut before and joined after. What has not learned yet knows no tokens, special
-    ones neither."""
-    from tokenizers import Tokenizer, decoders, normalizers, pre_tokenizers
-
-    around = {"bpe": (pre_tokenizers.ByteLevel, decoders.ByteLevel), "unigram": (pre_tokenizers.Metaspace, decoders.Metaspace),
-              "wordpiece": (pre_tokenizers.BertPreTokenizer, decoders.WordPiece)}  # fmt: skip
-    engine = Tokenizer(model)
-    engine.pre_tokenizer, engine.decoder = (part() for part in around[kind])
-    if lowercase:
-        engine.normalizer = normalizers.Lowercase()
-    if learned:
-        engine.add_special_tokens(SPECIAL)
-    return engine
-
-
-class Imported(Subwords):
-    """A vocabulary that comes from elsewhere, as it is: its special tokens are its own, wherever they stand."""
-
-    kind = "imported"
-
-    def __init__(self, engine, special: Special):
-        super().__init__(engine, self.kind, lowercase=False)
-        self.special = special
-        if len(self.tokens) != len(engine.get_vocab()) or sorted(engine.get_vocab().values()) != list(range(len(self.tokens))):
-            raise take.Unfit("the numbers of the vocabulary do not follow one another")
-
-    def to_json(self) -> dict:
-        return {"kind": self.kind, "special": self.special.to_json(), "engine": json.loads(self.engine.to_str())}
-
-    @classmethod
-    def from_json(cls, saved) -> Imported:
-        from tokenizers import Tokenizer
-
-        try:
-            engine = Tokenizer.from_str(json.dumps(take.value(saved, "engine")))
-        except Exception as error:  # whatever the library says of a file that is not its own
-            raise take.Unfit("the tokenizer cannot be read: {reason}", reason=str(error)) from None
-        return cls(engine, Special.from_json(take.value(saved, "special"), engine.get_vocab_size()))

@@ -1,7 +1,5 @@
 """Pretrained word vectors: GloVe, word2vec and fastText text files, and .npy matrices with a list of words beside them."""
 
-from __future__ import annotations
-
 import importlib.util
 import tokenize
 from pathlib import Path
@@ -40,18 +38,30 @@ def read(source: str) -> tuple[list[str], np.ndarray]:
                 raise Mistake("{file}, line {line}: found {found} numbers, expected {expected}.", file=path, line=number,
                               found=len(rows[-1]), expected=expected)  # fmt: skip
             if not np.isfinite(rows[-1]).all():
-                found = numbers[int(np.argmin(np.isfinite(rows[-1])))]
+                infinite = numbers[int(np.argmin(np.isfinite(rows[-1])))][:40]
                 raise Mistake("{file}, line {line}: found {found!r}, expected a finite number; correct the line.", file=path,
-                              line=number, found=found[:40])  # fmt: skip
+                              line=number, found=infinite)  # fmt: skip
             words.append(word)
     if not words:
         raise Mistake("{file} holds no vectors; expected lines of a word and its numbers.", file=path)
-    found = len(rows), len(rows[0])
-    if announced and announced != tuple(map(str, found)):
+    size = len(rows), len(rows[0])
+    if announced and announced != tuple(map(str, size)):
         raise Mistake("{file}, line 1: found {words} words of {numbers} numbers announced, and {found} of {width} below; copy "
                       "the file again, or correct the line.", file=path, words=announced[0][:20], numbers=announced[1][:20],
-                      found=found[0], width=found[1])  # fmt: skip
+                      found=size[0], width=size[1])  # fmt: skip
     return words, np.stack(rows)
+
+
+def chosen(embedding: str) -> tuple[list[str], np.ndarray | None]:
+    """As `read`; nothing where tokens have no vectors of their own."""
+    return ([], None) if embedding in ("random", "one-hot") else read(embedding)
+
+
+def notes(table: np.ndarray | None, source: str) -> list[str]:
+    """How many tokens have one, of a table as `for_tokens` gives it."""
+    if table is None:
+        return []
+    return [Message("{tokens:,} tokens have vectors from {file}", tokens=int((~np.isnan(table[:, 0])).sum()), file=source)]
 
 
 def matrix(path: Path) -> np.ndarray:
@@ -73,8 +83,8 @@ def matrix(path: Path) -> np.ndarray:
 
 
 def inside_package(name: str) -> Path:
-    found = importlib.util.find_spec(name.replace("-", "_")) if name.replace("-", "_").isidentifier() else None
-    folders = found.submodule_search_locations or [] if found else []
+    package = importlib.util.find_spec(name.replace("-", "_")) if name.replace("-", "_").isidentifier() else None
+    folders = package.submodule_search_locations or [] if package else []
     matrices = sorted(matrix for folder in folders for matrix in Path(folder).rglob("*.npy"))
     if not matrices:
         raise Mistake("{name} is neither a file of vectors nor an installed package that carries one.", name=name)

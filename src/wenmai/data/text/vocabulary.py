@@ -5,14 +5,13 @@ is the unknown word. The words lie end to end in one array, and a hash table fin
 and read without a Python object a word.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 
 from wenmai.data.storage.threads import side_by_side, threads
-from wenmai.data.text.hashing import BEGIN, END, UNK, grow, hashed, line_end, look, numbered, put, put_all, sizes
+from wenmai.data.text.hashing import BEGIN, END, UNK, grow, hashed, line_end, lookup, numbered, put, put_all, sizes
 from wenmai.data.text.special import Special
 
 SPECIAL = ("<unk>", "<s>", "</s>")
@@ -26,7 +25,7 @@ class Vocabulary:
         self.slots = slots  # (a power of two,) int32
 
     @classmethod
-    def of(cls, words: list[str]) -> Vocabulary:
+    def of(cls, words: list[str]) -> Self:
         made = Growing()
         for word in words:
             made.add(word.encode())
@@ -45,15 +44,15 @@ class Vocabulary:
     def number(self, word: str) -> int:
         """UNK where it is not known."""
         data = np.frombuffer(word.encode("utf-8", "surrogatepass"), np.uint8)
-        return int(look(data, 0, len(data), self.letters, self.starts, self.slots)) if len(data) else UNK
+        return int(lookup(data, 0, len(data), self.letters, self.starts, self.slots)) if len(data) else UNK
 
     def numbers(self, text: bytes) -> tuple[np.ndarray, np.ndarray]:
         """(words of all lines (N,) int32, each line closed by END; where each line starts (lines + 1,))"""
         data = np.frombuffer(text, np.uint8)
-        tokens, lines = sizes(data)
-        found, starts = np.empty(tokens, np.int32), np.empty(lines + 1, np.int64)
-        numbered(data, self.letters, self.starts, self.slots, found, starts)
-        return found, starts
+        count, lines = sizes(data)
+        words, starts = np.empty(count, np.int32), np.empty(lines + 1, np.int64)
+        numbered(data, self.letters, self.starts, self.slots, words, starts)
+        return words, starts
 
 
 class Growing:
@@ -75,22 +74,22 @@ class Growing:
         """The words of these lines (N,) int32, each line opened by BEGIN and closed by END; new words get a number."""
         pieces = halves(np.frombuffer(text, np.uint8), threads() if len(text) >= SMALL else 1)
         readers = [self, *(Growing() for _ in pieces[1:])]  # the others number words as their piece has them
-        found = side_by_side(Growing.read_piece, zip(readers, pieces))
+        words = side_by_side(Growing.read_piece, zip(readers, pieces))
         numbers = [self.join(other.letters, other.starts[: other.size + 1]) for other in readers[1:]]
-        whole, ends = np.empty(sum(map(len, found)), np.int32), np.cumsum([0, *map(len, found)])
-        whole[: ends[1]] = found[0]
-        calls = zip(numbers, found[1:], pairwise(ends[1:]))
+        whole, ends = np.empty(sum(map(len, words)), np.int32), np.cumsum([0, *map(len, words)])
+        whole[: ends[1]] = words[0]
+        calls = zip(numbers, words[1:], pairwise(ends[1:]))
         side_by_side(np.take, [(number, some, None, whole[start:end], "clip") for number, some, (start, end) in calls])
         return whole
 
     def read_piece(self, data: np.ndarray) -> np.ndarray:
-        found, at, filled = np.empty(2 * len(data) + 2, np.int32), 0, 0  # room for line ends alone; what stays unused is free
+        words, at, filled = np.empty(2 * len(data) + 2, np.int32), 0, 0  # room for line ends alone; what stays unused is free
         while at < len(data):
             self.room(1 << 16, 1 << 12)
-            self.size, at, filled = grow(data, at, self.letters, self.starts, self.slots, self.size, found, filled)
+            self.size, at, filled = grow(data, at, self.letters, self.starts, self.slots, self.size, words, filled)
             if at < len(data):
                 self.room(2 * len(self.letters) - int(self.starts[self.size]), self.size + (1 << 12))
-        return found[:filled]
+        return words[:filled]
 
     def join(self, letters: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """Takes up the words of another, in its order. Returns the number here of each of its words, (its V,) int32."""
@@ -120,6 +119,5 @@ def halves(data: np.ndarray, parts: int) -> list[np.ndarray]:
     """The text in at most so many pieces of whole lines, about as long as one another."""
     cuts = [0]
     for part in range(1, parts):
-        at = max(cuts[-1], len(data) * part // parts)
-        cuts.append(line_end(data, at))
+        cuts.append(line_end(data, max(cuts[-1], len(data) * part // parts)))
     return [data[start:end] for start, end in pairwise([*cuts, len(data)]) if start < end or start == 0]

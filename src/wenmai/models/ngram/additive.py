@@ -10,8 +10,6 @@ walked as all other models are, by backing off, this is written as
 with 1/V as the probability of every n-gram whose context is not full, and 1 as what such a context leaves.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from wenmai.models.ngram.counts import NONE, Level
@@ -25,7 +23,7 @@ def additive(levels: list[Level], delta: float, begin: int, kept: list[np.ndarra
     """Weights of all n-grams; the counts of those that are not `kept` go to γ."""
     size = len(levels[0]) - 1  # V
     even = 1 / size if delta else 0.0
-    found, opens = [], levels[0].word == begin  # which n-grams open a sentence
+    weights, opens = [], levels[0].word == begin  # which n-grams open a sentence
     for n, level in enumerate(levels):
         highest = n + 1 == len(levels)
         context, followed, counts = contexts_of(levels, n, begin)
@@ -41,10 +39,10 @@ def additive(levels: list[Level], delta: float, begin: int, kept: list[np.ndarra
         if n == 0:
             prob[begin] = 1.0  # it is never asked for
         else:
-            found[-1].backoff[:] = logarithm(rest)
+            weights[-1].backoff[:] = logarithm(rest)
             opens = opens[level.context]
-        found.append(Weights(logarithm(prob), np.zeros(len(level), np.float32)))
-    return found
+        weights.append(Weights(logarithm(prob), np.zeros(len(level), np.float32)))
+    return weights
 
 
 def contexts_of(levels: list[Level], n: int, begin: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -83,10 +81,10 @@ def fitted_delta(levels: list[Level], held: np.ndarray, begin: int, least: float
 def held_counts(levels: list[Level], held: np.ndarray, begin: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The pairs c(hw), c(h) that words of a held-out text have after their contexts, and how many words have them. Words
     after a context that was never seen are left out: they have 1/V under any δ."""
-    place, found, asked = places(held, begin), ends(levels, held, begin), []
+    place, grams, asked = places(held, begin), ends(levels, held, begin), []
     for n in range(len(levels)):
         _, followed, counts = contexts_of(levels, n, begin)
-        at, context = found[n], np.zeros(len(held), np.int64) if n == 0 else before(found[n - 1])
+        at, context = grams[n], np.zeros(len(held), np.int64) if n == 0 else before(grams[n - 1])
         whole = (place >= n if n + 1 == len(levels) else place == n) & (place > 0) & (context != NONE)
         seen = np.where(at[whole] == NONE, 0, counts[at[whole]] if len(counts) else 0)
         asked.append(np.stack([seen, followed[context[whole]] if len(followed) else seen], 1))

@@ -10,8 +10,6 @@ Files come from many hands: fields are cut at any white space, text may stand be
 be missing, <unk> may be written <UNK>, and the logarithm of 0 is -99 or -inf.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from itertools import pairwise
@@ -52,19 +50,18 @@ def read(path: Path) -> tuple[list[str], list[Level], Smoothed]:
     return words, *joined(tables, words, path)
 
 
-def known_words(found: list[str], probs: np.ndarray, backoffs: np.ndarray, path: Path) -> tuple[list[str], tuple, Vocabulary]:
+def known_words(listed: list[str], probs: np.ndarray, backoffs: np.ndarray, path: Path) -> tuple[list[str], tuple, Vocabulary]:
     """(all words, the table of 1-grams, what finds a word's number). Where <unk> is written <UNK>, that has a number beyond."""
-    alike = "<UNK>" in found and "<unk>" not in found
-    numbers: dict[str, int] = dict.fromkeys(SPECIAL + tuple(found), 0)
+    alike = "<UNK>" in listed and "<unk>" not in listed
+    numbers: dict[str, int] = dict.fromkeys(SPECIAL + tuple(listed), 0)
     if alike:
         del numbers["<UNK>"]
     words = list(numbers)
     numbers = {word: number for number, word in enumerate(words)}
-    if len(set(found)) < len(found):
-        twice = Counter(found).most_common(1)[0][0]
-        raise Mistake("{file}: the word {word!r} stands twice among the 1-grams; remove one of them.", file=path,
-                      word=short(twice))  # fmt: skip
-    grams = np.array([numbers.get(word, UNK) for word in found], np.int32).reshape(-1, 1)
+    if len(set(listed)) < len(listed):
+        twice = short(Counter(listed).most_common(1)[0][0])
+        raise Mistake("{file}: the word {word!r} stands twice among the 1-grams; remove one of them.", file=path, word=twice)
+    grams = np.array([numbers.get(word, UNK) for word in listed], np.int32).reshape(-1, 1)
     return words, (grams, probs, backoffs), Vocabulary.of(words + ["<UNK>"] * alike)
 
 
@@ -99,10 +96,10 @@ class Lines:
                 return self.number, line
 
 
-def expect(heading: str, found: str, path: Path) -> None:
-    if found != heading:
+def expect(heading: str, line: str, path: Path) -> None:
+    if line != heading:
         raise Mistake("{file}: found {found!r}, expected {heading}; the file is cut off, or its counts are wrong.", file=path,
-                      found=short(found, 40), heading=heading)  # fmt: skip
+                      found=short(line, 40), heading=heading)  # fmt: skip
 
 
 def header(lines: Lines, path: Path) -> tuple[list[int], str]:
@@ -117,14 +114,14 @@ def header(lines: Lines, path: Path) -> tuple[list[int], str]:
         number, line = lines.next()
         if not line or line.startswith("\\"):
             break
-        found = re.fullmatch(rf"ngram\s+{len(sizes) + 1}\s*=\s*([0-9]{{1,15}})", line)
-        if not found:
+        match = re.fullmatch(rf"ngram\s+{len(sizes) + 1}\s*=\s*([0-9]{{1,15}})", line)
+        if not match:
             raise Mistake("{file}, line {line}: found {found!r}, expected ngram {order}=COUNT.", file=path, line=number,
                           found=short(line, 40), order=len(sizes) + 1)  # fmt: skip
-        sizes.append(int(found[1]))
-    if not 1 <= len(sizes) <= HIGHEST:
-        raise Mistake("{file}: found n-grams of {orders} orders, expected 1 to {most}.", file=path, orders=len(sizes),
-                      most=HIGHEST)  # fmt: skip
+        sizes.append(int(match[1]))
+    order = len(sizes)
+    if not 1 <= order <= HIGHEST:
+        raise Mistake("{file}: found n-grams of {orders} orders, expected 1 to {most}.", file=path, orders=order, most=HIGHEST)
     return sizes, line
 
 
@@ -136,17 +133,16 @@ def section(lines: Lines, n: int, size: int, vocabulary: Vocabulary | None, path
     while True:
         room = min(lines.text.count(b"\n", lines.at), size - filled)
         grams, numbers = np.empty((room, n if vocabulary else 2), np.int32), np.empty((2, room), np.float32)
-        data = np.frombuffer(lines.text, np.uint8)
-        status, at, found, taken, which = scan(data, lines.at, n, *known, grams, numbers)
+        status, at, rows, taken, which = scan(np.frombuffer(lines.text, np.uint8), lines.at, n, *known, grams, numbers)
         if status in (BAD, NUMBER, UNKNOWN):
             line = lines.text[at : lines.text.find(b"\n", at)].decode().strip()
             raise wrong(status, path, lines.number + taken + 1, line, n, size, which)
         if vocabulary:
-            parts.append((grams[:found], *numbers[:, :found]))
+            parts.append((grams[:rows], *numbers[:, :rows]))
         else:
-            words += [lines.text[start:end].decode() for start, end in grams[:found].tolist()]
-            parts.append((parts[0][0], *numbers[:, :found]))
-        lines.at, lines.number, filled = at, lines.number + taken, filled + found
+            words += [lines.text[start:end].decode() for start, end in grams[:rows].tolist()]
+            parts.append((parts[0][0], *numbers[:, :rows]))
+        lines.at, lines.number, filled = at, lines.number + taken, filled + rows
         if status == HEADING or lines.ended:
             break
         lines.more()
@@ -158,15 +154,14 @@ def section(lines: Lines, n: int, size: int, vocabulary: Vocabulary | None, path
 
 
 def wrong(status: int, path: Path, number: int, line: str, n: int, size: int, which: int) -> Mistake:
+    word, line = short(line.split()[which]), short(line, 40)
     if status == UNKNOWN:
-        return Mistake("{file}, line {line}: the word {word!r} is not among the 1-grams.", file=path, line=number,
-                       word=short(line.split()[which]))  # fmt: skip
+        return Mistake("{file}, line {line}: the word {word!r} is not among the 1-grams.", file=path, line=number, word=word)
     if status == NUMBER:
         return Mistake("{file}, line {line}: found {found!r}, expected logarithms, of a probability at most 0.", file=path,
-                       line=number, found=short(line, 40))  # fmt: skip
-    return Mistake("{file}, line {line}: found {found!r}, expected one of {size:,} {order}-grams: a number, {count} words and "
-                   "at most one number more.", file=path, line=number, found=short(line, 40), size=size, order=n,
-                   count=n)  # fmt: skip
+                       line=number, found=line)  # fmt: skip
+    return Mistake("{file}, line {line}: found {found!r}, expected one of {size:,} {order}-grams: a number, {count} words and at "
+                   "most one number more.", file=path, line=number, found=line, size=size, order=n, count=n)  # fmt: skip
 
 
 def write(out: TextIO, words: list[str], levels: list[Level], smoothed: Smoothed) -> None:
@@ -183,12 +178,10 @@ def write(out: TextIO, words: list[str], levels: list[Level], smoothed: Smoothed
         out.write(f"\n\\{n}-grams:\n")
         for first, last in pairwise([*range(0, len(level), ROWS), len(level)]):
             rows = words_of(levels[:n], first, last)
-            probs = np.clip(weights.log_prob[first:last], LOWEST, 0)
-            backoffs = np.maximum(weights.backoff[first:last], LOWEST)
+            probs, backoffs = np.clip(weights.log_prob[first:last], LOWEST, 0), np.maximum(weights.backoff[first:last], LOWEST)
             if n == 1 and first <= BEGIN < last:
                 probs[BEGIN - first] = LOWEST  # nobody asks for it
-            room = int(np.diff(starts)[rows].sum()) + (n + 32) * len(rows)
-            block = np.empty(room, np.uint8)
+            block = np.empty(int(np.diff(starts)[rows].sum()) + (n + 32) * len(rows), np.uint8)
             end = lines_of(rows, probs, backoffs, n < len(levels), letters, starts, block)
             out.write(block[:end].tobytes().decode())
     out.write("\n\\end\\\n")

@@ -4,8 +4,6 @@ languages apart, with probabilities).
     p(c | text) ∝ p(c) ∏ p(w_t | w_{t−n+1} … w_{t−1}, c)
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 
@@ -19,9 +17,9 @@ from wenmai.models.ngram.counts import count
 from wenmai.models.ngram.estimation import Recipe
 from wenmai.models.ngram.layout import array_of
 from wenmai.models.ngram.numbering import Numbering
+from wenmai.models.ngram.weights import LN10
 from wenmai.training.progress import Progress, Snapshot
 
-LN10 = float(np.log(10))
 LOWEST = -99 * LN10  # of a text that has no probability at all
 
 
@@ -42,33 +40,34 @@ class NgramClassifier:
         self.prior = np.log(np.full(self.classes, 1 / self.classes) if self.balanced else counts / counts.sum())
         self.grams = []
         for number in range(self.classes):
-            rows = train.inputs.take(np.flatnonzero(train.targets == number))
-            tokens = self.opened(rows)
+            tokens = self.with_openings(train.inputs.take(np.flatnonzero(train.targets == number)))
             delta = self.recipe.delta_for(tokens, self.vocabulary) if self.recipe.fits_delta else None
-            grams, said = self.recipe.estimate(count(tokens, self.vocabulary, self.recipe.order, BEGIN), delta)
+            grams, own_notes = self.recipe.estimate(count(tokens, self.vocabulary, self.recipe.order, BEGIN), delta)
             self.grams.append(grams)
-            notes |= dict.fromkeys(said)
+            notes |= dict.fromkeys(own_notes)
         if notes:
-            yield self.progress(0, began, warning=some_classes(notes, self.classes), passing=True)
+            first = next(iter(notes))
+            note = Message("in some of the {classes} classes there is little text: {note}", classes=self.classes, note=first)
+            yield self.progress(0, began, warning=note, passing=True)
         yield self.progress(1, began, score=judge() if judge else None)
 
     def progress(self, step: int, began: float, **more) -> Progress:
         return Progress(step, 1, float(step), float("nan"), 0.0, time.perf_counter() - began, **more)
 
-    def opened(self, rows: Sequences) -> np.ndarray:
+    def with_openings(self, rows: Sequences) -> np.ndarray:
         """Every row opened by BEGIN and closed by END."""
         lengths = rows.lengths + 2
-        found = np.full(int(lengths.sum()), END, np.int32)
+        tokens = np.full(int(lengths.sum()), END, np.int32)
         starts = np.cumsum(lengths) - lengths
-        found[starts] = BEGIN
-        inside = np.ones(len(found), bool)
+        tokens[starts] = BEGIN
+        inside = np.ones(len(tokens), bool)
         inside[starts] = inside[starts + lengths - 1] = False
-        found[inside] = self.numbering.numbers(rows.flat)
-        return found
+        tokens[inside] = self.numbering.numbers(rows.flat)
+        return tokens
 
     def outputs(self, inputs: Sequences) -> np.ndarray:
         """log p(c | text) (N, C)"""
-        tokens = self.opened(inputs)
+        tokens = self.with_openings(inputs)
         closed, starts = tokens[tokens != BEGIN], np.concatenate([[0], np.cumsum(inputs.lengths + 1)])
         scores = np.stack([LN10 * grams.score(closed, starts) for grams in self.grams], 1) + self.prior
         scores = np.maximum(scores, LOWEST * (inputs.lengths[:, None] + 1))
@@ -79,10 +78,10 @@ class NgramClassifier:
         return sum(int(grams.sizes.sum()) for grams in self.grams)
 
     def state(self) -> dict[str, np.ndarray]:
-        found = {"prior": self.prior}
+        arrays = {"prior": self.prior}
         for number, grams in enumerate(self.grams):
-            found |= {f"{number}.{name}": array for name, array in grams.arrays().items()}
-        return found
+            arrays |= {f"{number}.{name}": array for name, array in grams.arrays().items()}
+        return arrays
 
     def load(self, arrays: dict[str, np.ndarray]) -> None:
         self.prior = array_of(arrays, "prior", np.float64, self.classes)
@@ -91,7 +90,3 @@ class NgramClassifier:
 
 def own(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-
-
-def some_classes(notes, classes: int) -> str:
-    return Message("in some of the {classes} classes there is little text: {note}", classes=classes, note=next(iter(notes)))

@@ -10,8 +10,6 @@ every word is the same for all orders, since a pass moves places only within the
 which part of every bucket is its own to fill.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -39,6 +37,12 @@ class Level:
         return len(self.word)
 
 
+def words_level(counts: np.ndarray) -> Level:
+    """The first: every word, without context or suffix."""
+    nothing = np.full(len(counts), NONE, np.int32)
+    return Level(np.arange(len(counts), dtype=np.int32), nothing, nothing, counts)
+
+
 def count(tokens: np.ndarray, vocabulary: int, order: int, begin: int) -> list[Level]:
     """The levels 1 … order of a text: numbers of words (N,) int32, every sentence opened by `begin` and closed by its end.
     No n-gram reaches beyond the opening of its sentence. The first level holds all words of the vocabulary."""
@@ -53,8 +57,7 @@ def counted(tokens: np.ndarray, vocabulary: int, order: int, begin: int) -> Iter
     at = np.zeros((parts, vocabulary), np.int64)  # of every part: where it goes on in every bucket
     side_by_side(tally, [(tokens[first:last], own) for (first, last), own in zip(pairwise(cuts), at)])
     counts = at.sum(0)
-    every, nothing = np.arange(vocabulary, dtype=np.int32), np.full(vocabulary, NONE, np.int32)
-    yield Level(every, nothing, nothing, counts)
+    yield words_level(counts)
     if order == 1:
         return
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])  # of the buckets
@@ -67,10 +70,9 @@ def counted(tokens: np.ndarray, vocabulary: int, order: int, begin: int) -> Iter
     begun = stacked(starts, at)
     for _ in range(order - 1):
         at[:] = begun
-        side_by_side(refine, [(tokens, pairs, starts, *between, begin, own, refined)
-                              for between, own in zip(pairwise(words), at)])  # fmt: skip
-        found = side_by_side(sizes, [(refined, starts, *between) for between in pairwise(words)])
-        ends = np.concatenate([np.zeros((1, 2), np.int64), np.cumsum(found, 0)])
+        side_by_side(refine, [(tokens, pairs, starts, *part, begin, own, refined) for part, own in zip(pairwise(words), at)])
+        lengths = side_by_side(sizes, [(refined, starts, *between) for between in pairwise(words)])
+        ends = np.concatenate([np.zeros((1, 2), np.int64), np.cumsum(lengths, 0)])
         columns = [np.empty(ends[-1, 0], kind) for kind in (np.int32, np.int32, np.int32, np.int64)]
         side_by_side(cut, [(refined, pairs, starts, *between, *first, *columns) for between, first in zip(pairwise(words), ends)])
         pairs, refined = refined, pairs
@@ -139,7 +141,7 @@ def sizes(refined, starts, low, high):
 
 
 @njit(cache=True, nogil=True)
-def cut(refined, shorter, starts, low, high, real, lost, last, before, after, found):
+def cut(refined, shorter, starts, low, high, real, lost, last, before, after, counts):
     """What each n-gram is made of; its number takes the place of the one before it."""
     for word in range(low, high):
         place, end = starts[word], starts[word + 1]
@@ -150,7 +152,7 @@ def cut(refined, shorter, starts, low, high, real, lost, last, before, after, fo
                 refined[place, 1] = number
                 place += 1
             if context >= 0:
-                last[real], before[real], after[real], found[real] = word, context, shorter[start, 1], place - start
+                last[real], before[real], after[real], counts[real] = word, context, shorter[start, 1], place - start
                 real += 1
             else:
                 lost += 1

@@ -9,8 +9,6 @@ Where the n_r are too few or run the wrong way, these formulas give nothing that
 and a note says so.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from wenmai.locale import Listed, Message, phrase
@@ -46,7 +44,7 @@ def good_turing(seen: np.ndarray) -> tuple[np.ndarray, str]:
     return np.concatenate([[0.0], r * (1 - ratio), [0.0]]), ""
 
 
-def told(failed: dict[str, list[int]]) -> list[str]:
+def failure_notes(failed: dict[str, list[int]]) -> list[str]:
     """A note for every formula that failed, and for which orders."""
     notes = []
     for which, numbers in failed.items():

@@ -1,7 +1,5 @@
 """From counts to a model: smoothed, pruned, laid out. What the user chose is a Recipe."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -8,8 +8,6 @@ looked up from the one that is a word shorter, so that every order costs one sea
 and no table has to be built; for a model that reads more than one text, layout.py has quicker ones.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from wenmai.models.ngram.counts import NONE, Level
@@ -25,31 +23,31 @@ def places(text: np.ndarray, begin: int) -> np.ndarray:
 def ends(levels: list[Level], text: np.ndarray, begin: int) -> list[np.ndarray]:
     """Of every order, which n-gram ends at each word (N,); NONE where it was not counted, or would reach beyond the opening."""
     text, size, place = np.asarray(text, np.int64), len(levels[0]), places(text, begin)
-    found, first = [text], levels[0].word.astype(np.int64)
+    grams, first = [text], levels[0].word.astype(np.int64)
     for n, level in enumerate(levels[1:], 1):
         first = first[level.context]
         keys = level.suffix.astype(np.int64) * size + first  # sorted, as n-grams are
-        reaches = np.flatnonzero((place >= n) & (found[-1] != NONE))
-        wanted = found[-1][reaches] * size + text[reaches - n]
+        reaches = np.flatnonzero((place >= n) & (grams[-1] != NONE))
+        asked = grams[-1][reaches] * size + text[reaches - n]
         at = np.full(len(text), NONE, np.int64)
         if len(keys):
-            where = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-            at[reaches] = np.where(keys[where] == wanted, where, NONE)
-        found.append(at)
-    return found
+            where = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
+            at[reaches] = np.where(keys[where] == asked, where, NONE)
+        grams.append(at)
+    return grams
 
 
-def before(found: np.ndarray) -> np.ndarray:
+def before(grams: np.ndarray) -> np.ndarray:
     """Which n-gram ends at the word before each."""
-    return np.concatenate([[NONE], found[:-1]])
+    return np.concatenate([[NONE], grams[:-1]])
 
 
-def log_probs(weights: list[Weights], found: list[np.ndarray]) -> np.ndarray:
+def log_probs(weights: list[Weights], grams: list[np.ndarray]) -> np.ndarray:
     """log₁₀ p of every word (N,); of what opens a sentence it means nothing."""
-    log_prob = weights[0].log_prob[found[0]].astype(np.float64)
+    log_prob = weights[0].log_prob[grams[0]].astype(np.float64)
     for n in range(1, len(weights)):
-        context = before(found[n - 1])
+        context = before(grams[n - 1])
         log_prob += np.where(context != NONE, weights[n - 1].backoff[context], 0)
         if len(weights[n].log_prob):
-            log_prob = np.where(found[n] != NONE, weights[n].log_prob[found[n]], log_prob)
+            log_prob = np.where(grams[n] != NONE, weights[n].log_prob[grams[n]], log_prob)
     return np.minimum(log_prob, 0)

@@ -1,7 +1,5 @@
 """N-grams that come as rows of words, in any order, become levels: sorted, each with the n-grams it begins and ends with."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +7,7 @@ from numba import njit
 
 from wenmai.data.files.columns import short
 from wenmai.errors import Mistake
-from wenmai.models.ngram.counts import NONE, Level
+from wenmai.models.ngram.counts import NONE, Level, words_level
 from wenmai.models.ngram.weights import Smoothed, Weights
 
 UNSEEN = -99.0  # log p of a word that a file does not give
@@ -29,11 +27,9 @@ def joined(tables: list[tuple], words: list[str], path: Path) -> tuple[list[Leve
             slots = hashed(rows[n - 1], words, path)
             parts[n] = [places(rows[n], skip, rows[n - 1], slots) for skip in (0, 1)]
     hashed(rows[-1], words, path)
-    nothing = np.full(len(words), NONE, np.int32)
     prob, backoff = np.full(len(words), UNSEEN, np.float32), np.zeros(len(words), np.float32)
     prob[tables[0][0][:, 0]], backoff[tables[0][0][:, 0]] = tables[0][1:]
-    levels = [Level(rows[0][:, 0], nothing, nothing, np.zeros(len(words), np.int64))]
-    weights, rank = [Weights(prob, backoff)], rows[0][:, 0]
+    levels, weights, rank = [words_level(np.zeros(len(words), np.int64))], [Weights(prob, backoff)], rows[0][:, 0]
     for n in range(1, len(rows)):
         context, suffix = (rank[part] for part in parts[n])
         order = np.argsort(suffix.astype(np.int64) * len(words) + rows[n][:, 0])
@@ -62,7 +58,7 @@ def hashed(rows: np.ndarray, words: list[str], path: Path) -> np.ndarray:
 
 def places(longer: np.ndarray, skip: int, rows: np.ndarray, slots: np.ndarray | None) -> np.ndarray:
     """Which row the longer ones have without their last word (skip 0) or their first (skip 1); NONE where it is not there."""
-    return longer[:, skip].copy() if slots is None else look(longer, skip, rows, slots)
+    return longer[:, skip].copy() if slots is None else lookup(longer, skip, rows, slots)
 
 
 @njit(inline="always")
@@ -98,8 +94,8 @@ def enter(rows, slots):
 
 
 @njit(cache=True, nogil=True)
-def look(longer, skip, rows, slots):
-    found = np.empty(len(longer), np.int32)
+def lookup(longer, skip, rows, slots):
+    numbers = np.empty(len(longer), np.int32)
     for at in range(len(longer)):
-        found[at] = slots[slot_for(longer, at, skip, rows, slots)]
-    return found
+        numbers[at] = slots[slot_for(longer, at, skip, rows, slots)]
+    return numbers

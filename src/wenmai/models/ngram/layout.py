@@ -21,8 +21,6 @@ out of it is tested before it is used: a place against the array it is a place i
     what is paid and log p         at most 0, though rounding may bring their sum just above it
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -62,19 +60,19 @@ def tested(log_prob: np.ndarray, backoff: np.ndarray) -> Weights:
 
 def in_order(levels: list[Level], smoothed: Smoothed) -> tuple[list[Level], list[Weights]]:
     """The n-grams sorted as they are when counted, by their last word and then by their context; those of a file may not be."""
-    found, weights, place = [levels[0]], [smoothed.levels[0]], None  # where each of the level below has moved; None: nowhere
+    ordered, weights, place = [levels[0]], [smoothed.levels[0]], None  # where each of the level below has moved; None: nowhere
     for level, own in zip(levels[1:], smoothed.levels[1:]):
         if place is None and sorted_already(level.word, level.context):
-            found.append(level)
+            ordered.append(level)
             weights.append(own)
             continue
         context, suffix = (level.context, level.suffix) if place is None else (place[level.context], place[level.suffix])
         order = np.argsort(level.word.astype(np.int64) << 32 | context, kind="stable")
-        found.append(Level(level.word[order], context[order], suffix[order], level.count[order]))
+        ordered.append(Level(level.word[order], context[order], suffix[order], level.count[order]))
         weights.append(Weights(own.log_prob[order], own.backoff[order]))
         place = np.empty(len(level), np.int32)
         place[order] = np.arange(len(level), dtype=np.int32)
-    return found, [own if (own.log_prob <= NOTHING).all() else Weights(np.minimum(own.log_prob, NOTHING), own.backoff)
+    return ordered, [own if (own.log_prob <= NOTHING).all() else Weights(np.minimum(own.log_prob, NOTHING), own.backoff)
                    for own in weights]  # fmt: skip
 
 
@@ -86,30 +84,25 @@ def sorted_already(word, context):
     return True
 
 
-def first_level(vocabulary: int) -> Level:
-    nothing = np.full(vocabulary, NONE, np.int32)
-    return Level(np.arange(vocabulary, dtype=np.int32), nothing, nothing, np.zeros(vocabulary, np.int64))
-
-
-def places(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def places(keys: np.ndarray, asked: np.ndarray) -> np.ndarray:
     """Where these stand among sorted keys; Unfit if one does not."""
-    at = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
-    if len(wanted) and not (len(keys) and (keys[at] == wanted).all()):
+    at = np.minimum(np.searchsorted(keys, asked), max(0, len(keys) - 1))
+    if len(asked) and not (len(keys) and (keys[at] == asked).all()):
         raise Unfit("an n-gram lacks the shorter one it begins or ends with")
     return at.astype(np.int32)
 
 
 def array_of(arrays: dict[str, np.ndarray], name: str, kind: type, *shape: int | None) -> np.ndarray:
     """One of the arrays, read only; None stands for any length."""
-    found = arrays.get(name)
-    if found is None:
+    array = arrays.get(name)
+    if array is None:
         raise Unfit('found no "{key}"', key=name)
-    fits = found.ndim == len(shape) and all(wanted in (None, size) for wanted, size in zip(shape, found.shape))
-    if found.dtype != kind or not fits or not (found.flags.c_contiguous and found.flags.aligned):
-        wanted = " × ".join("any" if size is None else str(size) for size in shape)
-        raise Unfit("{name}: found {type1} of {shape1}, expected {type2} of {shape2}", name=name, type1=found.dtype,
-                    shape1=" × ".join(map(str, found.shape)), type2=np.dtype(kind), shape2=wanted)  # fmt: skip
-    return fixed(found)
+    fits = array.ndim == len(shape) and all(expected in (None, size) for expected, size in zip(shape, array.shape))
+    if array.dtype != kind or not fits or not (array.flags.c_contiguous and array.flags.aligned):
+        expected = " × ".join("any" if size is None else str(size) for size in shape)
+        raise Unfit("{name}: found {type1} of {shape1}, expected {type2} of {shape2}", name=name, type1=array.dtype,
+                    shape1=" × ".join(map(str, array.shape)), type2=np.dtype(kind), shape2=expected)  # fmt: skip
+    return fixed(array)
 
 
 def sizes_of(arrays: dict[str, np.ndarray]) -> np.ndarray:

@@ -9,10 +9,7 @@ which is the order of levels. An n-gram takes its last word from the one that it
 found among those that end with w₂ … w_{n−1}, which stand side by side, by their first word.
 """
 
-from __future__ import annotations
-
 import mmap
-import os
 import tempfile
 import weakref
 from collections.abc import Iterable, Iterator
@@ -21,10 +18,11 @@ from pathlib import Path
 import numpy as np
 from numba import njit
 
+from wenmai.data.examples.stored import no_room, spool_folder
 from wenmai.data.storage.threads import side_by_side, threads
 from wenmai.errors import Mistake
 from wenmai.locale.theirs import Theirs
-from wenmai.models.ngram.counts import NONE, Level
+from wenmai.models.ngram.counts import Level, words_level
 
 MOST = 2**31 - 1  # n-grams of an order, tokens of a run
 CHUNK = 1 << 19  # n-grams that are merged before they are written
@@ -35,9 +33,7 @@ class Column:
     """An array in a file without a name: written at its end, then read as an array."""
 
     def __init__(self, kind: type, folder: Path | None):
-        usual = os.environ.get("TMPDIR") or not os.access("/var/tmp", os.W_OK)
-        self.kind, self.size = np.dtype(kind), 0
-        self.folder, self.named = folder or (tempfile.gettempdir() if usual else "/var/tmp"), folder is not None
+        self.kind, self.size, self.folder, self.named = np.dtype(kind), 0, folder or spool_folder(), folder is not None
         try:
             self.file = tempfile.TemporaryFile(dir=self.folder, buffering=0)  # noqa: SIM115 (closed by the last line)
         except OSError as error:
@@ -54,12 +50,10 @@ class Column:
         self.size += values.size
 
     def mistake(self, error: OSError) -> Mistake:
-        why = Theirs(error.strerror or error)
-        if self.named:
-            return Mistake("{folder}: {why}, while n-grams were put there that are too many for memory; make room, or name "
-                           "another folder.", folder=self.folder, why=why)  # fmt: skip
-        return Mistake("{folder}: {why}, while data was put there that is too large for memory; make room, or set TMPDIR to "
-                       "another folder.", folder=self.folder, why=why)  # fmt: skip
+        if not self.named:
+            return no_room(self.folder, error)
+        return Mistake("{folder}: {why}, while n-grams were put there that are too many for memory; make room, or name another "
+                       "folder.", folder=self.folder, why=Theirs(error.strerror or error))  # fmt: skip
 
     def array(self) -> np.ndarray:
         """(size,); the file lives as long as it."""
@@ -73,9 +67,9 @@ def merged(rows: np.ndarray, ends: list[int], below: np.ndarray, bases: list[int
     origin = np.array(bases[:-1] or [0] * len(at), np.int64)
     number = 0
     while True:
-        first, suffix, found = np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int64)
-        filled = merge(rows, at, stop, below, origin, number, first, suffix, found)
-        yield first[:filled], suffix[:filled], found[:filled]
+        first, suffix, counts = np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int64)
+        filled = merge(rows, at, stop, below, origin, number, first, suffix, counts)
+        yield first[:filled], suffix[:filled], counts[:filled]
         number += filled
         if filled < CHUNK:
             return
@@ -85,8 +79,8 @@ class Tree:
     """Levels, built one after the other from first words, suffixes and counts."""
 
     def __init__(self, counts: np.ndarray, folder: Path | None = None):
-        every, nothing = np.arange(len(counts), dtype=np.int32), np.full(len(counts), NONE, np.int32)
-        self.folder, self.levels, self.first = folder, [Level(every, nothing, nothing, counts)], every
+        self.folder, self.levels = folder, [words_level(counts)]
+        self.first = self.levels[0].word
 
     def add(self, chunks: Iterable[tuple[np.ndarray, ...]]) -> None:
         below, kinds = self.levels[-1], (np.int32, np.int32, np.int64, np.int32, np.int32)
@@ -106,8 +100,8 @@ class Tree:
             for some in range(0, len(starts), threads()):
                 calls = [(firsts[start : start + CHUNK], suffixes[start : start + CHUNK], below.context, longer, self.first)
                          for start in starts[some : some + threads()]]  # fmt: skip
-                for found in side_by_side(contexts, calls):
-                    context.append(found)
+                for numbers in side_by_side(contexts, calls):
+                    context.append(numbers)
         self.levels.append(Level(word.array(), context.array(), suffixes, count.array()))
         self.first = firsts
 
@@ -115,9 +109,9 @@ class Tree:
         """For every n-gram two orders below, where those of the order below begin that end with it; (M + 1,)"""
         suffix, size, at, starts = self.levels[-1].suffix, len(self.levels[-2]) + 1, 0, Column(np.int32, self.folder)
         for low in range(0, size, CHUNK):
-            found = np.empty(min(CHUNK, size - low), np.int32)
-            at = begins(suffix, low, at, found)
-            starts.append(found)
+            block = np.empty(min(CHUNK, size - low), np.int32)
+            at = begins(suffix, low, at, block)
+            starts.append(block)
         return starts.array()
 
 
@@ -173,10 +167,10 @@ def merge(rows, at, ends, below, origin, number, first, suffix, count):
 
 
 @njit(cache=True, nogil=True)
-def begins(suffix, low, at, found):
+def begins(suffix, low, at, starts):
     """Where the n-grams with the suffixes low, low + 1, … begin, of which those before `at` have lower ones."""
-    for n in range(len(found)):
-        found[n] = at
+    for n in range(len(starts)):
+        starts[n] = at
         while at < len(suffix) and suffix[at] == low + n:
             at += 1
     return at
@@ -185,7 +179,7 @@ def begins(suffix, low, at, found):
 @njit(cache=True, nogil=True)
 def contexts(first, suffix, before, longer, below):
     """The n-gram without its last word: among those that end with what stands before it in its suffix, by the first word."""
-    found, last, start = np.empty(len(first), np.int32), -1, 0
+    numbers, last, start = np.empty(len(first), np.int32), -1, 0
     for n in range(len(first)):
         if suffix[n] != last:
             last = suffix[n]
@@ -197,5 +191,5 @@ def contexts(first, suffix, before, longer, below):
                 start = middle + 1
             else:
                 end = middle
-        found[n] = start
-    return found
+        numbers[n] = start
+    return numbers

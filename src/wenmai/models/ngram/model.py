@@ -5,8 +5,6 @@
 counting (counts, spilled, spark) → smoothing → pruning → a layout that is walked word by word: table (fast) or trie (small).
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
@@ -26,12 +24,11 @@ from wenmai.models.ngram.classifier import NgramClassifier
 from wenmai.models.ngram.estimation import ENOUGH, Layout, Recipe
 from wenmai.models.ngram.numbering import Numbering
 from wenmai.models.ngram.spilled import count_blocks
-from wenmai.models.ngram.weights import Smoothing
+from wenmai.models.ngram.weights import LN10, Smoothing
 from wenmai.models.token_scores import TokenScores
 from wenmai.options import Count
 from wenmai.training.progress import Progress, Snapshot
 
-LN10 = float(np.log(10))
 PIECE, LEAST = 1 << 20, 1 << 16  # bytes that a thread scores at once, at most and at least
 MANY = 1 << 20  # words whose numbers are remembered
 State = tuple[int, ...]
@@ -211,13 +208,13 @@ class NGram:
 
 def beginning(text: Running) -> np.ndarray:
     """As much of the text as it takes to fit a number by."""
-    found, size = [], 0
+    blocks, size = [], 0
     for block in text.blocks():
-        found.append(block)
+        blocks.append(block)
         size += len(block)
         if size > ENOUGH:
             break
-    return np.concatenate(found)
+    return np.concatenate(blocks)
 
 
 def cut(block: bytes, size: int) -> Iterator[bytes]:
@@ -235,9 +232,9 @@ def size_in_bytes(text: str | None) -> int | None:
         return None
     number, unit = text.upper().removesuffix("B")[:-1], text.upper().removesuffix("B")[-1:]
     try:
-        found = int(float(number) * SIZE[unit])
+        size = int(float(number) * SIZE[unit])
     except (ValueError, KeyError, OverflowError):
-        found = 0
-    if found < 1 << 20:
+        size = 0
+    if size < 1 << 20:
         raise Mistake("memory={memory}: expected a size of at least 1M, such as 500M or 2G.", memory=text)
-    return found
+    return size

@@ -2,8 +2,6 @@
 numbers of its own, among them padding and masks, of which no share of the probability may be left to.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from wenmai.data.text.special import Special

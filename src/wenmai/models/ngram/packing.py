@@ -7,8 +7,6 @@ The words themselves lack the first field, since their place says it; the highes
 above 0, so its sign is not kept. One n-gram more, at the end of a level, says where the longer ones of the last end.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

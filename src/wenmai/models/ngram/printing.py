@@ -1,7 +1,5 @@
 """The lines of an ARPA file, written as bytes: a number, n words, and for what can be a context one number more."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -14,21 +12,17 @@ CUT = "\t\n\v\f\r\0"  # what else no word may hold
 
 
 def spelled(word: str, spaces: bool) -> str:
-    """As it stands in a file whose fields are cut at white space: a space as ▁, other white space as its bytes, \\xHH, and so is
-    a ▁ where there are spaces."""
-    return "".join(SPACE if letter == " " else escaped(letter) if letter in CUT or (spaces and letter == SPACE) else letter
-                   for letter in word)  # fmt: skip
-
-
-def escaped(letter: str) -> str:
-    return "".join(f"\\x{byte:02X}" for byte in letter.encode())
+    """As it stands in a file whose fields are cut at white space: a space as ▁; other white space, and a ▁ where there are
+    spaces, as its bytes, \\xHH."""
+    for letter in CUT + SPACE * spaces:
+        word = word.replace(letter, "".join(f"\\x{byte:02X}" for byte in letter.encode()))
+    return word.replace(" ", SPACE)
 
 
 def read_back(word: str) -> str:
     """What `spelled` was given."""
-    plain = re.sub(r"(?:\\x[0-9A-F]{2})+", lambda found: bytes.fromhex(found[0].replace("\\x", "")).decode("utf-8", "replace"),
-                   word.replace(SPACE, " "))  # fmt: skip
-    return plain
+    return re.sub(r"(?:\\x[0-9A-F]{2})+", lambda escape: bytes.fromhex(escape[0].replace("\\x", "")).decode("utf-8", "replace"),
+                  word.replace(SPACE, " "))  # fmt: skip
 
 
 def words_of(levels: list[Level], first: int, last: int) -> np.ndarray:

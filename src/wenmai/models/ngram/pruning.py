@@ -16,8 +16,6 @@ n-gram is judged by itself against the model as it was; the highest order goes f
 with stays.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -32,20 +30,21 @@ from wenmai.models.ngram.weights import Smoothed, Smoothing, Weights
 def thresholds(given: str | Sequence[int], order: int) -> list[int]:
     """One for every order, from "0 0 1": the last one holds for all that are higher."""
     cells = given.replace(",", " ").split() if isinstance(given, str) else [str(value) for value in given]
+    given = " ".join(cells)
     if not all(cell.isascii() and cell.isdigit() for cell in cells):
-        raise Mistake("prune={given}: expected a whole number for every order, as in 0 0 1, which drops what was seen once "
-                      "from order 3 on.", given=" ".join(cells))  # fmt: skip
-    found = [int(cell) for cell in cells] or [0]
-    if len(found) > order:
-        raise Mistake("prune={given}: found {found} thresholds, expected at most {order}, one for every order.",
-                      given=" ".join(cells), found=len(found), order=order)  # fmt: skip
-    if found[0]:
+        raise Mistake("prune={given}: expected a whole number for every order, as in 0 0 1, which drops what was seen once from "
+                      "order 3 on.", given=given)  # fmt: skip
+    least = [int(cell) for cell in cells] or [0]
+    if len(least) > order:
+        raise Mistake("prune={given}: found {found} thresholds, expected at most {order}, one for every order.", given=given,
+                      found=len(least), order=order)  # fmt: skip
+    if least[0]:
         raise Mistake("prune={given}: found {found} for single words, expected 0; words that are too rare become <unk> before "
-                      "n-grams are counted.", given=" ".join(cells), found=found[0])  # fmt: skip
-    if found != sorted(found):
+                      "n-grams are counted.", given=given, found=least[0])  # fmt: skip
+    if least != sorted(least):
         raise Mistake("prune={given}: expected thresholds that do not fall; an n-gram is not seen more often than what it "
-                      "begins with.", given=" ".join(cells))  # fmt: skip
-    return found + found[-1:] * (order - len(found))
+                      "begins with.", given=given)  # fmt: skip
+    return least + least[-1:] * (order - len(least))
 
 
 def by_count(levels: list[Level], given: str | Sequence[int], kind: Smoothing, begin: int = BEGIN,
@@ -90,11 +89,11 @@ def refuse(kind: Smoothing | None, refused: tuple[str, ...]) -> None:
 
 def context_probabilities(levels: list[Level], smoothed: Smoothed) -> list[np.ndarray]:
     """p(h) of every n-gram below the highest order, by the chain rule. A sentence is opened as often as one is closed."""
-    found = [smoothed.levels[0].log_prob.astype(np.float64)]
-    found[0][BEGIN] = found[0][END]
+    log_joint = [smoothed.levels[0].log_prob.astype(np.float64)]
+    log_joint[0][BEGIN] = log_joint[0][END]
     for level, weights in zip(levels[1:-1], smoothed.levels[1:-1]):
-        found.append(found[-1][level.context] + weights.log_prob)
-    return [10.0**joint for joint in found]
+        log_joint.append(log_joint[-1][level.context] + weights.log_prob)
+    return [10.0**joint for joint in log_joint]
 
 
 def divergence(level: Level, weights: Weights, below: Weights, joint: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -1,11 +1,9 @@
 """The lines of an ARPA file, read as bytes: a number, n words, at most one number more."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 
-from wenmai.data.text.vocabulary import END, UNK, look
+from wenmai.data.text.vocabulary import END, UNK, lookup
 
 LOWEST = -99.0  # stands for the logarithm of 0
 ROUNDING = 1e-3  # a logarithm of a probability that is this much above 0 is 0
@@ -17,14 +15,14 @@ def scan(data, at, n, letters, starts, slots, grams, numbers):
     """Whole lines from `at` on, into grams (room, n) and numbers (2, room), until a line opens with \\. Where no words are known
     (slots is empty), grams get where the word begins and ends.
     (how it ended, where in data, n-grams found, lines taken, which cell is wrong)"""
-    found = lines = 0
+    rows = lines = 0
     cells = np.empty((n + 2, 2), np.int64)
     while True:
         end = at
         while end < len(data) and data[end] != 10:
             end += 1
         if end == len(data):
-            return MORE, at, found, lines, 0
+            return MORE, at, rows, lines, 0
         size, place = 0, at
         while place < end and size <= n + 2:
             while place < end and blank(data[place]):
@@ -37,24 +35,24 @@ def scan(data, at, n, letters, starts, slots, grams, numbers):
                     cells[size, 0], cells[size, 1] = start, place
                 size += 1
         if size and data[cells[0, 0]] == 92:
-            return HEADING, at, found, lines, 0
+            return HEADING, at, rows, lines, 0
         if size:
-            if found == len(grams) or size < n + 1 or size > n + 2:
-                return BAD, at, found, lines, 0
+            if rows == len(grams) or size < n + 1 or size > n + 2:
+                return BAD, at, rows, lines, 0
             prob = number_in(data, cells[0, 0], cells[0, 1])
             backoff = number_in(data, cells[n + 1, 0], cells[n + 1, 1]) if size == n + 2 else 0.0
             if not (prob <= ROUNDING and backoff < 99):  # a number that is none is neither
-                return NUMBER, at, found, lines, 0
-            numbers[0, found], numbers[1, found] = max(min(prob, 0.0), LOWEST), max(backoff, LOWEST)
+                return NUMBER, at, rows, lines, 0
+            numbers[0, rows], numbers[1, rows] = max(min(prob, 0.0), LOWEST), max(backoff, LOWEST)
             if len(slots) == 0:
-                grams[found, 0], grams[found, 1] = cells[1, 0], cells[1, 1]
+                grams[rows, 0], grams[rows, 1] = cells[1, 0], cells[1, 1]
             else:
                 for word in range(n):
                     number = number_of(data, cells[word + 1, 0], cells[word + 1, 1], letters, starts, slots)
                     if number < 0:
-                        return UNKNOWN, at, found, lines, word + 1
-                    grams[found, word] = number
-            found += 1
+                        return UNKNOWN, at, rows, lines, word + 1
+                    grams[rows, word] = number
+            rows += 1
         lines += 1
         at = end + 1
 
@@ -67,7 +65,7 @@ def blank(letter):
 @njit(inline="always")
 def number_of(data, at, end, letters, starts, slots):
     """The number of a word, −1 where it has none. <unk>, <s> and </s>, words like others in these files, are found as well."""
-    number = look(data, at, end, letters, starts, slots)
+    number = lookup(data, at, end, letters, starts, slots)
     if number == UNK:
         number = -1
         for special in range(END + 1):

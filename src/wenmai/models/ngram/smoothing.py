@@ -19,8 +19,6 @@ the text but after how many different words it does; one that opens a sentence, 
 The words themselves (order 1) are interpolated with 1/V, the same for each of the V words that can follow, <unk> among them.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np
@@ -31,7 +29,7 @@ from wenmai.data.storage.threads import side_by_side, threads
 from wenmai.errors import Mistake
 from wenmai.models.ngram.additive import additive
 from wenmai.models.ngram.counts import Level
-from wenmai.models.ngram.discounts import KATZ, discounts, told
+from wenmai.models.ngram.discounts import KATZ, discounts, failure_notes
 from wenmai.models.ngram.weights import Smoothed, Smoothing, Weights, logarithm
 
 SMALL = 1 << 16  # n-grams: fewer are not worth a thread
@@ -47,7 +45,7 @@ def smooth(levels: list[Level], kind: Smoothing, begin: int, delta: float = 1.0,
             raise Mistake("delta={value:g}: expected a number above 0, which is added to every count; 1 is usual, and less is "
                           "mostly better.", value=delta)  # fmt: skip
         return Smoothed(additive(levels, {"none": 0.0, "add-one": 1.0}.get(kind, delta), begin, kept), kind=kind)
-    found, taken_of, failed, below = [], [], {}, np.full(1, 1 / (len(levels[0]) - 1))
+    weights, taken_of, failed, below = [], [], {}, np.full(1, 1 / (len(levels[0]) - 1))
     for n, level in enumerate(levels):
         counts = adjusted(levels, n, begin) if kind.endswith("kneser-ney") else level.count
         if n == 0:
@@ -58,10 +56,10 @@ def smooth(levels: list[Level], kind: Smoothing, begin: int, delta: float = 1.0,
         if failure:
             failed.setdefault(failure, []).append(n + 1)
         keep = np.ones(0, bool) if kept is None else kept[n]  # none: all
-        found_after = np.zeros((contexts, 3))
-        side_by_side(followed, [(counts, context, *part, taken, keep, found_after) for part in parts(contexts)])
-        total, left, kinds = np.ascontiguousarray(found_after.T)
-        del found_after
+        sums = np.zeros((contexts, 3))
+        side_by_side(followed, [(counts, context, *part, taken, keep, sums) for part in parts(contexts)])
+        total, left, kinds = np.ascontiguousarray(sums.T)
+        del sums
         if kind == "witten-bell":
             total, left = total + kinds, left + kinds
         rest = np.divide(left, total, out=np.ones(contexts), where=total > 0)  # γ
@@ -73,11 +71,11 @@ def smooth(levels: list[Level], kind: Smoothing, begin: int, delta: float = 1.0,
         if n == 0:
             prob[begin] = 1.0  # it is never asked for
         else:
-            found[-1].backoff[:] = logarithm(rest)
+            weights[-1].backoff[:] = logarithm(rest)
         taken_of.append(taken[1:].tolist())
-        found.append(Weights(logarithm(prob), np.zeros(len(level), np.float32)))
+        weights.append(Weights(logarithm(prob), np.zeros(len(level), np.float32)))
         below = prob
-    return Smoothed(found, taken_of, told(failed), kind)
+    return Smoothed(weights, taken_of, failure_notes(failed), kind)
 
 
 def adjusted(levels: list[Level], n: int, begin: int) -> np.ndarray:
@@ -109,18 +107,18 @@ def parts(size: int) -> list[tuple[int, int]]:
 
 
 @njit(cache=True, nogil=True)
-def followed(counts, context, low, high, discounts, keep, found):
+def followed(counts, context, low, high, discounts, keep, sums):
     """Of the contexts low … high − 1: how often each is followed, what is left of that for shorter ones, and by how many
     different words; (contexts, 3), zeros before."""
     most, everything = len(discounts) - 1, len(keep) == 0
     for at in range(len(counts)):
         if at + AHEAD < len(counts) and low <= context[at + AHEAD] < high:
-            ask(found, context[at + AHEAD])
+            ask(sums, context[at + AHEAD])
         before = context[at]
         if counts[at] and low <= before < high:
-            found[before, 0] += counts[at]
-            found[before, 1] += discounts[min(counts[at], most)] if everything or keep[at] else counts[at]
-            found[before, 2] += 1
+            sums[before, 0] += counts[at]
+            sums[before, 1] += discounts[min(counts[at], most)] if everything or keep[at] else counts[at]
+            sums[before, 2] += 1
 
 
 def all_shared(counts, context, discounts, total, rest, suffix, shorter) -> np.ndarray:

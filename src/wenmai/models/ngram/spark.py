@@ -43,8 +43,7 @@ def count_on_spark(paths: Path | str | list[Path | str], order: int, master: str
     with session(master) as spark:
         text = lines(spark, names)
         vocabulary, counts = words(text, folder)
-        size = int(counts.sum()) * 12 * (order - 1)
-        ranges = max(2 * spark.sparkContext.defaultParallelism, size // RANGE + 1)
+        ranges = max(2 * spark.sparkContext.defaultParallelism, int(counts.sum()) * 12 * (order - 1) // RANGE + 1)
         cuts = np.searchsorted(np.cumsum(counts), np.linspace(0, counts.sum(), ranges + 1)[1:-1])
         cuts = np.unique([0, *cuts, len(counts)])
         tree = Tree(counts, folder)
@@ -72,10 +71,9 @@ def lines(spark: SparkSession, names: list[str]) -> RDD:
     line, places = F.concat("value", F.lit("\n")).cast("binary"), ("_metadata.file_path", "_metadata.file_block_start")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that Spark 5 will have it as a table
-        found = [spark.read.option("lineSep", "\n").text(name)
-                 .select(line.alias("line"), F.lit(number).alias("number"), *places).toJSON(use_unicode=False)
-                 for number, name in enumerate(names)]  # fmt: skip
-    return spark.sparkContext.union(found) if len(found) > 1 else found[0]
+        tables = [spark.read.option("lineSep", "\n").text(name).select(line.alias("line"), F.lit(number).alias("number"), *places)
+                  .toJSON(use_unicode=False) for number, name in enumerate(names)]  # fmt: skip
+    return spark.sparkContext.union(tables) if len(tables) > 1 else tables[0]
 
 
 def texts(rows: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
@@ -120,11 +118,11 @@ def words(text: RDD, folder: Path | None) -> tuple[Vocabulary, np.ndarray]:
         kept[place(stretch)] = bounds
     every, growing, counts = pieces.array(), Growing(), np.zeros(1 << 12, np.int64)
     for _, bounds in sorted(kept.items()):
-        letters, starts, found = (every[start:end] for start, end in pairwise(bounds.tolist()))
+        letters, starts, own_counts = (every[start:end] for start, end in pairwise(bounds.tolist()))
         numbers = growing.join(letters, np.frombuffer(starts.tobytes(), np.int64))
         if growing.size > len(counts):
             counts = np.concatenate([counts, np.zeros(growing.size, np.int64)])
-        counts[numbers] += np.frombuffer(found.tobytes(), np.int64)
+        counts[numbers] += np.frombuffer(own_counts.tobytes(), np.int64)
     return growing.done(), counts[: growing.size].copy()
 
 
@@ -133,9 +131,9 @@ def vocabularies(rows: Iterable[bytes]) -> Iterator[tuple]:
     for stretch, pieces in groupby(texts(rows), key=itemgetter(0)):
         growing, counts = Growing(), np.zeros(0, np.int64)
         for _, text in pieces:
-            found = np.bincount(growing.read(text), minlength=growing.size)
-            found[: len(counts)] += counts
-            counts = found
+            piece_counts = np.bincount(growing.read(text), minlength=growing.size)
+            piece_counts[: len(counts)] += counts
+            counts = piece_counts
         starts = growing.starts[: growing.size + 1]
         yield stretch, growing.letters[: starts[-1]].tobytes(), starts.tobytes(), counts.astype(np.int64).tobytes()
 
@@ -147,8 +145,8 @@ def ranges_of(text: RDD, vocabulary: Vocabulary, cuts: np.ndarray, order: int) -
     def runs(rows: Iterable[bytes]) -> Iterator[tuple]:
         own, held, size = Vocabulary(*arrays.value), [], 0
         for _, some in texts(rows):
-            found, starts = own.numbers(some)
-            held.append(np.insert(found, starts[:-1], BEGIN))
+            words, starts = own.numbers(some)
+            held.append(np.insert(words, starts[:-1], BEGIN))
             size += len(held[-1])
             if size >= RUN:
                 yield from cut_run(np.concatenate(held), cuts, order)

@@ -5,8 +5,6 @@ number in this run of the (n−1)-gram that it ends with, and how often it was s
 into levels, which are files too, read as arrays. Files have no name, and are gone when nobody holds them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 

@@ -10,11 +10,10 @@ its suffix is asked instead (Katz 1987; as an automaton: Allauzen, Mohri & Roark
 that costs nothing, is no use as a context: its longest suffix that is stands for it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 from numba import njit
@@ -24,7 +23,7 @@ from wenmai.data.storage.saved import Unfit
 from wenmai.data.storage.threads import side_by_side
 from wenmai.data.text.vocabulary import BEGIN, UNK
 from wenmai.models.ngram import layout
-from wenmai.models.ngram.counts import Level
+from wenmai.models.ngram.counts import Level, words_level
 from wenmai.models.ngram.layout import at_most_zero, proper, weight
 from wenmai.models.ngram.smoothing import Smoothed
 
@@ -45,7 +44,7 @@ class Table:
     sizes: np.ndarray  # (order,) int64: how many n-grams each order has
 
     @classmethod
-    def of(cls, levels: list[Level], smoothed: Smoothed) -> Table:
+    def of(cls, levels: list[Level], smoothed: Smoothed) -> Self:
         levels, weights = layout.in_order(levels, smoothed)
         order, sizes = len(levels), [len(level) for level in levels]
         bases = np.cumsum([1, *sizes])  # where the nodes of each order begin
@@ -81,7 +80,7 @@ class Table:
         if (word >= len(self.words)).any():
             raise Unfit("lines: found a word beyond the vocabulary")
         bases = np.cumsum([1, *self.sizes])
-        found, keys, probs = [layout.first_level(len(self.words))], [], [self.words["log_prob"]]
+        levels, keys, probs = [words_level(np.zeros(len(self.words), np.int64))], [], [self.words["log_prob"]]
         for n in range(1, self.order):
             inside = np.flatnonzero((context >= bases[n - 1]) & (context < bases[n]))
             key = word[inside] << 32 | context[inside] - bases[n - 1]
@@ -91,20 +90,20 @@ class Table:
                 raise Unfit("lines: found {count:,} n-grams of {order} words, expected {expected:,} different ones",
                             count=len(key), order=n + 1, expected=self.sizes[n])  # fmt: skip
             last, before = key >> 32, (key & 0xFFFFFFFF).astype(np.int32)
-            suffix = last if n == 1 else layout.places(keys[-1], last << 32 | found[-1].suffix[before])
-            found.append(Level(last.astype(np.int32), before, suffix.astype(np.int32), np.zeros(len(key), np.int64)))
+            suffix = last if n == 1 else layout.places(keys[-1], last << 32 | levels[-1].suffix[before])
+            levels.append(Level(last.astype(np.int32), before, suffix.astype(np.int32), np.zeros(len(key), np.int64)))
             keys.append(key)
             probs.append(lines["log_prob"][inside[order]])
         backoffs = [self.nodes["backoff"][bases[n] : bases[n + 1]] for n in range(self.order - 1)]
         backoffs.append(np.zeros(self.sizes[-1], np.float32))
-        return found, Smoothed([layout.tested(prob, backoff) for prob, backoff in zip(probs, backoffs)])
+        return levels, Smoothed([layout.tested(prob, backoff) for prob, backoff in zip(probs, backoffs)])
 
     def arrays(self) -> dict[str, np.ndarray]:
         lines = self.lines.view(np.uint64).reshape(-1, 2)
         return {"lines": lines, "nodes": self.nodes.view(np.uint64), "words": self.words.view(np.uint64), "sizes": self.sizes}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Table:
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
         sizes = layout.sizes_of(arrays)
         words = layout.array_of(arrays, "words", np.uint64, int(sizes[0]))
         nodes = layout.array_of(arrays, "nodes", np.uint64, 1 + int(sizes[:-1].sum()))
@@ -129,14 +128,14 @@ class Table:
         return np.zeros((sentences, 1), np.int32)
 
     def advance(self, states: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        found, after = np.empty(len(states), np.float32), np.empty((len(states), 1), np.int32)
-        advance(*self.known, layout.numbers(states), layout.numbers(words), found, after)
-        return found, after
+        log_probs, after = np.empty(len(states), np.float32), np.empty((len(states), 1), np.int32)
+        advance(*self.known, layout.numbers(states), layout.numbers(words), log_probs, after)
+        return log_probs, after
 
     def following(self, state: np.ndarray) -> np.ndarray:
-        found = np.empty(len(self.words), np.float32)
-        following(*self.known, int(state[0]), found)
-        return found
+        log_probs = np.empty(len(self.words), np.float32)
+        following(*self.known, int(state[0]), log_probs)
+        return log_probs
 
     def one(self, state: tuple[int, ...], word: int) -> tuple[float, tuple[int, ...]]:
         log_prob, node = one(*self.known, state[0], word)
@@ -228,33 +227,33 @@ def one(words, nodes, lines, order, node, word):
 
 
 @njit(cache=True, nogil=True)
-def advance(words, nodes, lines, order, states, read, found, after):
-    for at in range(min(len(states), len(read))):
-        found[at], after[at, 0] = step(words, nodes, lines, order, states[at, 0], read[at])
+def advance(words, nodes, lines, order, states, tokens, log_probs, after):
+    for at in range(min(len(states), len(tokens))):
+        log_probs[at], after[at, 0] = step(words, nodes, lines, order, states[at, 0], tokens[at])
 
 
 @njit(cache=True, nogil=True)
-def following(words, nodes, lines, order, node, found):
+def following(words, nodes, lines, order, node, log_probs):
     for word in range(len(words)):
-        found[word], _ = step(words, nodes, lines, order, node, word)
+        log_probs[word], _ = step(words, nodes, lines, order, node, word)
 
 
 @njit(cache=True, nogil=True)
 def score(words, nodes, lines, order, tokens, starts, first, last, sums, each):
     """Σ log p of the sentences first … last − 1, and log p of every token if there is room for it"""
-    mask, opened, count = np.uint64(len(lines) - 1), words[BEGIN].next, min(SENTENCES, last - first)
-    read = np.zeros(count, READ)  # sentences that are read at once: while memory answers for one, the others go on
+    mask, after_opening, count = np.uint64(len(lines) - 1), words[BEGIN].next, min(SENTENCES, last - first)
+    reading = np.zeros(count, READ)  # sentences that are read at once: while memory answers for one, the others go on
     for one in range(count):
-        read[one].sentence, read[one].at, read[one].node = first + one, max(0, starts[first + one]), opened
+        reading[one].sentence, reading[one].at, reading[one].node = first + one, max(0, starts[first + one]), after_opening
     behind, left = first + count, count
     while left:
         for one in range(count):
-            own = read[one]
+            own = reading[one]
             if own.sentence < 0:
                 continue
             if own.at >= min(len(tokens), starts[own.sentence + 1]):
                 sums[own.sentence] = own.total
-                own.sentence, own.node, own.total, own.paid, own.back = -1, opened, 0.0, 0.0, 0
+                own.sentence, own.node, own.total, own.paid, own.back = -1, after_opening, 0.0, 0.0, 0
                 if behind < last:
                     own.sentence, own.at = behind, max(0, starts[behind])
                     behind += 1

@@ -6,10 +6,9 @@ stands there, and so on as far as the tree goes (as KenLM's trie, Heafield 2011)
 the next word: their back-off weights are all that has to be remembered. How an n-gram is packed: packing.py.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numba import njit
@@ -17,7 +16,7 @@ from numba import njit
 from wenmai.data.storage.saved import Unfit
 from wenmai.data.text.vocabulary import BEGIN, UNK
 from wenmai.models.ngram import layout
-from wenmai.models.ngram.counts import NONE, Level
+from wenmai.models.ngram.counts import NONE, Level, words_level
 from wenmai.models.ngram.layout import at_most_zero
 from wenmai.models.ngram.packing import bits_at, longer_at, pack, plan_of, unpacked, weights_at
 from wenmai.models.ngram.smoothing import Smoothed, Weights
@@ -31,7 +30,7 @@ class Trie:
     sizes: np.ndarray  # (order,) int64: how many n-grams each order has
 
     @classmethod
-    def of(cls, levels: list[Level], smoothed: Smoothed) -> Trie:
+    def of(cls, levels: list[Level], smoothed: Smoothed) -> Self:
         levels, weights = layout.in_order(levels, smoothed)
         sizes = np.array([len(level) for level in levels], np.int64)
         plan, length = plan_of(sizes)
@@ -47,28 +46,28 @@ class Trie:
 
     def levels(self) -> tuple[list[Level], Smoothed]:
         """Those that stand side by side have one suffix; the context of an n-gram is that of its suffix, after its first word."""
-        found, weights, keys, beside = [layout.first_level(int(self.sizes[0]))], [], [], None
+        levels, weights, keys, beside = [words_level(np.zeros(self.sizes[0], np.int64))], [], [], None
         for n in range(self.order):
             size, plan = int(self.sizes[n]), self.plan[n]
             first, prob, backoff, longer = unpacked(self.data, plan, size, n + 1 < self.order)
             weights.append(Weights(prob, backoff))
             if n:
                 suffix = np.repeat(np.arange(len(beside), dtype=np.int32), beside)
-                context = first if n == 1 else layout.places(keys[-1], found[-1].context[suffix].astype(np.int64) << 32 | first)
-                found.append(Level(found[-1].word[suffix], context, suffix, np.zeros(size, np.int64)))
+                context = first if n == 1 else layout.places(keys[-1], levels[-1].context[suffix].astype(np.int64) << 32 | first)
+                levels.append(Level(levels[-1].word[suffix], context, suffix, np.zeros(size, np.int64)))
                 keys.append(suffix.astype(np.int64) << 32 | first)
                 if (first >= self.sizes[0]).any() or (keys[-1][1:] <= keys[-1][:-1]).any():
                     raise Unfit("data: the n-grams are not in order")
             beside = np.diff(longer)
             if n + 1 < self.order and (longer[0] or longer[-1] != self.sizes[n + 1] or (beside < 0).any()):
                 raise Unfit("data: the levels do not fit one another")
-        return found, Smoothed(weights)
+        return levels, Smoothed(weights)
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {"data": self.data, "sizes": self.sizes}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Trie:
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
         sizes = layout.sizes_of(arrays)
         return cls(layout.array_of(arrays, "data", np.uint64, plan_of(sizes)[1]), sizes)
 
@@ -99,14 +98,14 @@ class Trie:
         return np.full((sentences, len(self.nothing)), NONE, np.int32)
 
     def advance(self, states: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        found, after = np.empty(len(states), np.float32), np.empty((len(states), len(self.nothing)), np.int32)
-        advance(*self.known, layout.numbers(states), layout.numbers(words), found, after)
-        return found, after
+        log_probs, after = np.empty(len(states), np.float32), np.empty((len(states), len(self.nothing)), np.int32)
+        advance(*self.known, layout.numbers(states), layout.numbers(words), log_probs, after)
+        return log_probs, after
 
     def following(self, state: np.ndarray) -> np.ndarray:
-        found = np.empty(int(self.sizes[0]), np.float32)
-        following(*self.known, layout.numbers(state), found)
-        return found
+        log_probs = np.empty(int(self.sizes[0]), np.float32)
+        following(*self.known, layout.numbers(state), log_probs)
+        return log_probs
 
     def one(self, state: tuple[int, ...], word: int) -> tuple[float, tuple[int, ...]]:
         word = word if 0 <= word < self.sizes[0] else UNK
@@ -176,24 +175,24 @@ def one(data, plan, state, word):
 
 
 @njit(cache=True, nogil=True)
-def advance(data, plan, states, read, found, after):
+def advance(data, plan, states, words, log_probs, after):
     paid, fresh = np.empty(DEEPEST, np.float32), np.empty(DEEPEST, np.float32)
-    for at in range(min(len(states), len(read))):
-        word, state = in_vocabulary(plan, read[at]), states[at]
+    for at in range(min(len(states), len(words))):
+        word, state = in_vocabulary(plan, words[at]), states[at]
         known = cost(data, plan, state, paid)
         prob, depth = climb(data, plan, word, state, 0, known, fresh)
-        found[at] = total(prob, depth, known, paid)
+        log_probs[at] = total(prob, depth, known, paid)
         for n in range(after.shape[1]):
             after[at, n] = NONE if n >= min(depth, len(plan) - 1) else state[n - 1] if n else word
 
 
 @njit(cache=True, nogil=True)
-def following(data, plan, state, found):
+def following(data, plan, state, log_probs):
     paid, fresh = np.empty(DEEPEST, np.float32), np.empty(DEEPEST, np.float32)
     known = cost(data, plan, state, paid)
-    for word in range(len(found)):
+    for word in range(len(log_probs)):
         prob, depth = climb(data, plan, word, state, 0, known, fresh)
-        found[word] = total(prob, depth, known, paid)
+        log_probs[word] = total(prob, depth, known, paid)
 
 
 @njit(cache=True, nogil=True)

@@ -1,12 +1,11 @@
 """What smoothing gives: a probability and a back-off weight for every n-gram."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
+LN10 = float(np.log(10))  # logarithms here are to base 10, those of other models natural
 Smoothing = Literal["none", "add-one", "add-delta", "absolute", "witten-bell", "katz", "kneser-ney", "modified-kneser-ney"]
 
 

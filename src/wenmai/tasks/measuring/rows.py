@@ -7,8 +7,9 @@ import time
 import numpy as np
 
 from wenmai.data.dataset import Dataset, Part
-from wenmai.data.examples.rows import Examples, taken
+from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import joined
+from wenmai.data.values import pick
 from wenmai.tasks.metrics import bootstrap, confidence_interval
 
 WORST = 10
@@ -21,7 +22,7 @@ def measure_rows(estimator, data: Dataset) -> tuple[dict, np.ndarray]:
     targets, answered, missed = examples.targets, [], []
     for rows, outputs, decided in estimator.streamed(examples):
         answered.append(decided)
-        missed.append(task.missed(outputs, decided, taken(targets, rows)))
+        missed.append(task.missed(outputs, decided, pick(targets, rows)))
     decided, missed = joined(answered), np.concatenate(missed)
     rates = [len(test) / (time.perf_counter() - start)]
     while len(rates) < 3 and sum(len(test) / rate for rate in rates) < 2:

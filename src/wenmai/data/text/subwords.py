@@ -1,0 +1,152 @@
+"""Subwords, by the package `tokenizers`: learned here, or a vocabulary that comes from elsewhere."""
+
+import json
+import re
+from typing import Self
+
+from wenmai.data.examples.sequences import Sequences
+from wenmai.data.examples.stored import chunks
+from wenmai.data.storage import saved as take
+from wenmai.data.text.special import OWN, SPECIAL, Special, beginning_special
+
+SUBWORDS = ("bpe", "wordpiece", "unigram")
+LONG = 200  # letters without a space between them, beyond which subwords are not learned from them as one word
+LONG_RUN = re.compile(rf"\S{{{LONG}}}")
+
+
+def broken(texts: list[str]) -> list[str]:
+    """With a space in every run of more than LONG letters: the time to learn grows with the square of a word's length."""
+    return [LONG_RUN.sub(r"\g<0> ", text) if len(text) > LONG else text for text in texts]
+
+
+def whole(texts: list[str]) -> list[str]:
+    """Without half characters (lone surrogates), which `tokenizers` does not take."""
+    return [text if text.isascii() else text.encode("utf-8", "replace").decode() for text in texts]
+
+
+class Subwords:
+    """BPE (Sennrich et al. 2016), WordPiece (Schuster & Nakajima 2012) or Unigram (Kudo 2018), by `tokenizers`."""
+
+    special = OWN
+
+    def __init__(self, engine, kind: str, lowercase: bool):
+        self.engine, self.kind, self.lowercase = engine, kind, lowercase
+        engine.encode_special_tokens = True  # a text that says <pad> means the word
+        vocabulary = engine.get_vocab()
+        self.tokens = sorted(vocabulary, key=vocabulary.get)
+
+    @classmethod
+    def learn(cls, texts, kind, vocabulary, lowercase) -> Self:
+        from tokenizers import models, pre_tokenizers, trainers
+
+        same = {"special_tokens": SPECIAL, "vocab_size": vocabulary, "show_progress": False}
+        if kind == "bpe":  # over bytes, so that no text is ever unknown
+            engine = shell(kind, lowercase, models.BPE(unk_token="<unk>"), learned=False)
+            trainer = trainers.BpeTrainer(initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), **same)
+        elif kind == "wordpiece":
+            engine = shell(kind, lowercase, models.WordPiece(unk_token="<unk>"), learned=False)
+            # Tokens learned inside words are numbered in a random order, which decides ties: these are numbered before.
+            letters: set[str] = set()
+            for chunk in chunks(texts):
+                letters.update(*whole(chunk))
+            inner = [f"##{letter}" for letter in sorted(letters) if not letter.isspace()]
+            trainer = trainers.WordPieceTrainer(**same | {"special_tokens": SPECIAL + inner})
+        else:
+            engine = shell(kind, lowercase, models.Unigram(), learned=False)
+            trainer = trainers.UnigramTrainer(unk_token="<unk>", **same)
+        engine.train_from_iterator(map(broken, map(whole, chunks(texts))), trainer, length=len(texts))
+        if kind == "wordpiece":  # the inner letters are no special tokens
+            engine = shell(kind, lowercase, models.WordPiece(engine.get_vocab(), unk_token="<unk>"))
+        return cls(engine, kind, lowercase)
+
+    def encode(self, texts: list[str]) -> Sequences:
+        return Sequences.of([row.ids for row in self.engine.encode_batch(whole(texts), add_special_tokens=False)])
+
+    def spans(self, texts: list[str]) -> list[list[tuple[int, int]]]:
+        return [row.offsets for row in self.engine.encode_batch(whole(texts), add_special_tokens=False)]
+
+    def spelled(self, texts: list[str]) -> list[list[str]]:
+        """WordPiece calls every word that it does not know by one token; here it is the word."""
+        texts, rows = whole(texts), []
+        for text, row in zip(texts, self.engine.encode_batch(texts, add_special_tokens=False)):
+            written = text.lower() if self.lowercase and len(text.lower()) == len(text) else text
+            rows.append([written[slice(*place)] if number == self.special.unknown else token
+                          for number, token, place in zip(row.ids, row.tokens, row.offsets)])  # fmt: skip
+        return rows
+
+    def joined(self, tokens: list[str]) -> str:
+        return self.engine.decoder.decode(tokens)
+
+    def decode(self, ids) -> str:
+        return self.engine.decode([int(i) for i in ids])
+
+    def to_json(self) -> dict:
+        return {"kind": self.kind, "lowercase": self.lowercase, "engine": json.loads(self.engine.to_str())}
+
+    @classmethod
+    def from_json(cls, saved) -> Self:
+        """Only the vocabulary and its merges or scores are taken from the file; all else is as `learn` makes it."""
+        from tokenizers import models
+
+        kind, model = take.one_of(saved, "kind", SUBWORDS), take.value(take.value(saved, "engine"), "model")
+        lowercase, vocabulary = take.flag(saved, "lowercase"), take.value(model, "vocab")
+        if kind == "unigram":
+            pairs = [tuple(pair) for pair in take.items(model, "vocab") if isinstance(pair, list) and len(pair) == 2]
+            scored = all(isinstance(token, str) and take.is_number(score) for token, score in pairs)
+            if len(pairs) < len(vocabulary) or not scored:
+                raise take.Unfit('"vocab" holds something else than tokens with their scores')
+            if len(dict(pairs)) < len(beginning_special([token for token, _ in pairs])):
+                raise take.Unfit('a token stands in "vocab" twice')
+            return cls(shell(kind, lowercase, models.Unigram(pairs, OWN.unknown)), kind, lowercase)
+        if not isinstance(vocabulary, dict) or not all(take.is_whole(number) for number in vocabulary.values()):
+            raise take.Unfit('"vocab" holds something else than tokens with their numbers')
+        tokens = beginning_special(sorted(vocabulary, key=vocabulary.get))
+        if [vocabulary[token] for token in tokens] != list(range(len(tokens))):
+            raise take.Unfit('the numbers in "vocab" do not follow one another')
+        if kind == "wordpiece":
+            return cls(shell(kind, lowercase, models.WordPiece(vocabulary, unk_token="<unk>")), kind, lowercase)
+        merges = [tuple(pair) for pair in take.items(model, "merges") if isinstance(pair, list)]
+        known = all(len(pair) == 2 and all(isinstance(part, str) for part in pair) for pair in merges)
+        if not known or len(merges) < len(model["merges"]) or not all({a, b, a + b} <= vocabulary.keys() for a, b in merges):
+            raise take.Unfit('"merges" holds something else than pairs of tokens that make a third')
+        return cls(shell(kind, lowercase, models.BPE(vocabulary, merges, unk_token="<unk>")), kind, lowercase)
+
+
+def shell(kind: str, lowercase: bool, model, learned: bool = True):
+    """The engine around a model: how a text is cut before and joined after; the special tokens, if it has learned any."""
+    from tokenizers import Tokenizer, decoders, normalizers, pre_tokenizers
+
+    around = {"bpe": (pre_tokenizers.ByteLevel, decoders.ByteLevel), "unigram": (pre_tokenizers.Metaspace, decoders.Metaspace),
+              "wordpiece": (pre_tokenizers.BertPreTokenizer, decoders.WordPiece)}  # fmt: skip
+    engine = Tokenizer(model)
+    engine.pre_tokenizer, engine.decoder = (part() for part in around[kind])
+    if lowercase:
+        engine.normalizer = normalizers.Lowercase()
+    if learned:
+        engine.add_special_tokens(SPECIAL)
+    return engine
+
+
+class Imported(Subwords):
+    """A vocabulary that comes from elsewhere, as it is: its special tokens are its own, wherever they stand."""
+
+    kind = "imported"
+
+    def __init__(self, engine, special: Special):
+        super().__init__(engine, self.kind, lowercase=False)
+        self.special = special
+        if len(self.tokens) != len(engine.get_vocab()) or sorted(engine.get_vocab().values()) != list(range(len(self.tokens))):
+            raise take.Unfit("the numbers of the vocabulary do not follow one another")
+
+    def to_json(self) -> dict:
+        return {"kind": self.kind, "special": self.special.to_json(), "engine": json.loads(self.engine.to_str())}
+
+    @classmethod
+    def from_json(cls, saved) -> Self:
+        from tokenizers import Tokenizer
+
+        try:
+            engine = Tokenizer.from_str(json.dumps(take.value(saved, "engine")))
+        except Exception as error:  # whatever the library says of a file that is not its own
+            raise take.Unfit("the tokenizer cannot be read: {reason}", reason=str(error)) from None
+        return cls(engine, Special.from_json(take.value(saved, "special"), engine.get_vocab_size()))
