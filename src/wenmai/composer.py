@@ -4,8 +4,6 @@
 chance), `log_prob`, `evaluate`. All logarithms are natural.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -3,8 +3,6 @@
 `LanguageModel("ngram", order=5).fit(texts)`; then `log_prob`, `perplexity`, `generate`, `complete`. All logarithms are natural.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -23,7 +21,7 @@ class LanguageModel(Estimator):
 
     task_name = "generate"
 
-    def fit(self, texts, valid=None, start=None) -> LanguageModel:
+    def fit(self, texts, valid=None, start=None) -> "LanguageModel":
         return super().fit(texts, None, None if valid is None else (valid, None), start)
 
     # Scoring

@@ -3,8 +3,6 @@
 The annotation of an option says its type, and its range where the type does not: `dropout: Share = 0.1`.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 import math

@@ -6,8 +6,6 @@ The tokenizer is the run's, and so are the options of input layer and body: a ne
 the task asks for. Options of the head and of training are free.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import torch

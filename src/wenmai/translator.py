@@ -4,8 +4,6 @@
 `stream`, `answers` (with scores, and where it looked), `log_prob`, `evaluate`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

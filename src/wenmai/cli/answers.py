@@ -1,7 +1,5 @@
 """Answers for a file of any size: read, answered and written chunk by chunk."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

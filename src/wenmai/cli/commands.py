@@ -2,8 +2,6 @@
 that need it, never for --help.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -1,7 +1,5 @@
 """Commands that look at data and at the whole ladder: demo, data, rungs, compare, probe."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

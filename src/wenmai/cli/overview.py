@@ -3,8 +3,6 @@
 The JSON is the same in every language; only what is shown is translated.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass, field

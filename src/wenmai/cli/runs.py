@@ -1,7 +1,5 @@
 """Commands that make a run and use it: train, evaluate, predict, import, export."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

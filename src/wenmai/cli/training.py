@@ -3,8 +3,6 @@
 Under torchrun every process comes through here; the first of them speaks, and writes the folder.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Commands that write texts, and that weigh them: generate, compose, translate, filter."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -4,8 +4,6 @@ The minutes are shared equally; what a rung leaves of its share goes to those af
 the learning rate, the training itself (once for every seed), and two shorter trainings on 10% and 30% of the rows.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import time

@@ -2,8 +2,6 @@
 measured on the same test rows, drawn again and again, and what counts is their difference there.
 """
 
-from __future__ import annotations
-
 from math import exp
 
 import numpy as np

@@ -6,8 +6,6 @@ that are read in windows of one shape, and used inside `one_shape()` alone. Torc
 process: they are thrown for a single call at a time, one thread after another, and put back.
 """
 
-from __future__ import annotations
-
 import threading
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar

@@ -5,8 +5,6 @@ longer than their arithmetic; here a block is one call. Many rows at a time are 
 matrices, and only look back, and across, by code of our own. Both run the steps of the block's own order (layers/blocks.py).
 """
 
-from __future__ import annotations
-
 from math import erf, sqrt
 
 import numpy as np

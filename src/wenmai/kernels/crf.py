@@ -4,8 +4,6 @@ gradients, and the best path.
 A step of time in torch would take a dozen calls; here a batch is one.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from numba import njit

@@ -9,8 +9,6 @@ With V words a row has V scores, of which the usual way writes seven tables on i
 processor's cache, and one table is left, of the gradient.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional

@@ -8,8 +8,6 @@ library has a better product than its usual one, and the best where W lies in th
 fast.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from numba import njit

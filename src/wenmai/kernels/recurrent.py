@@ -4,8 +4,6 @@ On a GPU sizes are brought to multiples of 8, whose products are up to three tim
 so that it stays 0. An LSTM that learns in 16 bits on a CPU is unrolled by hand (unrolled.py).
 """
 
-from __future__ import annotations
-
 import warnings
 
 import torch

@@ -10,8 +10,6 @@ again. A rung that has no h gives rows of width 0: all in the cache count alike,
 on what was read before. Nothing is learned from a token that is still to be said.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

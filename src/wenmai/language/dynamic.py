@@ -11,8 +11,6 @@ quiet and would be thrown far by their first gradient; so ε is the mean of √M
 Afterwards the weights are w₀ again, bit for bit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ cache     mixed with what was written a while ago                  continuous_ca
 dynamic   by a model that learns from the text as it reads it      dynamic.py
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal

@@ -5,8 +5,6 @@
 A text opens as a line does: the end of the line before it is the first token that is read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 import numpy as np

@@ -6,8 +6,6 @@ looks at a room that is as long as it has to be, in strides of STRIDE. With a ca
 trains them.
 """
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 from copy import deepcopy
 from threading import Lock
@@ -47,7 +45,7 @@ def replayed(network, state):
 class Lease:
     """The steps of one text: as long as there is somebody who might take one, the recording is this text's alone."""
 
-    def __init__(self, replay: Replay):
+    def __init__(self, replay: "Replay"):
         self.replay = replay
 
     def __call__(self, state: Tensor | Cache, tokens: Tensor) -> tuple[Tensor, Tensor | Cache]:
@@ -64,7 +62,7 @@ class Recordings:
     def stale(self, network) -> bool:
         return self.version != version(network)
 
-    def of(self, rows: int, state: Tensor | Cache) -> Replay:
+    def of(self, rows: int, state: Tensor | Cache) -> "Replay":
         if rows not in self.replays:
             self.replays[rows] = Replay(self.reads, rows, state)
         return self.replays[rows]

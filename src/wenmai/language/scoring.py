@@ -10,8 +10,6 @@ windows of them that lie over one another, and from each only the last `stride` 
 Windows do not wait for one another, so that many are read at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -7,8 +7,6 @@
 Multi-head attention does this A times side by side on slices of the width, and mixes the results.
 """
 
-from __future__ import annotations
-
 from math import sqrt
 
 import torch

@@ -7,8 +7,6 @@ In a decoder a second attention, `cross` to a memory, stands between the two. Th
 block runs them, and so do the faster ways to read one token more (kernels/block_step.py).
 """
 
-from __future__ import annotations
-
 import numpy as np
 from torch import Tensor, nn
 from torch.nn import functional

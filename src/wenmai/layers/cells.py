@@ -14,8 +14,6 @@ A step takes the projected input W x_t + b (all gates side by side), the state (
 recurrent part U h_{t−1}; it returns the new state and the gates by name.
 """
 
-from __future__ import annotations
-
 from torch import Tensor
 
 

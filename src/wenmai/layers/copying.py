@@ -7,8 +7,6 @@ X words of the source that it lacks: these can only be copied. The loss is −lo
 by 1 − ε, and asks an even share of P alone: the source's own words have none of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -41,10 +39,10 @@ class Copies(NamedTuple):
     extra: int
 
     @classmethod
-    def of(cls, numbers: Tensor | None, vocabulary: int) -> Copies | None:
+    def of(cls, numbers: Tensor | None, vocabulary: int) -> "Copies | None":
         return None if numbers is None else cls(numbers, max(0, int(numbers.max()) + 1 - vocabulary))
 
-    def take(self, rows: Tensor) -> Copies:
+    def take(self, rows: Tensor) -> "Copies":
         return Copies(self.numbers.index_select(0, rows.to(self.numbers.device)), self.extra)
 
 

@@ -12,8 +12,6 @@ log Z and its gradients come from one compiled pass forward and one back (kernel
 out, and a test holds both equal.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from torch import Tensor, nn

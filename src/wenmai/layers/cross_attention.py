@@ -5,8 +5,6 @@
 Keys and values are those of the memory alone: `keys_values` makes them once for a text, however many tokens are written.
 """
 
-from __future__ import annotations
-
 from math import sqrt
 
 from torch import Tensor, nn

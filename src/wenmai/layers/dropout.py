@@ -4,8 +4,6 @@ On a CPU the random numbers are what it costs: torch draws 64 random bits a numb
 of a small Transformer's training. Here one draw serves eight numbers, a byte each, so p is rounded to 1/256.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional

@@ -6,8 +6,6 @@ frames   x_t = W f_t + b                   a row of numbers is one frame; an ima
 label    x_1 = E[label]                    a single vector
 """
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from torch import Tensor, nn

@@ -9,8 +9,6 @@ A head gives `losses(y, mask, batch)`, a list. One that gives several also has `
 it is asked before the network has read a batch, as the counts of all its pieces are added first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -73,7 +71,7 @@ class OneOf(Request):
     def columns(self) -> int:
         return self.classes
 
-    def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, **_) -> ClassHead:
+    def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, **_) -> "ClassHead":
         return ClassHead(width, self.classes, self.pooling or pooling, dropout, self.weights)
 
 
@@ -110,7 +108,7 @@ class Number(Request):
     def columns(self) -> int:
         return len(self.mean)
 
-    def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, **_) -> NumberHead:
+    def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, **_) -> "NumberHead":
         return NumberHead(width, self.mean, self.deviation, None if self.per_step else self.pooling or pooling)
 
 
@@ -125,12 +123,12 @@ class Next(Request):
     per_step = next_token = True
 
     @classmethod
-    def of(cls, texts) -> Next:
+    def of(cls, texts) -> "Next":
         """For texts that are numbered as these are."""
         return cls(texts.vocabulary, texts.special.unwritten)
 
     def __call__(self, width: int, pooling: str = "last", dropout: float = 0.0, *, table: nn.Parameter | None = None,
-                 bias: bool = True, activation_penalty: float = 0.0, temporal_penalty: float = 0.0) -> NextHead:  # fmt: skip
+                 bias: bool = True, activation_penalty: float = 0.0, temporal_penalty: float = 0.0) -> "NextHead":  # fmt: skip
         return NextHead(width, self, dropout, table, bias, activation_penalty, temporal_penalty)
 
 

@@ -8,8 +8,6 @@ x may stand after `start` tokens that were read before: a number, a number for e
 recording is replayed (language/replay.py).
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import torch

@@ -4,8 +4,6 @@ Without a trace the cells that torch has fused kernels for (rnn, relu, lstm, gru
 others, the step of cells.py is repeated over time on the same weights.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional

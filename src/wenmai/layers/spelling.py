@@ -6,8 +6,6 @@ lstm   read from both ends, the two last states side by side             Lample 
 Each distinct token of a batch is spelled once.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

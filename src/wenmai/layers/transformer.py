@@ -4,8 +4,6 @@
     decoder    causal: a place looks back on its own text, and, where there is a memory, across at what was read
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from math import sqrt
 
@@ -60,14 +58,14 @@ class Transformer(Body):
     def cache(self, batch: int, longest: int) -> Cache:
         return Cache.empty(batch, self.blocks, longest, next(self.blocks.parameters()))
 
-    def decoder_cache(self, memory: Tensor, mask: Tensor, longest: int) -> DecoderCache:
+    def decoder_cache(self, memory: Tensor, mask: Tensor, longest: int) -> "DecoderCache":
         """Of a text of at most so many tokens that is to be written: what it looks across at is brought to keys and values
         once."""
         text, source = Cache.empty(len(memory), self.blocks, longest, memory), torch.arange(len(memory), device=memory.device)
         keys_values = torch.stack([block.cross.keys_values(memory) for block in self.blocks], 1)  # (B, L, 2, A, S, D)
         return DecoderCache(text, keys_values.to(memory.dtype), see_real(mask), source)
 
-    def forward(self, x: Tensor, mask: Tensor | None, state: Cache | DecoderCache | None = None, trace: Trace | None = None,
+    def forward(self, x: Tensor, mask: Tensor | None, state: "Cache | DecoderCache | None" = None, trace: Trace | None = None,
                 memory: Tensor | None = None, memory_mask: Tensor | None = None):  # fmt: skip
         """x (B, T, E), memory (B, S, E) → y (B, T, E)"""
         decoder = state if isinstance(state, DecoderCache) else None
@@ -102,7 +100,7 @@ class DecoderCache:
     real: Tensor
     source: Tensor
 
-    def take(self, rows: Tensor) -> DecoderCache:
+    def take(self, rows: Tensor) -> "DecoderCache":
         if self.text.steps is None:  # then they lie in the order of the texts
             return DecoderCache(self.text.take(rows), take(self.memory, rows), take(self.real, rows), self.source[: len(rows)])
         return replace(self, text=self.text.take(rows), source=take(self.source, rows))
@@ -113,5 +111,5 @@ class DecoderCache:
             return self.memory, self.real
         return take(self.memory, self.source), take(self.real, self.source)
 
-    def within(self, rows: Tensor) -> DecoderCache:
+    def within(self, rows: Tensor) -> "DecoderCache":
         return replace(self, text=self.text.take(rows))

@@ -1,7 +1,5 @@
 """Every place with its neighbours side by side: what filters and windows read."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional

@@ -11,8 +11,6 @@ recurrent, or e = tanh(W x + b), where no state knows of another. d_0 = tanh(W h
 step may also write the word that it looks at (layers/copying.py); one that the vocabulary lacks is read on as <unk>.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -64,11 +62,11 @@ class AttentionState:
     output: Tensor
     keys: Tensor
 
-    def take(self, rows: Tensor) -> AttentionState:
+    def take(self, rows: Tensor) -> "AttentionState":
         rows = rows.to(self.inner.device)
         return AttentionState(*(part.index_select(0, rows) for part in (self.inner, self.output, self.keys)))
 
-    def within(self, rows: Tensor) -> AttentionState:
+    def within(self, rows: Tensor) -> "AttentionState":
         rows = rows.to(self.inner.device)
         return AttentionState(self.inner.index_select(0, rows), self.output.index_select(0, rows), self.keys)
 

@@ -6,8 +6,6 @@ gated          h = (X ∗ W + b) ⊗ σ(X ∗ V + c), added to X, looking back o
 over an image  two filters of 3 × 3, halve the picture, and again, with twice as many filters          LeCun et al. 1989
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional

@@ -11,8 +11,6 @@ A decoder is `decoder(tokens, memory, mask, state=None, trace=None) → (y, stat
 Without a state, the tokens open a text; `begin` gives the state of one that is to be written step by step.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -45,11 +43,11 @@ class DecoderState:
     copies: Copies | None = None
     say: Repeated = field(default_factory=Repeated)
 
-    def take(self, rows: Tensor) -> DecoderState:
+    def take(self, rows: Tensor) -> "DecoderState":
         kept = (None if part is None else take(part, rows) for part in (self.inner, self.copies))
         return DecoderState(take(self.memory, rows), take(self.mask, rows), *kept, self.say)
 
-    def within(self, rows: Tensor) -> DecoderState:
+    def within(self, rows: Tensor) -> "DecoderState":
         """Rows that change places with others of the same text: what was read stays where it is."""
         return replace(self, inner=None if self.inner is None else within(self.inner, rows))
 

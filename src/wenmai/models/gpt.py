@@ -8,8 +8,6 @@ Told what to write about, it has a vector before the text, as its first token (a
     x = [m, E[w_1], E[w_2], …] + position;  y at m says w_1, y at w_1 says w_2, …
 """
 
-from __future__ import annotations
-
 from math import sqrt
 from typing import Literal
 

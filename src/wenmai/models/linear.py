@@ -13,8 +13,6 @@ Features are sparse: n-grams of a text, templates around a token that is tagged,
 touches only the rows of W in it.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from typing import Literal

@@ -10,8 +10,6 @@ models do:
     x = [x_{t−n+1}; …; x_t],  h = relu(H x + d),  log p = log softmax(b + U h (+ W x: direct))       Bengio et al. 2003
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -6,8 +6,6 @@ Where the body is causal and the head says the next token, a network goes on wit
 `step` one token more.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -5,8 +5,6 @@
 Averaged (Freund & Schapire 1999), it answers with the mean of all the weights it ever had, which forgets its last whims.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 

@@ -8,8 +8,6 @@ The vector enters at the first step, and the state has to keep it (Vinyals et al
 et al. 2014). Without feedback the cell never learns which token was chosen: each is drawn as if the others did not exist.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import torch

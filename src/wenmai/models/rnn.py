@@ -16,8 +16,6 @@ AWD-LSTM (Merity, Keskar & Socher 2018):
     the table that words are looked up in is the one that says them      tie
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from wenmai.layers.dropout import Locked

@@ -10,8 +10,6 @@
 However long the text, c has H numbers: what a long one says does not fit, which is why attention was invented.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Literal
 

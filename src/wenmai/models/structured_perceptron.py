@@ -6,8 +6,6 @@
 Averaged as the plain one is. Transitions that the tags' scheme forbids are never answered.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 

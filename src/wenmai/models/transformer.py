@@ -7,8 +7,6 @@ An image is read as its patches (Dosovitskiy et al. 2021). The memory of a label
 picture, one for every patch.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import sqrt
 from typing import Literal

@@ -1,7 +1,5 @@
 """The metric by the length of what was read, told once for terminal, Markdown and page: whether a rung loses long texts."""
 
-from __future__ import annotations
-
 from rich.table import Table
 from rich.text import Text
 

@@ -10,8 +10,6 @@ and the longer a text the more it is divided by: from Σ, no score above Σ / mo
 large as the number of all texts, the best of all are found; where it is 1, the most probable token at every step.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import NamedTuple

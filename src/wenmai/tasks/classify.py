@@ -1,7 +1,5 @@
 """classify, N→1: one label for a text, a pair of texts, a row of numbers or an image."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from wenmai.data.examples.rows import numbered
@@ -160,7 +158,7 @@ class Classify:
         }
 
     @classmethod
-    def from_json(cls, saved: dict) -> Classify:
+    def from_json(cls, saved: dict) -> "Classify":
         task, classes = cls(balance=take.flag(saved, "balance")), take.items(saved, "classes")
         if len(classes) < 2 or len({type(name) for name in classes}) != 1:
             raise take.Unfit('"classes" are not two or more of one kind')

@@ -1,7 +1,5 @@
 """Columns → inputs, as every task reads them, and how an input is shown to a reader."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from wenmai.data.examples.sequences import Sequences

@@ -6,8 +6,6 @@ Every text counts its end as a token, and as a byte. Exact match is the share of
 spells out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import exp, log
 
@@ -195,7 +193,7 @@ class Compose:
         return {"name": self.name}
 
     @classmethod
-    def from_json(cls, saved: dict) -> Compose:
+    def from_json(cls, saved: dict) -> "Compose":
         return cls()
 
     profile = Profile(

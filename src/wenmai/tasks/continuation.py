@@ -1,7 +1,5 @@
 """Continuation: how a language model goes on with texts that have begun, one or many side by side, over `begin` and `step`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import chain, groupby
 

@@ -4,8 +4,6 @@ A task is one class in one file of this folder, and one row of the catalog. It n
 functions in `rows` (an input and a target a row) and `writing` (texts are written), and a task names those that it takes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -169,4 +167,4 @@ class Task(Protocol):
     def to_json(self) -> dict: ...
 
     @classmethod
-    def from_json(cls, saved: dict) -> Task: ...
+    def from_json(cls, saved: dict) -> "Task": ...

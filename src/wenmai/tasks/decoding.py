@@ -7,8 +7,6 @@ A number u, drawn evenly from 0 to 1, chooses the token at which the sum of p′
 the row's own, so that a text is the same whether it is written alone or beside others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice

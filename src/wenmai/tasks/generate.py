@@ -6,8 +6,6 @@ Every line counts its end as a token. Bits per byte can be compared between mode
 every token of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -48,7 +46,7 @@ class Total:
     unknown: int = 0
     lines: int = 0
 
-    def __add__(self, other: Total) -> Total:
+    def __add__(self, other: "Total") -> "Total":
         return Total(*(getattr(self, name) + getattr(other, name) for name in ("log_prob", "tokens", "size", "unknown", "lines")))
 
 
@@ -202,7 +200,7 @@ class Generate:
         return {"name": self.name}
 
     @classmethod
-    def from_json(cls, saved: dict) -> Generate:
+    def from_json(cls, saved: dict) -> "Generate":
         return cls()
 
     def beginning(self, train: Part, share: float, seed: int) -> Part:

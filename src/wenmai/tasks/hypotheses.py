@@ -1,7 +1,5 @@
 """Hypotheses: the texts that a translator finds for what it reads, by beam search or greedily, and where it looked meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 

@@ -2,8 +2,6 @@
 what the answers are, and the first rows. A function a kind of task; the command line shows whatever stands in it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import chain, islice
 from math import fsum

@@ -4,8 +4,6 @@ Every task of the catalog has one. What most of them do alike are the defaults h
 otherwise; nobody else needs to know a task by its name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 

@@ -5,8 +5,6 @@
 With a `horizon` the rows are a series in time: from `history` rows the next `horizon` values of the target are forecast.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from wenmai.data.dataset import Part
@@ -220,7 +218,7 @@ class Regress:
                 "mean": self.mean.tolist(), "deviation": self.deviation.tolist()}  # fmt: skip
 
     @classmethod
-    def from_json(cls, saved: dict) -> Regress:
+    def from_json(cls, saved: dict) -> "Regress":
         task = cls(horizon=take.maybe_whole(saved, "horizon", 1), history=take.maybe_whole(saved, "history", 1))
         task.per_step, (task.mean, task.deviation) = take.flag(saved, "per_step"), take.scaling(saved)
         return task

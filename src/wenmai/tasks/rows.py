@@ -4,8 +4,6 @@ Outputs become answers in two steps: `task.decide(outputs, model)` (the best cla
 `predictions`, `described` and `scores`, which are the task's own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np

@@ -5,8 +5,6 @@ Tags are learned in BIOES, whatever scheme they are written in (Ratinov & Roth 2
     span F1 = 2PR / (P + R),  P = right spans / spans answered,  R = right spans / spans expected        as seqeval counts
 """
 
-from __future__ import annotations
-
 from typing import Literal, get_args
 
 import numpy as np
@@ -266,7 +264,7 @@ class Tag:
                 "kinds": self.kinds, "classes": self.classes.tolist(), "marks": getattr(self, "_marks", [])}  # fmt: skip
 
     @classmethod
-    def from_json(cls, saved: dict) -> Tag:
+    def from_json(cls, saved: dict) -> "Tag":
         known = get_args(Scheme)
         scheme, write = take.one_of(saved, "scheme", known[1:]), take.one_of(saved, "write", known)
         task = cls(crf=take.flag(saved, "crf"), scheme=scheme, write=write)

@@ -5,8 +5,6 @@ summaries, if by the median a source has 100 letters or more and is at least thr
 are a single word, a date or a number, they are right or wrong: exact match.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 
@@ -276,7 +274,7 @@ class Translate:
         return {"name": self.name, "summarise": bool(self.summarise), "single": self.single, "script": self.script}
 
     @classmethod
-    def from_json(cls, saved: dict) -> Translate:
+    def from_json(cls, saved: dict) -> "Translate":
         task = cls(summarise=take.flag(saved, "summarise"))
         task.script, task.single = take.one_of(saved, "script", overlap.SCRIPTS), take.flag(saved, "single")
         task.measure()

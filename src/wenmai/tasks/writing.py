@@ -3,8 +3,6 @@
 are natural.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator
 
 import numpy as np

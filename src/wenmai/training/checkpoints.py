@@ -7,8 +7,6 @@ Each is a folder that is there whole or not at all. They are written when the pl
 that writing them costs under a fiftieth of it, and when training is asked to stop.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -7,8 +7,6 @@ summed over all of them and divided by the count of the whole batch, so that the
     fsdp   every process holds a part of weights, gradients and moments (Zhao et al. 2023)
 """
 
-from __future__ import annotations
-
 import atexit
 import copy
 import os

@@ -4,8 +4,6 @@ A folder is written beside its place under another name, every file of it is bro
 their sizes and checksums, and then it is renamed: on every system one step, which a kill or a full disk cannot cut in two.
 """
 
-from __future__ import annotations
-
 import glob
 import hashlib
 import json

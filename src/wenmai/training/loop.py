@@ -4,8 +4,6 @@ Batches are a function of seed and epoch, learning rate and random numbers of th
 How long training is, `schedule` says; one update, `updater`; what to go back to when a loss is no number, `recovery`.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace

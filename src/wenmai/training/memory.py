@@ -4,8 +4,6 @@ weights      each with its gradient and the optimizer's moments; as the best, as
 one batch    what the forward pass keeps for the backward pass, measured on the longest row, and as much again
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 from collections.abc import Callable, Iterator

@@ -8,8 +8,6 @@ asgd        plain steps at one rate, averaged: from when the held-out score stop
             weights after every step since (Polyak & Juditsky 1992; begun as in AWD-LSTM, Merity, Keskar & Socher 2018)
 """
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 

@@ -1,7 +1,5 @@
 """The options of training by the loop: its signature is their schema."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -36,7 +34,7 @@ class TrainingOptions:
     micro_batches: Size | None = None
     compile: bool = False
 
-    def completed(self, network: Network) -> TrainingOptions:
+    def completed(self, network: Network) -> "TrainingOptions":
         """With what the network asks for, where it is not given."""
         usual = training_defaults(network, self.optimizer)
         return replace(self, **{name: value for name, value in usual.items() if getattr(self, name) is None})

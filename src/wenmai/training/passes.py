@@ -1,7 +1,5 @@
 """Passes over the rows, for a rung that learns without the loop; minutes become a number of them, once."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 

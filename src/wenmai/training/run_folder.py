@@ -10,8 +10,6 @@
 It is there whole, or not at all (folders.py).
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

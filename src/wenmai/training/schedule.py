@@ -3,8 +3,6 @@
 Minutes are turned into steps once, after a timed warm-up whose effect is undone; from then on the clock plays no part.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

@@ -4,8 +4,6 @@ The random numbers of a step (dropout) are a function of seed and step, as its b
 that does not fit into memory is read in two pieces, four, … (micro-batches); their gradients add up to that of the whole.
 """
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ Going on from the weights of the length before was tried and left: gru needed mo
 look so many steps back, did not come off it.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """depth: one layer against two and three, one way against both. Each costs weights and time; what does it buy?"""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from typing import Literal

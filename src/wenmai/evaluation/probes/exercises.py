@@ -8,8 +8,6 @@ copy is judged by the share of rows that are right at every step, the sums by th
 answer over the variance of what was wanted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -8,8 +8,6 @@ A product of N − t factors shrinks or grows by a power; a gate that is open, o
 makes do with one.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 

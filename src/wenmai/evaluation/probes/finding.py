@@ -1,7 +1,5 @@
 """What a probe found: numbers, tables, a picture and a few sentences, kept as files and shown on the terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path

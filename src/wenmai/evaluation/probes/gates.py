@@ -4,8 +4,6 @@ All of them at the same `hidden`, where the lstm has four matrices a layer, the 
 large as the lstm is, counted in weights (as Chung et al. 2014 compare them).
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 

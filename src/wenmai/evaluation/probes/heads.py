@@ -4,8 +4,6 @@ entropy  −Σ_s a_ts log a_ts / log S    of a head: 0 where it looks at one pla
 overlap  Σ_s min(a_ts, a'_ts)          of two heads of a layer: 1 where they look at the same, 0 where at nothing in common
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from functools import partial

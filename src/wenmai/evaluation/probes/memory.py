@@ -5,8 +5,6 @@ and rows at each length, begins anew with first weights, and stops at the first 
 before and after training, the gradient of the last loss is followed back to the first step (fading.py).
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 

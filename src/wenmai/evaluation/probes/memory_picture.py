@@ -1,7 +1,5 @@
 """The picture of memory: how far each rung came, a panel an exercise; then the gradient on its way back."""
 
-from __future__ import annotations
-
 from math import log10
 
 from wenmai.locale import Listed, Message

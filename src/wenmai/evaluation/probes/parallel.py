@@ -4,8 +4,6 @@ One layer of each, forward and backward, at growing length T and a fixed batch. 
 fitted there: near 1 for a chain of steps, near 2 for all pairs of places.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from math import inf, log

@@ -5,8 +5,6 @@ for the perplexity of what is held out (as Chen & Goodman 1999 compare them). Al
 training text, so that their perplexities can be compared; other words are <unk>.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from math import exp, inf, log

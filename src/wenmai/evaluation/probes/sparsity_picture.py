@@ -1,7 +1,5 @@
 """The picture of sparsity: what was never seen, by order; then the perplexities, a panel an amount of text."""
 
-from __future__ import annotations
-
 from math import inf
 
 from wenmai.locale import Message, told_in

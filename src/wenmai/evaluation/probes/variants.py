@@ -4,8 +4,6 @@ The rows are split once; only the seed of the training differs. Variants take tu
 down slows all of them. The score is that of the test part, which no training has seen.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace

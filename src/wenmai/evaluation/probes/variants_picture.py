@@ -1,7 +1,5 @@
 """The picture of variants: a row a variant, a panel a quantity; a dot a seed; a line at their mean, a bar to their median."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from statistics import mean, median
 

@@ -1,7 +1,5 @@
 """What compare shows of a model that writes texts: how likely the test texts are, the least likely, and some that it writes."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Of rows that have an answer each: scores, what was confused with what, the worst mistakes, predictions a second, latency."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -2,8 +2,6 @@
 metric by which all models can be compared, also those that cut the text differently.
 """
 
-from __future__ import annotations
-
 import time
 from math import inf, log, log2
 

@@ -3,8 +3,6 @@ missed by most, some that it writes, and how many tokens a second it writes. All
 summaries, what the first words of every source score: the lead, which asks for no model.
 """
 
-from __future__ import annotations
-
 import time
 
 import numpy as np
