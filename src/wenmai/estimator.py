@@ -32,10 +32,8 @@ from wenmai.training.options import TrainingOptions, training_defaults
 from wenmai.training.progress import Diverged, Progress, Snapshot
 
 
-def fit_options(
-    *, seed: Count = 0, device: str = "auto", minutes: NonNegative | None = None, validation: Share = 0.1, search: bool = False,
-    deterministic: bool = False,
-) -> dict:  # fmt: skip
+def fit_options(*, seed: Count = 0, device: str = "auto", minutes: NonNegative | None = None, validation: Share = 0.1,
+                search: bool = False, deterministic: bool = False) -> dict:  # fmt: skip
     """The options of `fit` itself. `minutes` is the budget, where it is not counted in epochs; `validation` the share of
     the rows held out where no valid part is given; `search` tries a third of the learning rate, the rate and its triple
     on short runs, and trains with the best; `deterministic` makes a GPU give the same weights for the same seed, as a CPU

@@ -64,9 +64,8 @@ def main() -> None:
     except OSError as error:
         if debug:
             raise
-        sys.exit(
-            complain(Message("{file}: {why}.", file=error.filename or Message("the system"), why=Theirs(error.strerror or error)))
-        )
+        sys.exit(complain(Message("{file}: {why}.", file=error.filename or Message("the system"),
+                                  why=Theirs(error.strerror or error))))  # fmt: skip
     except Exception as error:
         if debug or not hasattr(error, "format_message"):  # anything but click's own words for a wrong argument
             raise

@@ -134,9 +134,8 @@ def carry_out(arguments: dict, dataset: Dataset, folder: Path, kept: Checkpoints
                     warnings.append(progress.warning)
                 kept.keep(estimator, progress, stop)
                 if stop and progress.snapshot:
-                    command = resuming(folder, together.size)
                     raise Stopped("stopped after {steps:,} updates and kept; go on with: {command}", steps=progress.step,
-                                  command=command)  # fmt: skip
+                                  command=resuming(folder, together.size))  # fmt: skip
         except Diverged:  # there is nothing to go on with
             if speaks:
                 kept.remove()

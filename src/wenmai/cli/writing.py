@@ -135,10 +135,8 @@ def translate(
     if (top_k or top_p < 1) and not temperature:
         raise Mistake("--top-k and --top-p say what is drawn from, and nothing is drawn by chance; add --temperature 1.")
     model = load_run(run, device, *TRANSLATOR)
-    search, chance = (
-        {"beam": beam, "penalty": penalty, "strict": strict, "precision": precision},
-        {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed, "strict": strict},
-    )
+    search, chance = ({"beam": beam, "penalty": penalty, "strict": strict, "precision": precision},
+                      {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed, "strict": strict})  # fmt: skip
     if file:
         table = open_table(file, columns_from(columns), task=model.task_)
         return finish(answer_file(model, table, out, as_json, **search), as_json, quiet=True)

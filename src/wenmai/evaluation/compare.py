@@ -56,10 +56,9 @@ class Plan:
 # The budget and the order.
 
 
-def compare(
-    data: Dataset, minutes: float, rungs: list[str] | None = None, seed: int = 0, seeds: int = 1, device: str = "auto",
-    with_runs: tuple[str, ...] = (), options: dict | None = None, out: Path | None = None,
-) -> Iterator[tuple[str, str, Progress | None]]:  # fmt: skip
+def compare(data: Dataset, minutes: float, rungs: list[str] | None = None, seed: int = 0, seeds: int = 1, device: str = "auto",
+            with_runs: tuple[str, ...] = (), options: dict | None = None,
+            out: Path | None = None) -> Iterator[tuple[str, str, Progress | None]]:  # fmt: skip
     """Yields (rung, stage, progress) as it goes and returns the report, a plain dict (`report.write` says its keys)."""
     if data.test is None or data.valid is None:
         raise Mistake("compare needs a valid and a test part: give files or shares for both.")
@@ -131,12 +130,10 @@ def one_rung(plan: Plan, name: str, minutes: float):
     best = max if data.task.higher_is_better else min
     valid = best((p.score for p in first.progress_ if p.score is not None), default=None)
     row["scores"]["valid"] = {data.task.profile.judged_by(data.task): valid}
-    row |= {
-        "seed_scores": scores, "spread": float(np.std(scores, ddof=1)) if plan.seeds > 1 else None, "seconds": seconds,
-        "steps": first.progress_[-1].step, "learning_rate": options.get("learning_rate"), "rates_tried": first.rates_tried_,
-        "curve": [{"step": p.step, "seconds": p.seconds, "train_loss": p.loss, "score": p.score} for p in first.progress_],
-        "sizes": sizes, "options": first.options, "notes": first.notes_ + row.get("notes", []),
-    }  # fmt: skip
+    row |= {"seed_scores": scores, "spread": float(np.std(scores, ddof=1)) if plan.seeds > 1 else None, "seconds": seconds,
+            "steps": first.progress_[-1].step, "learning_rate": options.get("learning_rate"), "rates_tried": first.rates_tried_,
+            "curve": [{"step": p.step, "seconds": p.seconds, "train_loss": p.loss, "score": p.score} for p in first.progress_],
+            "sizes": sizes, "options": first.options, "notes": first.notes_ + row.get("notes", [])}  # fmt: skip
     folder = plan.run_of(name)
     first.save(folder, data=data.name, fingerprint=data.fingerprint(), scores=row["scores"], seconds=seconds)
     return row | {"run": str(folder), "bytes": folder_bytes(folder)}, samples
@@ -198,11 +195,8 @@ def measured(estimator: Estimator, data: Dataset, name: str) -> tuple[dict, np.n
     drawn again from this one. Of running text, what each line weighs: the metric is chosen when all models are there."""
     about = RUNGS[estimator.rung]
     shown, samples = estimator.task_.profile.measure(estimator, data)
-    row = {
-        "rung": name, "task": estimator.task_name, "failed": None, **shown,
-        "parameters": estimator.model_.parameters_count(), "about": about.about, "about_zh": about.about_zh,
-        "options": estimator.options,
-    }  # fmt: skip
+    row = {"rung": name, "task": estimator.task_name, "failed": None, **shown, "parameters": estimator.model_.parameters_count(),
+           "about": about.about, "about_zh": about.about_zh, "options": estimator.options}  # fmt: skip
     return row, samples
 
 
@@ -237,16 +231,13 @@ def summary(plan: Plan, rows: list[dict], samples: dict, minutes: float) -> dict
     if advice and (baseline := profile.baseline(data, rows[0]["scores"]["test"][metric])):
         advice |= {"reason": f"{advice['reason']} {baseline.english}", "reason_zh": advice["reason_zh"] + baseline.chinese}
     classes = next((row["confusion"]["classes"] for row in rows if row.get("confusion")), None)
-    return {
-        "wenmai": wenmai.__version__, "data": data.name, "task": task.name, "metric": metric,
-        "higher_is_better": task.higher_is_better, "minutes": minutes, "seed": plan.seed, "seeds": plan.seeds,
-        "device": plan.device, "machine": f"{processor()}, {os.cpu_count()} cores",
-        "created": datetime.now().isoformat(timespec="seconds"),
-        "rows": {"train": len(data.train), "valid": len(data.valid), "test": len(data.test)}, "classes": classes,
-        "judged": profile.judged or metric, **profile.details(task),
-        "notes": notes, "notes_zh": [told_in(note, "zh") for note in notes], "rungs": rows,
-        "recommendation": advice,
-    }  # fmt: skip
+    return {"wenmai": wenmai.__version__, "data": data.name, "task": task.name, "metric": metric,
+            "higher_is_better": task.higher_is_better, "minutes": minutes, "seed": plan.seed, "seeds": plan.seeds,
+            "device": plan.device, "machine": f"{processor()}, {os.cpu_count()} cores",
+            "created": datetime.now().isoformat(timespec="seconds"),
+            "rows": {"train": len(data.train), "valid": len(data.valid), "test": len(data.test)}, "classes": classes,
+            "judged": profile.judged or metric, **profile.details(task), "notes": notes,
+            "notes_zh": [told_in(note, "zh") for note in notes], "rungs": rows, "recommendation": advice}  # fmt: skip
 
 
 def still_rising(curve: list[dict], sign: int) -> bool:

@@ -4,25 +4,9 @@ import re
 from html import escape
 from pathlib import Path
 
-from wenmai.page.leaderboard import (
-    columns,
-    measured,
-    notes,
-    recommended,
-    sample_keys,
-    task_name,
-    why_failed,
-    word,
-    worst_keys,
-)
+from wenmai.page.leaderboard import columns, measured, notes, recommended, sample_keys, task_name, why_failed, word, worst_keys
 from wenmai.page.lengths import lengths
-from wenmai.page.pictures import (
-    LANGS,
-    as_file,
-    clean,
-    pictures,
-    png,
-)
+from wenmai.page.pictures import LANGS, as_file, clean, pictures, png
 from wenmai.page.report_page import page
 from wenmai.page.strict_json import strict_json
 

@@ -25,11 +25,7 @@ TAKING = Lock()
 
 def replayed(network, state):
     """(a step like the network's own, the state to begin from): both belong to one text that is written, and to no other."""
-    if (
-        network.device.type != "cuda"
-        or not isinstance(state, (Cache, Tensor))
-        or (isinstance(state, Cache) and not state.even)
-    ):
+    if network.device.type != "cuda" or not isinstance(state, (Cache, Tensor)) or (isinstance(state, Cache) and not state.even):
         return network.step, state
     with TAKING:
         if network not in KEPT or KEPT[network].stale(network):

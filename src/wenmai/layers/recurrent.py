@@ -30,9 +30,8 @@ class Recurrent(Body):
         hiddens = [hidden] * (layers - 1) + [last or hidden]
         widths = [width, *(size * ways for size in hiddens[:-1])]
         self.width, self.ways, self.cell, self.weight_dropout = hiddens[-1] * ways, ways, cell, weight_dropout
-        self.layers = nn.ModuleList(
-            nn.ModuleList(Direction(size, own, cell) for _ in range(ways)) for size, own in zip(widths, hiddens)
-        )
+        self.layers = nn.ModuleList(nn.ModuleList(Direction(size, own, cell) for _ in range(ways))
+                                    for size, own in zip(widths, hiddens))  # fmt: skip
         self.dropout = dropout if isinstance(dropout, nn.Module) else Dropout(dropout)
         self.norms = nn.ModuleList(nn.LayerNorm(size * ways) for size in hiddens) if normed and cell in GROWS else None
         self.causal = not bidirectional

@@ -25,9 +25,8 @@ from wenmai.layers.trace import Trace, under
 
 def check_heads(width: int, heads: int) -> None:
     if width % heads:
-        fitting = max(1, width // heads) * heads
-        raise Mistake("width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.",
-                      width=width, heads=heads, fitting=fitting)
+        raise Mistake("width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.", width=width,
+                      heads=heads, fitting=max(1, width // heads) * heads)  # fmt: skip
 
 
 class Transformer(Body):

@@ -23,16 +23,7 @@ from wenmai.models.network import Network
 from wenmai.models.sizes import by_heart
 
 
-def mlp(
-    inputs,
-    head,
-    *,
-    embed: int = 64,
-    hidden: int = 256,
-    layers: int = 1,
-    window: int | None = None,
-    dropout: float = 0.2,
-):
+def mlp(inputs, head, *, embed: int = 64, hidden: int = 256, layers: int = 1, window: int | None = None, dropout: float = 0.2):
     whole = inputs.kind in ("numbers", "image") or (inputs.kind == "frames" and inputs.length and not head.per_step)
     first = Flat(inputs) if whole else input_layer(inputs, embed, dropout)
     if whole:

@@ -6,14 +6,7 @@ from typing import NamedTuple
 
 from wenmai.catalog import TASKS
 from wenmai.locale import Message, phrase, plural, told_in
-from wenmai.page.pictures import (
-    clean,
-    compact,
-    finite,
-    main_score,
-    metric_words,
-    number,
-)
+from wenmai.page.pictures import clean, compact, finite, main_score, metric_words, number
 
 WORDS = {
     "rung": phrase("report", "rung"), "rungs": phrase("report", "rungs"), "parameters": phrase("report", "parameters"),
@@ -78,14 +71,12 @@ def columns(report: dict) -> list[Column]:
     if any(finite(rung.get("spread")) is not None for rung in report["rungs"]):
         board.append(column(WORDS["spread"], lambda rung: rung.get("spread"), number))
     board += [metric(name) for name in list(others)[:2]]  # more than two would leave no room for the costs
-    board += [
-        column(WORDS["parameters"], lambda rung: rung.get("parameters"), compact),
-        column(WORDS["bytes"], lambda rung: rung.get("bytes"), size),
-        column(WORDS["seconds"], lambda rung: rung.get("seconds"), lambda x: "–" if finite(x) is None else f"{x:,.1f}"),
-        column(WORDS[speed_of(report)], lambda rung: rung.get("predictions_per_second"), compact),
-        column(WORDS["p50"], lambda rung: (rung.get("latency_ms") or {}).get("p50"), compact),
-        column(WORDS["p99"], lambda rung: (rung.get("latency_ms") or {}).get("p99"), compact),
-    ]
+    board += [column(WORDS["parameters"], lambda rung: rung.get("parameters"), compact),
+              column(WORDS["bytes"], lambda rung: rung.get("bytes"), size),
+              column(WORDS["seconds"], lambda rung: rung.get("seconds"), lambda x: "–" if finite(x) is None else f"{x:,.1f}"),
+              column(WORDS[speed_of(report)], lambda rung: rung.get("predictions_per_second"), compact),
+              column(WORDS["p50"], lambda rung: (rung.get("latency_ms") or {}).get("p50"), compact),
+              column(WORDS["p99"], lambda rung: (rung.get("latency_ms") or {}).get("p99"), compact)]  # fmt: skip
     return board
 
 

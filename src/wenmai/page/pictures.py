@@ -49,13 +49,11 @@ COSTS = {  # what a rung may cost: name → (its value, the axis)
         Message("time for one prediction, ms (median)"),
     ),
 }
-STYLE = {
-    "svg.fonttype": "none", "svg.hashsalt": "wenmai", "text.parse_math": False, "axes.unicode_minus": False,
-    "font.size": 9, "axes.labelsize": 9, "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": INK,
-    "xtick.color": INK, "ytick.color": INK, "axes.spines.top": False, "axes.spines.right": False,
-    "axes.facecolor": "none", "figure.facecolor": "none", "axes.grid": True, "grid.color": INK, "grid.alpha": 0.1,
-    "grid.linewidth": 0.7, "axes.linewidth": 0.7, "axes.axisbelow": True,
-}  # fmt: skip
+STYLE = {"svg.fonttype": "none", "svg.hashsalt": "wenmai", "text.parse_math": False, "axes.unicode_minus": False, "font.size": 9,
+         "axes.labelsize": 9, "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": INK, "xtick.color": INK,
+         "ytick.color": INK, "axes.spines.top": False, "axes.spines.right": False, "axes.facecolor": "none",
+         "figure.facecolor": "none", "axes.grid": True, "grid.color": INK, "grid.alpha": 0.1, "grid.linewidth": 0.7,
+         "axes.linewidth": 0.7, "axes.axisbelow": True}  # fmt: skip
 
 
 # How things are written: numbers and the user's words, the same in pictures, tables and pages.
@@ -390,7 +388,5 @@ def _svg(figure, name: str) -> str:
     body = re.sub(r">\s+<", "><", body)
     fonts = escape(", ".join(["system-ui", *(f"'{font}'" for font in FONTS), "sans-serif"]))
     _, _, width, height = box.split()
-    return (
-        f'<svg viewBox="{box}" width="{width}pt" height="{height}pt" role="img" aria-label="{name}" '
-        f'font-family="{fonts}" stroke-linejoin="round">{body}</svg>'
-    )
+    return (f'<svg viewBox="{box}" width="{width}pt" height="{height}pt" role="img" aria-label="{name}" '
+            f'font-family="{fonts}" stroke-linejoin="round">{body}</svg>')  # fmt: skip

@@ -5,28 +5,9 @@ import hashlib
 from html import escape
 
 from wenmai.locale import Message
-from wenmai.page.leaderboard import (
-    WORDS,
-    columns,
-    measured,
-    notes,
-    recommended,
-    sample_keys,
-    task_name,
-    why_failed,
-    worst_keys,
-)
+from wenmai.page.leaderboard import WORDS, columns, measured, notes, recommended, sample_keys, task_name, why_failed, worst_keys
 from wenmai.page.lengths import lengths
-from wenmai.page.pictures import (
-    COSTS,
-    LANGS,
-    clean,
-    finite,
-    interval,
-    limits,
-    main_score,
-    number,
-)
+from wenmai.page.pictures import COSTS, LANGS, clean, finite, interval, limits, main_score, number
 
 
 def page(report: dict, drawn: dict) -> str:

@@ -47,9 +47,8 @@ class Classify:
 
     def targets_of(self, chunk: Chunk, source: str) -> list[str]:
         if "label" not in chunk.columns:
-            names = listed(chunk.columns)
             raise Mistake("{file} has no column label (found: {names}); name it with --columns label=NAME,text=NAME.",
-                          file=source, names=names)  # fmt: skip
+                          file=source, names=listed(chunk.columns))  # fmt: skip
         return labels_in(chunk, source)
 
     def inspect_targets(self, targets, where) -> list[str]:
@@ -69,9 +68,8 @@ class Classify:
         self.classes, which = numbered(targets)
         self.counts = counts = np.bincount(which.ravel(), minlength=len(self.classes))
         if len(self.classes) < 2:
-            only = short(str(self.classes[0])) if len(self.classes) else "–"
-            raise Mistake("found one class only ({label}) in {rows} rows; to classify, at least two are needed.", label=only,
-                          rows=len(targets))  # fmt: skip
+            raise Mistake("found one class only ({label}) in {rows} rows; to classify, at least two are needed.",
+                          label=short(str(self.classes[0])) if len(self.classes) else "–", rows=len(targets))  # fmt: skip
         if counts.min() * 10 < counts.max():
             rare, often = self.classes[counts.argmin()], self.classes[counts.argmax()]
             return [Message("the classes are uneven: {often} has {most} rows, {rare} {least}; look at macro F1 beside "
@@ -135,27 +133,16 @@ class Classify:
     def mistakes(self, outputs: np.ndarray, decided: np.ndarray, targets: np.ndarray, inputs) -> list[dict]:
         """What was read, expected and answered, a row each."""
         top, probable = outputs.max(1, initial=-np.inf), bool((outputs <= 1e-6).all())  # log-probabilities, not bare scores
-        return [
-            {
-                "input": shown(inputs[row]),
-                "expected": str(self.classes[targets[row]]),
-                "answer": str(self.classes[decided[row]]),
-                "probability": float(np.exp(top[row])) if probable else None,
-            }
-            for row in range(len(decided))
-        ]
+        return [{"input": shown(inputs[row]), "expected": str(self.classes[targets[row]]),
+                 "answer": str(self.classes[decided[row]]), "probability": float(np.exp(top[row])) if probable else None}
+                for row in range(len(decided))]  # fmt: skip
 
     def scores(self, decided: np.ndarray, targets: np.ndarray) -> dict[str, float]:
         counts = confusion(decided, targets, len(self.classes))
         return {"accuracy": float(np.trace(counts) / len(targets)), "macro_f1": macro_f1(counts)}
 
     def to_json(self) -> dict:
-        return {
-            "name": self.name,
-            "balance": self.balance,
-            "classes": self.classes.tolist(),
-            "counts": self.counts.tolist(),
-        }
+        return {"name": self.name, "balance": self.balance, "classes": self.classes.tolist(), "counts": self.counts.tolist()}
 
     @classmethod
     def from_json(cls, saved: dict) -> "Classify":
@@ -169,10 +156,8 @@ class Classify:
             raise take.Unfit('"classes" are not in order, or "counts" does not fit them')
         return task
 
-    profile = Profile(
-        phrase("task", "classify"), measure_rows, describe_labels,
-        few_rows=(["a b", "c d"] * 2, ["x", "y"] * 2), complete=has_every_kind,
-    )  # fmt: skip
+    profile = Profile(phrase("task", "classify"), measure_rows, describe_labels, few_rows=(["a b", "c d"] * 2, ["x", "y"] * 2),
+                      complete=has_every_kind)  # fmt: skip
 
 
 def confusion(decided: np.ndarray, targets: np.ndarray, size: int) -> np.ndarray:

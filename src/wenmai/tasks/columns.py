@@ -18,10 +18,8 @@ def inputs_in(chunk: Chunk, source: str):
     """The inputs in these columns: texts, pairs, tokens, images, numeric sequences, or else all columns as numbers."""
     columns = chunk.columns
     if "tokens" in columns:
-        return [
-            as_tokens(value, Message("{file}, line {line}", file=source, line=line))
-            for value, line in zip(columns["tokens"], chunk.lines)
-        ]
+        return [as_tokens(value, Message("{file}, line {line}", file=source, line=line))
+                for value, line in zip(columns["tokens"], chunk.lines)]  # fmt: skip
     if "text" in columns:
         return texts_in(chunk, "text", source)
     if "text_a" in columns and "text_b" in columns:
@@ -54,9 +52,8 @@ def texts_in(chunk: Chunk, name: str, source: str) -> list[str]:
 def labels_in(chunk: Chunk, source: str) -> list[str]:
     labels = [text.strip() for text in texts_in(chunk, "label", source)]
     if "" in labels:
-        row = labels.index("")
         raise Mistake("{file}, line {line}: the label is empty; give every row a label or drop the row.", file=source,
-                      line=chunk.lines[row])  # fmt: skip
+                      line=chunk.lines[labels.index("")])  # fmt: skip
     return labels
 
 
@@ -120,10 +117,8 @@ def number_sequences(values, lines, source: str, name: str) -> Sequences:
         if len(row):
             width = row.shape[1:] if width is None else width
             if row.shape[1:] != width:
-                found, expected = (
-                    Message("{count} numbers", count=shape[0]) if shape else Message("one number")
-                    for shape in (row.shape[1:], width)
-                )
+                found, expected = (Message("{count} numbers", count=shape[0]) if shape else Message("one number")
+                                   for shape in (row.shape[1:], width))  # fmt: skip
                 raise Mistake("{file}, line {line}: found {numbers1} a step in {name}, expected {numbers2} as before.",
                               file=source, line=line, numbers1=found, name=name, numbers2=expected)  # fmt: skip
         rows.append(row)

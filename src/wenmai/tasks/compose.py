@@ -65,9 +65,8 @@ class Compose:
 
     def targets_of(self, chunk: Chunk, source: str) -> list[str]:
         if "text" not in chunk.columns:
-            names = listed(chunk.columns)
             raise Mistake("{file} has no column text (found: {names}), which is what a model learns to write; name it with "
-                          "--columns text=NAME,….", file=source, names=names)  # fmt: skip
+                          "--columns text=NAME,….", file=source, names=listed(chunk.columns))  # fmt: skip
         texts = texts_in(chunk, "text", source)
         if not all(map(str.strip, texts)):
             row = next(row for row, text in enumerate(texts) if not text.strip())
@@ -90,9 +89,8 @@ class Compose:
     def learn(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> list[str]:
         self.encode(targets, where)
         if len(set(targets)) < 2:
-            only = short(targets[0]) if targets else "–"
-            raise Mistake("found one text only ({only}) in {rows} rows; to compose, at least two are needed.", only=only,
-                          rows=len(targets))  # fmt: skip
+            raise Mistake("found one text only ({only}) in {rows} rows; to compose, at least two are needed.",
+                          only=short(targets[0]) if targets else "–", rows=len(targets))  # fmt: skip
         return []
 
     def encode(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> None:
@@ -196,8 +194,6 @@ class Compose:
     def from_json(cls, saved: dict) -> "Compose":
         return cls()
 
-    profile = Profile(
-        phrase("task", "compose"), measure_compositions, describe_compositions,
-        few_rows=(["x", "y"] * 2, ["a b", "c d"] * 2), complete=has_every_kind, unit=unit_of_tokens,
-        next_command="compose {run} …",
-    )  # fmt: skip
+    profile = Profile(phrase("task", "compose"), measure_compositions, describe_compositions,
+                      few_rows=(["x", "y"] * 2, ["a b", "c d"] * 2), complete=has_every_kind, unit=unit_of_tokens,
+                      next_command="compose {run} …")  # fmt: skip

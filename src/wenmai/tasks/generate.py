@@ -206,11 +206,9 @@ class Generate:
     def beginning(self, train: Part, share: float, seed: int) -> Part:
         return train.first_share(share)
 
-    profile = Profile(
-        phrase("task", "generate"), measure_text, describe_text,
-        few_rows=(["a b c d e f"] * 4, None), fewer=beginning, keeps_tokens=True, common_metric=common_metric,
-        unit=unit_of_tokens, next_command="generate {run} --prompt …",
-    )  # fmt: skip
+    profile = Profile(phrase("task", "generate"), measure_text, describe_text, few_rows=(["a b c d e f"] * 4, None),
+                      fewer=beginning, keeps_tokens=True, common_metric=common_metric, unit=unit_of_tokens,
+                      next_command="generate {run} --prompt …")  # fmt: skip
 
 
 def window_name(at: int) -> str:

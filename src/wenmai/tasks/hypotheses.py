@@ -94,10 +94,8 @@ def alignments(trained: Trained, encoded: Sequences, chosen: list[list[int]]) ->
         names = [name for name in trace.notes if name.startswith("decoder") and name.endswith(("memory", "attention"))]
         across = [name for name in names if name.endswith("memory")] or names
         if not across:
-            raise Mistake(
-                "{rung} looks at nothing while it writes: it has no alignment; attention and transformer have.",
-                rung=trained.rung
-            )
+            raise Mistake("{rung} looks at nothing while it writes: it has no alignment; attention and transformer have.",
+                          rung=trained.rung)  # fmt: skip
         weights = trace.notes[across[-1]][0].float().mean(0)  # (T, S)
         yield {"source_tokens": source_tokens(trained, encoded, row),
                "target_tokens": target_tokens(trained, encoded, row, tokens),

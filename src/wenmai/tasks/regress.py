@@ -231,10 +231,8 @@ class Regress:
         """Whether a series is long enough for some windows to learn from."""
         return not self.history or len(some) > self.history + self.horizon + 20
 
-    profile = Profile(
-        phrase("task", "regress"), measure_rows, describe_numbers,
-        few_rows=(["a b", "c d"] * 2, [0.2, 0.8] * 2), fewer=fewer_rows, complete=has_windows, settled=("horizon", "history"),
-    )  # fmt: skip
+    profile = Profile(phrase("task", "regress"), measure_rows, describe_numbers, few_rows=(["a b", "c d"] * 2, [0.2, 0.8] * 2),
+                      fewer=fewer_rows, complete=has_windows, settled=("horizon", "history"))  # fmt: skip
 
 
 def flat_table(targets, where=lambda row: Message("row {row}", row=row + 1)) -> np.ndarray:

@@ -63,17 +63,15 @@ class Tag:
 
     def targets_of(self, chunk: Chunk, source: str) -> list[list[str]]:
         if "tags" not in chunk.columns:
-            names = listed(chunk.columns)
             raise Mistake("{file} has no column tags (found: {names}); name it with --columns tokens=NAME,tags=NAME.",
-                          file=source, names=names)  # fmt: skip
+                          file=source, names=listed(chunk.columns))  # fmt: skip
         units = next((chunk.columns[name] for name in ("tokens", "inputs") if name in chunk.columns), None)
         rows = []
         for row, tags in enumerate(chunk.columns["tags"]):
             where = Message("{file}, line {line}", file=source, line=chunk.lines[row])
             if not isinstance(tags, (list, tuple)) or not all(isinstance(tag, str) and tag for tag in tags):
-                found = str(tags)[:40]
                 raise Mistake('{where}: found {value!r} in column tags, expected a list of texts such as ["O", "B-PER"].',
-                              where=where, value=found)  # fmt: skip
+                              where=where, value=str(tags)[:40])  # fmt: skip
             if units is not None and len(tags) != len(units[row]):
                 raise Mistake("{where}: found {tags} tags for {tokens} tokens, expected one for each.", where=where,
                               tags=len(tags), tokens=len(units[row]))  # fmt: skip
@@ -97,9 +95,8 @@ class Tag:
         if targets is not None:
             for row, tags in enumerate(targets):
                 if isinstance(tags, str) or not all(isinstance(tag, str) for tag in tags):
-                    found = str(tags)[:40]
                     raise Mistake('row {row}: found {value!r}, expected a list of tags such as ["O", "B-PER"].', row=row + 1,
-                                  value=found)  # fmt: skip
+                                  value=str(tags)[:40])  # fmt: skip
                 if not isinstance(inputs[row], str) and len(inputs[row]) != len(tags):
                     raise Mistake("row {row}: found {tags} tags for {tokens} tokens, expected one for each.", row=row + 1,
                                   tags=len(tags), tokens=len(inputs[row]))  # fmt: skip
@@ -144,9 +141,8 @@ class Tag:
         if len(unknown):
             row = int(np.searchsorted(offsets, unknown[0], "right")) - 1
             tag = targets[row][unknown[0] - offsets[row]]
-            known = sorted({str(c).split("-", 1)[-1] for c in self.classes})
             raise Mistake("{where}: the tag {tag!r} is not among the trained ones: {names}.", where=where(row), tag=short(tag),
-                          names=listed(known))  # fmt: skip
+                          names=listed(sorted({str(c).split("-", 1)[-1] for c in self.classes})))  # fmt: skip
         return Sequences(flat, offsets)
 
     def head(self, inputs=None) -> EachOf:
@@ -288,10 +284,8 @@ class Tag:
         """Whether every tag of all rows stands in some of them too."""
         return {tag for row in some.targets for tag in row} == {tag for row in whole.targets for tag in row}
 
-    profile = Profile(
-        phrase("task", "tag"), measure_rows, describe_tags,
-        few_rows=([["a", "b"]] * 4, [["x", "y"]] * 4), complete=has_every_tag, settled=("scheme",),
-    )  # fmt: skip
+    profile = Profile(phrase("task", "tag"), measure_rows, describe_tags, few_rows=([["a", "b"]] * 4, [["x", "y"]] * 4),
+                      complete=has_every_tag, settled=("scheme",))  # fmt: skip
 
 
 def per_row(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:

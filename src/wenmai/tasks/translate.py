@@ -61,21 +61,16 @@ class Translate:
 
     def inputs_of(self, chunk: Chunk, source: str) -> list[str]:
         if "source" not in chunk.columns:
-            names = listed(chunk.columns)
             raise Mistake("{file} has no column source (found: {names}), which is what a model reads; name it with --columns "
-                          "source=NAME,target=NAME.", file=source, names=names)  # fmt: skip
+                          "source=NAME,target=NAME.", file=source, names=listed(chunk.columns))  # fmt: skip
         return texts_in(chunk, "source", source)
 
     def targets_of(self, chunk: Chunk, source: str) -> list[str]:
         if "target" not in chunk.columns:
-            names = listed(chunk.columns)
             raise Mistake("{file} has no column target (found: {names}), which is what a model learns to write; name it with "
-                          "--columns source=NAME,target=NAME.", file=source, names=names)  # fmt: skip
-        return not_empty(
-            texts_in(chunk, "target", source),
-            "target",
-            lambda row: Message("{file}, line {line}", file=source, line=chunk.lines[row]),
-        )
+                          "--columns source=NAME,target=NAME.", file=source, names=listed(chunk.columns))  # fmt: skip
+        return not_empty(texts_in(chunk, "target", source), "target",
+                         lambda row: Message("{file}, line {line}", file=source, line=chunk.lines[row]))  # fmt: skip
 
     def inspect_targets(self, targets, where) -> list[str]:
         return []
@@ -107,9 +102,8 @@ class Translate:
     def learn(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> list[str]:
         self.encode(targets, where)
         if len(set(targets)) < 2:
-            only = short(targets[0]) if len(targets) else "–"
-            raise Mistake("found one target only ({only}) in {rows} rows; to translate, at least two are needed.", only=only,
-                          rows=len(targets))  # fmt: skip
+            raise Mistake("found one target only ({only}) in {rows} rows; to translate, at least two are needed.",
+                          only=short(targets[0]) if len(targets) else "–", rows=len(targets))  # fmt: skip
         self.script = overlap.script_of(targets)
         words = np.median([len(text.split()) for text in targets[:LOOKED_AT]])
         self.single = self.script in ("english", "spaced") and bool(words == 1)
@@ -283,21 +277,18 @@ class Translate:
     def details(self) -> dict:
         return {"signature": self.signature()}
 
-    profile = Profile(
-        phrase("task", "translate"), measure_translations, describe_pairs,
-        few_rows=(["a b", "c d"] * 2, ["x y", "z"] * 2), judged="chrf", quick={"beam": 1}, settled=("summarise",),
-        baseline=lead, details=details, counted="tokens", next_command="translate {run} …",
-        blank_answer={"text": "", "log_prob": 0.0},
-    )  # fmt: skip
+    profile = Profile(phrase("task", "translate"), measure_translations, describe_pairs,
+                      few_rows=(["a b", "c d"] * 2, ["x y", "z"] * 2), judged="chrf", quick={"beam": 1}, settled=("summarise",),
+                      baseline=lead, details=details, counted="tokens", next_command="translate {run} …",
+                      blank_answer={"text": "", "log_prob": 0.0})  # fmt: skip
 
 
 def not_empty(texts: Sequence[str], side: str, where):
     """The same texts, or what is wrong with the first of them that is none."""
     for row, text in enumerate(texts):
         if not isinstance(text, str):
-            found = f"{type(text).__name__} {str(text)[:40]!r}"
             raise Mistake("{where}: expected a text, found {value}; to translate, give a text for a text.", where=where(row),
-                          value=found)  # fmt: skip
+                          value=f"{type(text).__name__} {str(text)[:40]!r}")  # fmt: skip
         if not text.strip():
             if side == "source":
                 raise Mistake("{where}: the source is empty; give it a text to read or drop the row.", where=where(row))

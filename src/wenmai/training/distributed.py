@@ -91,9 +91,8 @@ class Team:
 
 def shared(part: nn.Module, network: nn.Module) -> bool:
     """Whether a weight of the part, such as a table of vectors, is another part's too: then it is gathered with the whole."""
-    own, everywhere = (
-        Counter(map(id, dict(module.named_parameters(remove_duplicate=False)).values())) for module in (part, network)
-    )
+    own, everywhere = (Counter(map(id, dict(module.named_parameters(remove_duplicate=False)).values()))
+                       for module in (part, network))  # fmt: skip
     return any(everywhere[weight] > times for weight, times in own.items())
 
 

@@ -113,19 +113,15 @@ def check(folder: Path, *needed: str) -> None:
         files = json.loads(path.read_text(encoding="utf-8"))["files"]
         named = {Path(str(name)).name: {"bytes": int(about["bytes"]), **about} for name, about in files.items()}
     except FileNotFoundError:
-        raise Damaged(
-            "{reason}: the folder is damaged; train it again.", reason=Message("{file} is missing", file=path)
-        ) from None
+        raise Damaged("{reason}: the folder is damaged; train it again.",
+                      reason=Message("{file} is missing", file=path)) from None  # fmt: skip
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
-        raise Damaged(
-            "{reason}: the folder is damaged; train it again.", reason=Message("{file} is not as it was written", file=path)
-        ) from None
+        raise Damaged("{reason}: the folder is damaged; train it again.",
+                      reason=Message("{file} is not as it was written", file=path)) from None  # fmt: skip
     for name in needed:
         if name not in named:
-            raise Damaged(
-                "{reason}: the folder is damaged; train it again.",
-                reason=Message("{file} does not name {name}", file=path, name=name),
-            )
+            raise Damaged("{reason}: the folder is damaged; train it again.",
+                          reason=Message("{file} does not name {name}", file=path, name=name))  # fmt: skip
     there = {file.name for file in folder.iterdir() if file.is_file()}
     for name, about in named.items():
         file, size = folder / name, about["bytes"]

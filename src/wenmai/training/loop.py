@@ -29,19 +29,10 @@ CHECKED = 50  # steps of a GPU between two looks at the loss, for which it has t
 STILL = 5  # scores without a new best after which asgd begins to average
 
 
-def train(
-    network: Network,
-    examples: ExampleSource,
-    judge: Callable[[], float] | None,
-    higher_is_better: bool,
-    device: str,
-    seed: int,
-    minutes: float | None = None,
-    resume: Snapshot | None = None,
-    deterministic: bool = False,
-    where: Callable[[int], str] = lambda row: Message("row {row}", row=row + 1),
-    options: TrainingOptions | None = None,
-) -> Iterator[Progress]:
+def train(network: Network, examples: ExampleSource, judge: Callable[[], float] | None, higher_is_better: bool, device: str,
+          seed: int, minutes: float | None = None, resume: Snapshot | None = None, deterministic: bool = False,
+          where: Callable[[int], str] = lambda row: Message("row {row}", row=row + 1),
+          options: TrainingOptions | None = None) -> Iterator[Progress]:  # fmt: skip
     """Trains the network in place and leaves the best state in it: the one that `judge` scored highest. `where` names the place
     of a row in messages; `resume` is what `snapshot()` of a Progress gave."""
     training = Training(network, examples, judge, higher_is_better, device, seed, minutes, deterministic,

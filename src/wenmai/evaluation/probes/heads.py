@@ -122,8 +122,7 @@ def table(known: dict, lang: str) -> Grid:
     head = [name.told_in(lang) for name in (*names, Message("seconds to train"))]
     rows = [[row["variant"], with_spread(row), f"{mean(row['entropy']):.3f}",
              "–" if None in row["overlap"] else f"{mean(row['overlap']):.3f}", f"{row['parameters']:,}",
-             f"{row['median_seconds']:.1f}"]
-            for row in known["variants"]]  # fmt: skip
+             f"{row['median_seconds']:.1f}"] for row in known["variants"]]  # fmt: skip
     return Grid(Message("Heads at equal width").told_in(lang), head, rows)
 
 

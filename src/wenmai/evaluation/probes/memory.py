@@ -37,12 +37,10 @@ def refuse(name: str, source: str, columns: dict[str, str] | None) -> None:
         raise Mistake("the probe {name} makes its own data and has no columns to name; leave --columns out.", name=name)
 
 
-def measured(
-    seed: int, *, copy: str = "2,4,6,8,10,20,40", running_sum: str = "10,20,40", adding: str = "10,30,60",
-    rungs: str = ",".join(RUNGS), updates: int = 600, rows: int = 32, learning_rate: float = 1e-2, attention_rate: float = 1e-3,
-    transformer_rate: float = 3e-3, clip: float = 1.0, hidden: int = 128, width: int = 64, cell: str = "none", fading: int = 20,
-    seeds: int = 1, device: str = "auto",
-) -> Iterator:  # fmt: skip
+def measured(seed: int, *, copy: str = "2,4,6,8,10,20,40", running_sum: str = "10,20,40", adding: str = "10,30,60",
+             rungs: str = ",".join(RUNGS), updates: int = 600, rows: int = 32, learning_rate: float = 1e-2,
+             attention_rate: float = 1e-3, transformer_rate: float = 3e-3, clip: float = 1.0, hidden: int = 128, width: int = 64,
+             cell: str = "none", fading: int = 20, seeds: int = 1, device: str = "auto") -> Iterator:  # fmt: skip
     """`copy`, `running_sum` and `adding` are their growing lengths T, or none; at each, `updates` of `rows` rows. `learning_rate`
     is that of the recurrent rungs, `attention_rate` and `transformer_rate` those of the others; `hidden` the size of the
     recurrent rungs and of attention, `width` the transformer's, `cell` attention's cell; `fading` the length T of copy at which
@@ -147,9 +145,8 @@ def conclusions(known: dict) -> list[str]:
     for row in known["exercises"]:
         far = {rung["rung"]: worst(rung) for rung in row["rungs"]}
         listed = ", ".join(f"{rung} {length}" for rung, length in sorted(far.items(), key=lambda pair: pair[1]))
-        gist.append(
-            Message("The longest T that was remembered in {exercise}: {listed}.", exercise=row["exercise"], listed=listed)
-        )
+        gist.append(Message("The longest T that was remembered in {exercise}: {listed}.", exercise=row["exercise"],
+                            listed=listed))  # fmt: skip
     factors = {row["rung"]: row for row in known["fading"]["rungs"]}
     if "rnn" in factors:
         rnn, steps = factors["rnn"], 2 * known["fading"]["length"]

@@ -49,9 +49,8 @@ def measured(seed: int, *, lengths: str = "64,128,256,512,1024,2048,4096", batch
     began, device = time.perf_counter(), device_named(device)
     growing = lengths_of(lengths)
     if width % heads:
-        fitting = max(1, width // heads) * heads
         raise Mistake("width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.", width=width,
-                      heads=heads, fitting=fitting)  # fmt: skip
+                      heads=heads, fitting=max(1, width // heads) * heads)  # fmt: skip
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         passes = {name: one_pass(name, width, heads, device) for name in LAYERS}

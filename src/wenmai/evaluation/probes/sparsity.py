@@ -156,10 +156,9 @@ def measured(known: dict, cut_off: bool) -> list[str]:
     if cut_off:
         notes.append(Message("the text is long: only its beginning is read, about {most:,} tokens to learn from", most=MOST))
     if stand_ins := sum(amount["stand_ins"] for amount in amounts):
-        cells = len(amounts) * len(known["orders"]) * len(SMOOTHINGS)
         notes.append(Message("in {stand_ins} of the {cells} cells fixed discounts stand in for estimates, since too few "
                              "n-grams were seen once or twice, or the counts run the wrong way", stand_ins=stand_ins,
-                             cells=cells))  # fmt: skip
+                             cells=len(amounts) * len(known["orders"]) * len(SMOOTHINGS)))  # fmt: skip
     return notes
 
 
@@ -191,8 +190,7 @@ def tables(known: dict, lang: str) -> list[Grid]:
                   [[amount_name(row["share"], lang), f"{row['tokens']:,}", *(f"{share:.1%}" for share in row["unseen"])]
                    for row in known["amounts"]])]  # fmt: skip
     for row in reversed(known["amounts"]):
-        name = amount_name(row["share"], lang)
-        heading = Message("Perplexity of the held-out text, {amount}", amount=name).told_in(lang)
+        heading = Message("Perplexity of the held-out text, {amount}", amount=amount_name(row["share"], lang)).told_in(lang)
         columns = [Message("smoothing").told_in(lang), *(Message("order {order}", order=n).told_in(lang) for n in orders)]
         rows = [[kind, *map(shown, values)] for kind, values in row["perplexity"].items()]
         grids.append(Grid(heading, columns, rows))

@@ -27,12 +27,10 @@ def measure_rows(estimator, data: Dataset) -> tuple[dict, np.ndarray]:
         estimator.predict(test.inputs)
         rates.append(len(test) / (time.perf_counter() - start))
     samples = bootstrap(*task.score_terms(decided, targets))
-    return {
-        "scores": {"test": task.scores(decided, targets)}, "interval": confidence_interval(samples),
-        "predictions_per_second": float(np.median(rates)), "latency_ms": latency(estimator, test),
-        "confusion": task.confusion(decided, targets),
-        "worst": worst(estimator, examples, missed, task.prepare(*test.pair)[0]),
-    }, samples  # fmt: skip
+    return {"scores": {"test": task.scores(decided, targets)}, "interval": confidence_interval(samples),
+            "predictions_per_second": float(np.median(rates)), "latency_ms": latency(estimator, test),
+            "confusion": task.confusion(decided, targets),
+            "worst": worst(estimator, examples, missed, task.prepare(*test.pair)[0])}, samples  # fmt: skip
 
 
 def worst(estimator, examples: Examples, missed: np.ndarray, inputs, most: int = WORST) -> list[dict]:

@@ -23,11 +23,10 @@ def measure_translations(estimator, data: Dataset) -> tuple[dict, np.ndarray]:
     task, test = data.task, data.test
     answers, speed, notes = written(estimator, test)
     samples = task.bootstrap(answers, test.targets)
-    return {
-        "scores": {"test": task.scores(answers, test.targets)}, "interval": confidence_interval(samples),
-        "predictions_per_second": speed, "latency_ms": latency(estimator, test), "confusion": None, "worst": worst(test, answers),
-        "samples": some(test, answers), "lengths": by_length(task, test, answers), "notes": notes,
-    }, samples  # fmt: skip
+    return {"scores": {"test": task.scores(answers, test.targets)}, "interval": confidence_interval(samples),
+            "predictions_per_second": speed, "latency_ms": latency(estimator, test), "confusion": None,
+            "worst": worst(test, answers), "samples": some(test, answers), "lengths": by_length(task, test, answers),
+            "notes": notes}, samples  # fmt: skip
 
 
 def written(estimator, test: Part) -> tuple[list[str], float, list[str]]:
