@@ -32,10 +32,6 @@ Share = Annotated[float, Range(least=0, below=1)]  # of something, never all of 
 NonNegative = Annotated[float, Range(least=0)]
 Finite = Annotated[float, Range()]
 
-# Until every builder says it in its signature: the ranges of options whose annotation is a plain int or float, by their names.
-BY_NAME = {**dict.fromkeys(("dropout", "word_dropout", "weight_dropout", "hidden_dropout", "smoothing", "sampling"), Range(0, 1)),
-           **dict.fromkeys(("window", "order"), Range(0)), "z0": Range()}  # fmt: skip
-
 # old name → the name that the option has now
 RENAMED = {"pieces": "micro_batches", "bend": "activation", "quiet": "activation_penalty", "slow": "temporal_penalty",
            "between": "hidden_dropout", "enters": "context_input"}  # fmt: skip
@@ -61,7 +57,7 @@ def accepted(function: Callable) -> dict[str, Option]:
 def option_of(parameter: inspect.Parameter, hint) -> Option:
     kinds = typing.get_args(hint) if is_union(hint) else (hint,)
     ranged = [kind for kind in kinds if typing.get_origin(kind) is Annotated]
-    bounds = ranged[0].__metadata__[0] if ranged else BY_NAME.get(parameter.name)
+    bounds = ranged[0].__metadata__[0] if ranged else None
     plain = [kind.__origin__ if kind in ranged else kind for kind in kinds]
     if bounds is None and int in plain:
         bounds = Range(0 if parameter.default == 0 else 1)

@@ -19,10 +19,11 @@ from wenmai.layers.first_weights import uniform
 from wenmai.layers.window import padded
 from wenmai.models.network import Network
 from wenmai.models.sizes import by_heart
+from wenmai.options import Count, Share
 
 
 def cnn(inputs, head, *, embed: int = 64, filters: int = 64, widths: str = "2,3,4,5", layers: int = 1, stages: int = 3,
-        dropout: float = 0.2):  # fmt: skip
+        dropout: Share = 0.2):  # fmt: skip
     if inputs.kind == "image":
         body = ImageFilters(inputs, stages)
         return Network(Picture(inputs), body, head(body.width, "mean", dropout))
@@ -31,8 +32,8 @@ def cnn(inputs, head, *, embed: int = 64, filters: int = 64, widths: str = "2,3,
     return Network(first, body, head(body.width, "max", dropout))
 
 
-def cnn_language_model(inputs, head, *, embed: int = 256, filters: int = 256, layers: int = 5, window: int = 4,
-                       tie: bool = True, dropout: float | None = None, context: int = 64):  # fmt: skip
+def cnn_language_model(inputs, head, *, embed: int = 256, filters: int = 256, layers: int = 5, window: Count = 4,
+                       tie: bool = True, dropout: Share | None = None, context: int = 64):  # fmt: skip
     """`window`: words that a filter covers; `context`: tokens that training reads at once. What is dropped depends on the text's
     size unless said."""
     dropout = 0.05 + 0.25 * by_heart(inputs.read) if dropout is None else dropout

@@ -23,13 +23,14 @@ from wenmai.layers.transformer import Transformer, check_heads
 from wenmai.models.encoder_decoder import EncoderDecoder, VectorEncoder
 from wenmai.models.network import Network
 from wenmai.models.sizes import by_heart
+from wenmai.options import Share
 
 Positions = Literal["learned", "sinusoidal", "rotary"]
 
 
 def gpt(inputs, head, *, width: int = 128, heads: int = 4, layers: int = 2, feed_forward: int | None = None,
         positions: Positions = "learned", patch: int = 4, pooling: Literal["mean", "last", "max"] = "mean",
-        dropout: float = 0.1):  # fmt: skip
+        dropout: Share = 0.1):  # fmt: skip
     """To classify, tag or regress. `pooling`: over all places, each of which has seen what stands before it, or from the last."""
     check_heads(width, heads)
     longest = inputs.longest if inputs.kind in ("tokens", "frames") else 4096
@@ -40,7 +41,7 @@ def gpt(inputs, head, *, width: int = 128, heads: int = 4, layers: int = 2, feed
 
 def gpt_language_model(inputs, head, *, width: int | None = None, heads: int | None = None, layers: int | None = None,
                        feed_forward: int | None = None, positions: Positions = "learned", tie: bool = True,
-                       dropout: float | None = None, context: int = 256):  # fmt: skip
+                       dropout: Share | None = None, context: int = 256):  # fmt: skip
     """`context`: how many tokens it looks back on. How wide and deep it is and how much is dropped depends on the text's size
     unless said: 64 numbers a head, as many layers as heads, six of them for a million tokens."""
     size = min(12, max(2, round(sqrt(inputs.read) / 160)))
@@ -58,7 +59,7 @@ def gpt_language_model(inputs, head, *, width: int | None = None, heads: int | N
 
 
 def gpt_composer(inputs, head, *, width: int = 128, heads: int = 4, layers: int = 3, feed_forward: int | None = None,
-                 positions: Positions = "learned", tie: bool = False, dropout: float = 0.1):  # fmt: skip
+                 positions: Positions = "learned", tie: bool = False, dropout: Share = 0.1):  # fmt: skip
     """`tie`: the table that tokens are looked up in is the one that says them."""
     check_heads(width, heads)
     words = TokenEmbedding(inputs.target, width, scale=scale_of(width, positions),

@@ -27,6 +27,7 @@ from wenmai.data.text.features import HELD, MOST, Ngrams, Pieces, Rows
 from wenmai.data.text.templates import Templates
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Number
+from wenmai.options import Count, Finite
 from wenmai.training import memory
 from wenmai.training.passes import Passes, epochs_in
 from wenmai.training.progress import Progress, Snapshot
@@ -38,15 +39,15 @@ WEIGHTS = 1 << 28  # at the most: where classes are many, fewer n-grams are kept
 Weighting = Literal["counts", "tf-idf"]
 
 
-def linear(inputs, head, *, ngrams: int | None = None, weighting: Weighting = "tf-idf", min_documents: int = 1, window: int = 2,
+def linear(inputs, head, *, ngrams: int | None = None, weighting: Weighting = "tf-idf", min_documents: int = 1, window: Count = 2,
            bias: bool = True, solver: Literal["auto", "closed", "gradient"] = "auto"):  # fmt: skip
     """A weighted sum. `window`: of sequences with a target a step, so many frames on either side are read."""
     z = Scores(inputs, head, head.columns, ngrams, weighting, min_documents, window)
     return Regression(z, head, LINEAR, bias, solver=solver)
 
 
-def logistic(inputs, head, *, ngrams: int | None = None, weighting: Weighting = "tf-idf", min_documents: int = 1, window: int = 2,
-             bias: bool = True, L: float = 1.0, k: float = 1.0, z0: float = 0.0):  # fmt: skip
+def logistic(inputs, head, *, ngrams: int | None = None, weighting: Weighting = "tf-idf", min_documents: int = 1,
+             window: Count = 2, bias: bool = True, L: float = 1.0, k: float = 1.0, z0: Finite = 0.0):  # fmt: skip
     """The logistic curve: its height L (of classes, 1), steepness k and midpoint z₀ may be given. Two classes need one output."""
     numbers = isinstance(head, Number)
     if not numbers and L != 1:
@@ -60,8 +61,8 @@ def logistic(inputs, head, *, ngrams: int | None = None, weighting: Weighting = 
     return Regression(Scores(inputs, head, columns, ngrams, weighting, min_documents, window), head, LOGISTIC, bias, L, k, z0)
 
 
-def softmax(inputs, head, *, ngrams: int | None = None, weighting: Weighting = "tf-idf", min_documents: int = 1, window: int = 2,
-            bias: bool = True):  # fmt: skip
+def softmax(inputs, head, *, ngrams: int | None = None, weighting: Weighting = "tf-idf", min_documents: int = 1,
+            window: Count = 2, bias: bool = True):  # fmt: skip
     """A probability for every class, all learned together. `window`: for tags, so many tokens on either side are read."""
     return Regression(Scores(inputs, head, head.classes, ngrams, weighting, min_documents, window), head, SOFTMAX, bias)
 

@@ -21,9 +21,10 @@ from wenmai.layers.first_weights import uniform
 from wenmai.layers.window import neighbours
 from wenmai.models.network import Network
 from wenmai.models.sizes import by_heart
+from wenmai.options import Count, Share
 
 
-def mlp(inputs, head, *, embed: int = 64, hidden: int = 256, layers: int = 1, window: int | None = None, dropout: float = 0.2):
+def mlp(inputs, head, *, embed: int = 64, hidden: int = 256, layers: int = 1, window: Count | None = None, dropout: Share = 0.2):
     whole = inputs.kind in ("numbers", "image") or (inputs.kind == "frames" and inputs.length and not head.per_step)
     first = Flat(inputs) if whole else input_layer(inputs, embed, dropout)
     if whole:
@@ -36,8 +37,8 @@ def mlp(inputs, head, *, embed: int = 64, hidden: int = 256, layers: int = 1, wi
     return Network(first, body, head(hidden, "max" if body.window else "mean", dropout))
 
 
-def mlp_language_model(inputs, head, *, embed: int = 200, hidden: int = 500, layers: int = 1, window: int = 5,
-                       direct: bool = False, tie: bool = True, dropout: float | None = None, context: int = 35):  # fmt: skip
+def mlp_language_model(inputs, head, *, embed: int = 200, hidden: int = 500, layers: int = 1, window: Count = 5,
+                       direct: bool = False, tie: bool = True, dropout: Share | None = None, context: int = 35):  # fmt: skip
     """`window`: words it looks back on; `direct`: they also reach the output past the hidden layers; `context`: tokens that
     training reads at once. What is dropped depends on the text's size unless said."""
     dropout = 0.05 + 0.2 * by_heart(inputs.read) if dropout is None else dropout

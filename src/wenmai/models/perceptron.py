@@ -14,6 +14,7 @@ from numba import njit
 from wenmai.data.examples.rows import Examples
 from wenmai.models.linear import Scores, Weighting
 from wenmai.models.structured_perceptron import StructuredPerceptron
+from wenmai.options import Count
 from wenmai.training.passes import Passes, epochs_in
 from wenmai.training.progress import Progress, Snapshot
 
@@ -21,7 +22,7 @@ STATE = ("weights", "offsets", "sums", "sums_offsets")
 
 
 def perceptron(inputs, head, *, ngrams: int | None = None, weighting: Weighting = "tf-idf", min_documents: int = 1,
-               window: int = 2, bias: bool = True, averaged: bool = True):  # fmt: skip
+               window: Count = 2, bias: bool = True, averaged: bool = True):  # fmt: skip
     """`window`: for tags, so many tokens on either side are read."""
     z = Scores(inputs, head, head.classes, ngrams, weighting, min_documents, window)
     return StructuredPerceptron(z, head, bias, averaged) if head.per_step else Perceptron(z, head, bias, averaged)

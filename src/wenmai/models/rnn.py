@@ -25,13 +25,14 @@ from wenmai.layers.first_weights import uniform
 from wenmai.layers.recurrent import Recurrent
 from wenmai.models.network import Network
 from wenmai.models.sizes import by_heart, suited_width
+from wenmai.options import Share
 
 Pooling = Literal["auto", "last", "first", "mean", "max", "sum"]
 RATES = {"rnn": 1e-3, "rnn-residual": 1e-3}  # of language models; of the others 3e-3
 
 
 def rnn(inputs, head, *, activation: Literal["tanh", "relu"] = "tanh", embed: int = 64, hidden: int = 128, layers: int = 1,
-        bidirectional: bool = False, pooling: Pooling = "auto", dropout: float = 0.2):  # fmt: skip
+        bidirectional: bool = False, pooling: Pooling = "auto", dropout: Share = 0.2):  # fmt: skip
     return recurrent("relu" if activation == "relu" else "rnn")(inputs, head, embed=embed, hidden=hidden, layers=layers,
                      bidirectional=bidirectional, pooling=pooling, dropout=dropout)  # fmt: skip
 
@@ -40,7 +41,7 @@ def recurrent(cell: str):
     """The builder for this cell: to classify, tag or regress."""
 
     def build(inputs, head, *, embed: int = 64, hidden: int = 128, layers: int = 1, bidirectional: bool = False,
-              pooling: Pooling = "auto", dropout: float = 0.2):  # fmt: skip
+              pooling: Pooling = "auto", dropout: Share = 0.2):  # fmt: skip
         first = input_layer(inputs, embed, dropout)
         body = Recurrent(first.width, hidden, cell, layers, bidirectional, dropout)
         return Network(first, body, head(body.width, pooled(pooling, cell, bidirectional, head), dropout))
@@ -58,8 +59,8 @@ def recurrent_language_model(cell: str):
     """The builder for this cell: what comes next in a running text."""
 
     def build(inputs, head, *, embed: int | None = None, hidden: int | None = None, layers: int = 2, tie: bool = True,
-              dropout: float | None = None, hidden_dropout: float | None = None, word_dropout: float | None = None,
-              weight_dropout: float | None = None, activation_penalty: float | None = None,
+              dropout: Share | None = None, hidden_dropout: Share | None = None, word_dropout: Share | None = None,
+              weight_dropout: Share | None = None, activation_penalty: float | None = None,
               temporal_penalty: float | None = None, context: int = 35):  # fmt: skip
         """`embed`: width of the words' vectors, as `hidden` unless said; `context`: steps that are learned through at once;
         `hidden_dropout`: what is dropped between layers, as `dropout` unless said; `activation_penalty` and `temporal_penalty`

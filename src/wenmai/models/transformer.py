@@ -19,6 +19,7 @@ from wenmai.layers.first_weights import normal
 from wenmai.layers.transformer import DecoderCache, Transformer, check_heads
 from wenmai.models.encoder_decoder import EncoderDecoder, few_tokens
 from wenmai.models.network import Network
+from wenmai.options import Share
 
 Positions = Literal["sinusoidal", "learned", "rotary"]
 Activation, Norm = Literal["gelu", "relu"], Literal["pre", "post"]
@@ -26,7 +27,7 @@ Activation, Norm = Literal["gelu", "relu"], Literal["pre", "post"]
 
 def transformer(inputs, head, *, width: int = 128, heads: int = 4, layers: int = 2, feed_forward: int | None = None,
                 positions: Positions = "sinusoidal", activation: Activation = "gelu", norm: Norm = "pre", patch: int = 4,
-                pooling: Literal["mean", "max", "first"] = "mean", dropout: float = 0.1):  # fmt: skip
+                pooling: Literal["mean", "max", "first"] = "mean", dropout: Share = 0.1):  # fmt: skip
     check_heads(width, heads)
     longest = inputs.longest if inputs.kind in ("tokens", "frames") else 4096
     first = input_layer(inputs, width, exact=True, patch=patch, scale=sqrt(width))
@@ -37,7 +38,7 @@ def transformer(inputs, head, *, width: int = 128, heads: int = 4, layers: int =
 
 def transformer_composer(inputs, head, *, width: int = 128, heads: int = 4, layers: int = 2, feed_forward: int | None = None,
                          positions: Positions = "sinusoidal", activation: Activation = "gelu", norm: Norm = "pre", patch: int = 4,
-                         tie: bool = False, dropout: float = 0.1):  # fmt: skip
+                         tie: bool = False, dropout: Share = 0.1):  # fmt: skip
     """`layers`: of the encoder, and of the decoder; `tie`: the table that tokens are looked up in is the one that says them."""
     check_heads(width, heads)
     first = input_layer(inputs.source, width, exact=True, patch=patch, scale=sqrt(width))
@@ -54,7 +55,7 @@ def transformer_translator(inputs, head, *, width: int | None = None, heads: int
                            feed_forward: int | None = None,
                            positions: Literal["auto", "sinusoidal", "learned", "rotary"] = "auto",
                            activation: Activation = "gelu", norm: Norm = "pre", tie: bool = True,
-                           smoothing: float = 0.1, sampling: float = 0.0, dropout: float | None = None):  # fmt: skip
+                           smoothing: Share = 0.1, sampling: Share = 0.0, dropout: Share | None = None):  # fmt: skip
     """`width` (none) 256, of letters 64; `layers` (none: 3, of letters 2): of the encoder, and of the decoder; `positions`: auto
     is sinusoidal, of letters rotary; `dropout` (none) 0.2, of letters 0; `tie`: the table that tokens are looked up in is the one
     that says them; `smoothing` of what is expected is shared out among all tokens; `sampling`: a share of the words that the

@@ -28,6 +28,7 @@ from wenmai.models.ngram.numbering import Numbering
 from wenmai.models.ngram.spilled import count_blocks
 from wenmai.models.ngram.weights import Smoothing
 from wenmai.models.token_scores import TokenScores
+from wenmai.options import Count
 from wenmai.training.progress import Progress, Snapshot
 
 LN10 = float(np.log(10))
@@ -37,7 +38,7 @@ State = tuple[int, ...]
 SIZE = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
-def ngram(inputs, head, *, order: int | None = None, smoothing: Smoothing = "modified-kneser-ney", delta: float | None = None,
+def ngram(inputs, head, *, order: Count | None = None, smoothing: Smoothing = "modified-kneser-ney", delta: float | None = None,
           prune: str = "0", threshold: float = 0.0, layout: Layout = "fast", memory: str | None = None,
           engine: Literal["local", "spark"] = "local"):  # fmt: skip
     """`order`: how long the n-grams are, 1 to 7 (5 unless said; 3 to classify). `delta` goes with add-delta: given, or fitted
