@@ -1,7 +1,6 @@
 """The signature is the schema: options a user gives are checked against the functions that will take them.
 
-The annotation of an option says its type, and its range where the type does not: `dropout: Share = 0.1`.
-"""
+The annotation of an option says its type, and its range where the type does not: `dropout: Share = 0.1`."""
 
 import functools
 import inspect

@@ -1,6 +1,5 @@
 """The command line: the table of commands, in the order of `wenmai --help`, and how one ends. torch is loaded inside the commands
-that need it, never for --help.
-"""
+that need it, never for --help."""
 
 import os
 import re

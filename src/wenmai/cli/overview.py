@@ -1,7 +1,6 @@
 """Overviews for the terminal: the ladder, a rung's options, a data set. Each is shown as tables, or given as JSON.
 
-The JSON is the same in every language; only what is shown is translated.
-"""
+The JSON is the same in every language; only what is shown is translated."""
 
 import inspect
 from collections.abc import Iterator

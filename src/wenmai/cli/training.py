@@ -1,7 +1,6 @@
 """One `wenmai train`, from its arguments to its run folder; kept on the way, so that it can be stopped and gone on with.
 
-Under torchrun every process comes through here; the first of them speaks, and writes the folder.
-"""
+Under torchrun every process comes through here; the first of them speaks, and writes the folder."""
 
 import os
 import time

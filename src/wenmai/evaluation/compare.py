@@ -1,8 +1,7 @@
 """compare: every rung on the same rows under the same budget, and one recommendation.
 
 The minutes are shared equally; what a rung leaves of its share goes to those after it. A share is spent on a search of
-the learning rate, the training itself (once for every seed), and two shorter trainings on 10% and 30% of the rows.
-"""
+the learning rate, the training itself (once for every seed), and two shorter trainings on 10% and 30% of the rows."""
 
 import os
 import platform

@@ -1,6 +1,5 @@
 """Which rung to use: the smallest on disk of those whose quality cannot be told from the best, by a paired bootstrap: both are
-measured on the same test rows, drawn again and again, and what counts is their difference there.
-"""
+measured on the same test rows, drawn again and again, and what counts is their difference there."""
 
 from math import exp
 

@@ -1,8 +1,7 @@
 """A recurrent layer by the library's fused kernels, and where those are slow, by others.
 
 On a GPU sizes are brought to multiples of 8, whose products are up to three times as fast: a unit that is added has no weights,
-so that it stays 0. An LSTM that learns in 16 bits on a CPU is unrolled by hand (unrolled.py).
-"""
+so that it stays 0. An LSTM that learns in 16 bits on a CPU is unrolled by hand (unrolled.py)."""
 
 import warnings
 

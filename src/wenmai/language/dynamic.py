@@ -8,8 +8,7 @@
 The paper measures MS on the training text and takes a small number for ε. Another text lacks many words, whose weights seem to be
 quiet and would be thrown far by their first gradient; so ε is the mean of √MS over all weights.
 
-Afterwards the weights are w₀ again, bit for bit.
-"""
+Afterwards the weights are w₀ again, bit for bit."""
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager

@@ -3,8 +3,7 @@
 A step of GPT is a hundred kernels of some microseconds, and started one by one from Python they take ten times as long. A
 recording reads and writes the same places each time: the token, the state or the cache, and the number of tokens in it. Attention
 looks at a room that is as long as it has to be, in strides of STRIDE. With a cache it reads with weights of 16 bits, as a GPU
-trains them.
-"""
+trains them."""
 
 from contextlib import contextmanager
 from copy import deepcopy

@@ -7,8 +7,7 @@ windows of them that lie over one another, and from each only the last `stride` 
                  ├────────── context ──────────┤     every token is said from at least context − stride before it;
                                 ├───stride─────┤     a stride of 1 gives every token all that the network can see
 
-Windows do not wait for one another, so that many are read at once.
-"""
+Windows do not wait for one another, so that many are read at once."""
 
 from collections.abc import Iterator
 

@@ -11,8 +11,7 @@ With u = tanh(W_u x_t + U_u h_{t−1} + b_u) and every gate σ(W x_t + U h_{t−
                   n = tanh(W_n x_t + b + r·(U_n h_{t−1} + b'))
 
 A step takes the projected input W x_t + b (all gates side by side), the state (B, H) or a pair of them, and the
-recurrent part U h_{t−1}; it returns the new state and the gates by name.
-"""
+recurrent part U h_{t−1}; it returns the new state and the gates by name."""
 
 from torch import Tensor
 

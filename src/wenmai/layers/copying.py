@@ -4,8 +4,7 @@
 
 P is the vocabulary's; α_ts, where step t looks; g, how much of it is said; u_t = E[w_{t−1}]. The vocabulary V goes on with the
 X words of the source that it lacks: these can only be copied. The loss is −log p of the target. Label smoothing by ε weighs that
-by 1 − ε, and asks an even share of P alone: the source's own words have none of it.
-"""
+by 1 − ε, and asks an even share of P alone: the source's own words have none of it."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -6,8 +6,7 @@ Every request takes what any builder has to say of its network, and leaves aside
 a body with whatever head is asked for.
 
 A head gives `losses(y, mask, batch)`, a list. One that gives several also has `counts(batch)`, what each of them is divided by:
-it is asked before the network has read a batch, as the counts of all its pieces are added first.
-"""
+it is asked before the network has read a batch, as the counts of all its pieces are added first."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,8 +1,7 @@
 """Recurrent: any cell over a sequence, stacked, one way or both ways.
 
 Without a trace the cells that torch has fused kernels for (rnn, relu, lstm, gru) run on them; with one, and for the
-others, the step of cells.py is repeated over time on the same weights.
-"""
+others, the step of cells.py is repeated over time on the same weights."""
 
 import torch
 from torch import Tensor, nn

@@ -8,8 +8,7 @@ al. 2015) gets it used to that: a share of what it reads is what it would have s
 (Mihaylova & Martins 2019).
 
 A decoder is `decoder(tokens, memory, mask, state=None, trace=None) → (y, state)`, and has the `special` tokens of what it writes.
-Without a state, the tokens open a text; `begin` gives the state of one that is to be written step by step.
-"""
+Without a state, the tokens open a text; `begin` gives the state of one that is to be written step by step."""
 
 from dataclasses import dataclass, field, replace
 

@@ -10,8 +10,7 @@ W ← W − η·e·xᵀ. The step of feature j is η / √(Σ e²x_j²), smaller
 towards 0, as L2 regularisation). Where the features are few, linear solves XᵀX W = Xᵀy instead.
 
 Features are sparse: n-grams of a text, templates around a token that is tagged, or the numbers that are not 0; an update
-touches only the rows of W in it.
-"""
+touches only the rows of W in it."""
 
 import time
 from collections.abc import Callable, Iterator

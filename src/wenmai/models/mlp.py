@@ -2,10 +2,9 @@
 
     h = relu(W₁ x + b₁),  then W₂ h + b₂, …
 
-Of a text, x is the mean of its word vectors (a bag: Iyyer et al. 2015), or, at every place, the vectors of `window`
-neighbours side by side (Bengio et al. 2003; for a tag a place, as many after it as before: Collobert et al. 2011); of
-numbers or an image, x is all of them in a row. As a language model it looks back on the window and no further, as n-gram
-models do:
+Of a text, x is the mean of its word vectors (a bag: Iyyer et al. 2015), or, at every place, the vectors of `window` neighbours
+side by side (Bengio et al. 2003; for a tag a place, as many after it as before: Collobert et al. 2011); of numbers or an image, x
+is all of them in a row. As a language model it looks back on the window and no further, as n-gram models do:
 
     x = [x_{t−n+1}; …; x_t],  h = relu(H x + d),  log p = log softmax(b + U h (+ W x: direct))       Bengio et al. 2003
 """

@@ -2,8 +2,7 @@
 
     wrong answer a for the class c:   W_c ← W_c + x,  W_a ← W_a − x
 
-Averaged (Freund & Schapire 1999), it answers with the mean of all the weights it ever had, which forgets its last whims.
-"""
+Averaged (Freund & Schapire 1999), it answers with the mean of all the weights it ever had, which forgets its last whims."""
 
 import time
 from collections.abc import Callable, Iterator

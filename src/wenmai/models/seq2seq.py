@@ -7,8 +7,7 @@
     context_input = state    d_0 = c in every layer,  u_t = E[w_{t−1}]
     context_input = every    d_0 = 0,  u_t = [E[w_{t−1}] ; c]
 
-However long the text, c has H numbers: what a long one says does not fit, which is why attention was invented.
-"""
+However long the text, c has H numbers: what a long one says does not fit, which is why attention was invented."""
 
 from dataclasses import replace
 from typing import Literal

@@ -3,8 +3,7 @@
     score of a row   s(x, y) = Σ_t W[y_t]·x_t + A[y_{t−1}, y_t]         answer: the best y by Viterbi
     wrong answer a:  W[y_t] += x_t, W[a_t] −= x_t where a_t ≠ y_t;  A[y_{t−1}, y_t] += 1, A[a_{t−1}, a_t] −= 1
 
-Averaged as the plain one is. Transitions that the tags' scheme forbids are never answered.
-"""
+Averaged as the plain one is. Transitions that the tags' scheme forbids are never answered."""
 
 import time
 from collections.abc import Callable, Iterator

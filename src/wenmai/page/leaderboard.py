@@ -98,8 +98,7 @@ def recommended(report: dict) -> dict | None:
 def leaderboard(report: dict, lang: str = "en", width: int = 120):
     """The table for the terminal (rich); ✓ marks the recommended rung, and failures say why underneath.
 
-    A terminal of less than 100 columns has no room for the number of weights, the second metrics and the rarest wait.
-    """
+    A terminal of less than 100 columns has no room for the number of weights, the second metrics and the rarest wait."""
     from rich.table import Table
     from rich.text import Text
 

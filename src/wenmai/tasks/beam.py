@@ -7,8 +7,7 @@ the `size` best that do not end live on. A text that reaches the source's longes
 
 A source is done when `size` of its texts are finished, or when no live one can be better than its `count`-th. Σ log p only falls,
 and the longer a text the more it is divided by: from Σ, no score above Σ / most^penalty can be reached. So where `size` is as
-large as the number of all texts, the best of all are found; where it is 1, the most probable token at every step.
-"""
+large as the number of all texts, the best of all are found; where it is 1, the most probable token at every step."""
 
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real

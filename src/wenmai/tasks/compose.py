@@ -3,8 +3,7 @@
     perplexity = exp(−Σ log p / tokens), of a word, a subword or a character      bits per byte = −Σ log₂ p / bytes
 
 Every text counts its end as a token, and as a byte. Exact match is the share of texts that the most probable token at every step
-spells out.
-"""
+spells out."""
 
 from collections.abc import Callable
 from math import exp, log

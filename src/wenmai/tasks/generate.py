@@ -3,8 +3,7 @@
     perplexity = exp(−Σ log p / tokens), of a word, a subword or a character      bits per byte = −Σ log₂ p / bytes
 
 Every line counts its end as a token. Bits per byte can be compared between models that cut the text differently, where both know
-every token of it.
-"""
+every token of it."""
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy

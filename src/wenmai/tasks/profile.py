@@ -1,8 +1,7 @@
 """A task's profile: what compare, the report, the data overview and the command line ask of it beside its columns and scores.
 
 Every task of the catalog has one. What most of them do alike are the defaults here, so that a task names only what it does
-otherwise; nobody else needs to know a task by its name.
-"""
+otherwise; nobody else needs to know a task by its name."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

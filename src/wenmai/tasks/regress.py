@@ -2,8 +2,7 @@
 
     MSE = Σ (y − ŷ)² / n        R² = 1 − Σ (y − ŷ)² / Σ (y − ȳ)²        MAE = Σ |y − ŷ| / n
 
-With a `horizon` the rows are a series in time: from `history` rows the next `horizon` values of the target are forecast.
-"""
+With a `horizon` the rows are a series in time: from `history` rows the next `horizon` values of the target are forecast."""
 
 import numpy as np
 

@@ -1,8 +1,7 @@
 """What tasks share whose data are rows, an input and a target each. A task names what it takes of it: `predict = rows.predict`.
 
 Outputs become answers in two steps: `task.decide(outputs, model)` (the best class, the best path, the number), then
-`predictions`, `described` and `scores`, which are the task's own.
-"""
+`predictions`, `described` and `scores`, which are the task's own."""
 
 from collections.abc import Callable, Iterator
 

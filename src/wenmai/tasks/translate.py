@@ -2,8 +2,7 @@
 
 Translations are measured by BLEU, summaries by ROUGE-L (overlap.py). Where it is not said which they are, their lengths say it:
 summaries, if by the median a source has 100 letters or more and is at least three times as long as its target. Where most targets
-are a single word, a date or a number, they are right or wrong: exact match.
-"""
+are a single word, a date or a number, they are right or wrong: exact match."""
 
 import re
 from collections.abc import Callable, Sequence

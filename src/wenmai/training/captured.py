@@ -2,8 +2,7 @@
 
 A small network's update is hundreds of kernels of some microseconds each, and a GPU waits longer for the next to be started than
 it takes. Running text is read in batches of one shape, so that what was recorded fits every one of them: only batch, state and
-rate are written to where the recording reads them. Random numbers follow from the seed that is set before each launch.
-"""
+rate are written to where the recording reads them. Random numbers follow from the seed that is set before each launch."""
 
 from dataclasses import replace
 

@@ -4,8 +4,7 @@
     RUN/training/000000123/   state.json and arrays.safetensors after 123 updates; the last two are kept
 
 Each is a folder that is there whole or not at all. They are written when the plan stands, then when so much time has passed
-that writing them costs under a fiftieth of it, and when training is asked to stop.
-"""
+that writing them costs under a fiftieth of it, and when training is asked to stop."""
 
 import json
 import os

@@ -1,8 +1,7 @@
 """Folders that are there whole or not at all, that tell when they were damaged, and that one process writes at a time.
 
 A folder is written beside its place under another name, every file of it is brought to the disk, a manifest names them with
-their sizes and checksums, and then it is renamed: on every system one step, which a kill or a full disk cannot cut in two.
-"""
+their sizes and checksums, and then it is renamed: on every system one step, which a kill or a full disk cannot cut in two."""
 
 import glob
 import hashlib

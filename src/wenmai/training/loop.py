@@ -1,8 +1,7 @@
 """The loop: trains anything that has gradients, and yields its progress.
 
 Batches are a function of seed and epoch, learning rate and random numbers of the step: so the same seed gives the same weights.
-How long training is, `schedule` says; one update, `updater`; what to go back to when a loss is no number, `recovery`.
-"""
+How long training is, `schedule` says; one update, `updater`; what to go back to when a loss is no number, `recovery`."""
 
 import time
 from collections.abc import Callable, Iterator

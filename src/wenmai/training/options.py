@@ -15,8 +15,7 @@ class TrainingOptions:
     pieces a batch is cut, memory says where it is not given. What is `learning_rate`, `weight_decay` and `clip` where they are
     not given, the network says. With `average`, the rate stays, and from when the score stops getting better, at the latest
     half-way, what counts is the mean of the weights after every step since. `compile` has torch make kernels of its own for the
-    network, which takes a minute first and pays where training takes many.
-    """
+    network, which takes a minute first and pays where training takes many."""
 
     epochs: Size | None = None
     steps: Size | None = None

@@ -7,8 +7,7 @@
     manifest.json     every file's size and checksum
     training/         while training goes on: what it takes to go on after a stop (checkpoints.py)
 
-It is there whole, or not at all (folders.py).
-"""
+It is there whole, or not at all (folders.py)."""
 
 import json
 import re

@@ -1,8 +1,7 @@
 """Updater: one update after another. A batch, its losses, the gradient, a step of the optimizer.
 
 The random numbers of a step (dropout) are a function of seed and step, as its batch is: nothing of them has to be kept. A batch
-that does not fit into memory is read in two pieces, four, … (micro-batches); their gradients add up to that of the whole.
-"""
+that does not fit into memory is read in two pieces, four, … (micro-batches); their gradients add up to that of the whole."""
 
 from contextlib import contextmanager
 from dataclasses import replace

@@ -5,8 +5,7 @@ running-sum  T whole numbers below 100; the sum so far at each
 adding       T values with a mark beside, 1 at two of them; the sum of those two
 
 copy is judged by the share of rows that are right at every step, the sums by the squared error of the last (for adding the only)
-answer over the variance of what was wanted.
-"""
+answer over the variance of what was wanted."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,8 +1,7 @@
 """gates: the gru has two gates where the lstm has three. What do they buy, and what do they cost?
 
 All of them at the same `hidden`, where the lstm has four matrices a layer, the gru three and the rnn one; then gru and rnn as
-large as the lstm is, counted in weights (as Chung et al. 2014 compare them).
-"""
+large as the lstm is, counted in weights (as Chung et al. 2014 compare them)."""
 
 import time
 from collections.abc import Iterator

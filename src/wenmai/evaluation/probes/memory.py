@@ -2,8 +2,7 @@
 
 Three exercises that nothing but a memory solves (copy, running-sum, adding) at growing length. Every rung gets the same updates
 and rows at each length, begins anew with first weights, and stops at the first length where it fails. Then,
-before and after training, the gradient of the last loss is followed back to the first step (fading.py).
-"""
+before and after training, the gradient of the last loss is followed back to the first step (fading.py)."""
 
 import time
 from collections.abc import Iterator

@@ -1,8 +1,7 @@
 """parallel: a recurrent layer takes one step after another, self-attention all at once; one grows with T, the other with T².
 
 One layer of each, forward and backward, at growing length T and a fixed batch. At the long end time ≈ c·Tᵖ; the exponent p is
-fitted there: near 1 for a chain of steps, near 2 for all pairs of places.
-"""
+fitted there: near 1 for a chain of steps, near 2 for all pairs of places."""
 
 import time
 from collections.abc import Iterator

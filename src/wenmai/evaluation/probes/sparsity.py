@@ -2,8 +2,7 @@
 
 The last tenth of a text is held out. Of the rest 1/64, 1/16, 1/4 and all is counted, and every smoothing of every order is asked
 for the perplexity of what is held out (as Chen & Goodman 1999 compare them). All of them know the same words, those of all of the
-training text, so that their perplexities can be compared; other words are <unk>.
-"""
+training text, so that their perplexities can be compared; other words are <unk>."""
 
 import time
 from collections.abc import Iterator

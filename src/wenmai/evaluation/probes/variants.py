@@ -1,8 +1,7 @@
 """Variants of a rung on the same rows of real data, each trained a few times: what gates, heads and depth have in common.
 
 The rows are split once; only the seed of the training differs. Variants take turns, seed after seed, so that a machine that slows
-down slows all of them. The score is that of the test part, which no training has seen.
-"""
+down slows all of them. The score is that of the test part, which no training has seen."""
 
 import time
 from collections.abc import Callable, Iterator

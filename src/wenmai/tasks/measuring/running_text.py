@@ -1,6 +1,5 @@
 """Of running text: how likely its lines are, and the least likely of them; speed is in tokens, of a next token in time. And the
-metric by which all models can be compared, also those that cut the text differently.
-"""
+metric by which all models can be compared, also those that cut the text differently."""
 
 import time
 from math import inf, log, log2

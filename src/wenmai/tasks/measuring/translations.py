@@ -1,7 +1,6 @@
 """What compare shows of a model that translates or summarises: its scores, those of short and of long sources, the texts that it
 missed by most, some that it writes, and how many tokens a second it writes. All by beam search, as `evaluate` does. And of
-summaries, what the first words of every source score: the lead, which asks for no model.
-"""
+summaries, what the first words of every source score: the lead, which asks for no model."""
 
 import time
 
