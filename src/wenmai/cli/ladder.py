@@ -5,22 +5,8 @@ from typing import Annotated
 
 import typer
 
-from wenmai.cli.arguments import (
-    AsJson,
-    Columns,
-    Data,
-    Device,
-    Out,
-    Seed,
-    Set,
-    Target,
-    Task,
-    Test,
-    Unseen,
-    Valid,
-    columns_from,
-    settings_from,
-)
+from wenmai.cli.arguments import AsJson, Columns, Data, Device, Out, Seed, Set, Target, Task, Test, Unseen, Valid
+from wenmai.cli.given import columns_from, settings_from
 from wenmai.cli.output import finish, say
 from wenmai.errors import unknown
 from wenmai.locale import Message, language

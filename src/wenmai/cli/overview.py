@@ -93,12 +93,18 @@ def fill(table: Table, *cells) -> None:
     table.add_row(*(Text(str(cell)) for cell in cells))
 
 
+def listing(name: str, rows: list[dict], lang: str, *headers: str) -> Overview:
+    """What is told of each, and what it is about, under these WORDS."""
+    table = grid(lang, *headers)
+    for row in rows:
+        *cells, about, about_zh = (", ".join(value) if isinstance(value, list) else value for value in row.values())
+        table.add_row(*cells, about_zh if lang == "zh" else about)
+    return Overview({name: rows}, [table])
+
+
 def ladder(rungs, lang: str) -> Overview:
-    table = grid(lang, "rung", "tasks", "what it is")
-    for rung in rungs:
-        table.add_row(rung.name, ", ".join(rung.tasks), rung.about_zh if lang == "zh" else rung.about)
     known = [{"rung": r.name, "tasks": list(r.tasks), "about": r.about, "about_zh": r.about_zh} for r in rungs]
-    return Overview({"rungs": known}, [table])
+    return listing("rungs", known, lang, "rung", "tasks", "what it is")
 
 
 def options_of(estimator, lang: str) -> Overview:
@@ -117,11 +123,8 @@ def options_of(estimator, lang: str) -> Overview:
 
 
 def builtin_sets(sets, lang: str) -> Overview:
-    table = grid(lang, "name", "task", "about")
-    for data in sets:
-        table.add_row(data.name, data.task, data.about_zh if lang == "zh" else data.about)
     known = [{"name": data.name, "task": data.task, "about": data.about, "about_zh": data.about_zh} for data in sets]
-    return Overview({"builtin": known}, [table])
+    return listing("builtin", known, lang, "name", "task", "about")
 
 
 def probes(known, lang: str) -> Overview:

@@ -5,23 +5,8 @@ from typing import Annotated
 
 import typer
 
-from wenmai.cli.arguments import (
-    DATA,
-    AsJson,
-    Columns,
-    Data,
-    Device,
-    Run,
-    Seed,
-    Set,
-    Target,
-    Task,
-    Test,
-    Unseen,
-    columns_from,
-    load_run,
-    settings_from,
-)
+from wenmai.cli.arguments import DATA, AsJson, Columns, Data, Device, Run, Seed, Set, Target, Task, Test, Unseen
+from wenmai.cli.given import columns_from, load_run, settings_from
 from wenmai.cli.output import finish, say, say_scores
 from wenmai.errors import Mistake
 from wenmai.locale import Message

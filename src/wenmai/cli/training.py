@@ -28,7 +28,7 @@ def begin(arguments: dict, out: Path | None, draw: Callable, say: Callable) -> d
         dataset, together = dataset_for(arguments), team()
         folder = out or Path("runs") / f"{dataset.name.replace(':', '-')}-{arguments['rung']}"
         # torchrun starts the same command again when a process was lost
-        if together.broadcast((folder / "training" / "start").is_dir()) and int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)):
+        if together.broadcast(run_folder.unfinished(folder)) and int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)):
             return go_on(folder, draw, say)
         with written_by_first(folder, together):
             kept = Checkpoints(folder, together)

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from wenmai.cli.arguments import AsJson, Columns, Device, Run, Seed, Temperature, TopK, TopP, columns_from, load_run
+from wenmai.cli.arguments import AsJson, Columns, Device, Run, Seed, Temperature, TopK, TopP
+from wenmai.cli.given import columns_from, load_run
 from wenmai.cli.output import finish, say
 from wenmai.errors import Mistake
 from wenmai.locale import Message

@@ -81,7 +81,8 @@ def compare(data: Dataset, minutes: float, rungs: list[str] | None = None, seed:
         name = str(run) if name in samples else name  # two runs of one name are told apart by their folders
         yield name, Message("measuring"), None
         try:
-            row, samples[name] = one_run(data, run, name)
+            row, samples[name] = measured(load(run), data, name)
+            row |= {"run": run, "bytes": folder_bytes(Path(run))}
         except (Mistake, OSError, ValueError) as error:
             row = failure(data, name, error)
         rows.append(row)
@@ -181,12 +182,6 @@ def shortened(estimator: Estimator, known: set, length: float) -> dict:
     if "steps" not in known:
         return {}
     return {"steps": max(20, int(estimator.progress_[-1].steps * length)), "evaluations": 4}
-
-
-def one_run(data: Dataset, run: str, name: str) -> tuple[dict, np.ndarray | tuple]:
-    """A run that was trained before."""
-    row, samples = measured(load(run), data, name)
-    return row | {"run": run, "bytes": folder_bytes(Path(run))}, samples
 
 
 def measured(estimator: Estimator, data: Dataset, name: str) -> tuple[dict, np.ndarray | tuple]:

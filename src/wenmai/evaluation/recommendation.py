@@ -46,5 +46,4 @@ def difference(value: float, metric: str) -> str:
 
 def worse_by(best: np.ndarray, other: np.ndarray) -> tuple[float, float]:
     """95% interval of the difference of the metrics, over the same test rows drawn again (a paired bootstrap)."""
-    low, high = confidence_interval(best - other)
-    return low, high
+    return tuple(confidence_interval(best - other))

@@ -74,5 +74,5 @@ class ContinuousCache:
             weighed = ((likeness - top) * theta).exp()
         else:
             weighed = likeness.isfinite().to(likeness.dtype)
-        found = (weighed * same).sum(1) / weighed.sum(1).clamp(min=torch.finfo(likeness.dtype).tiny)
-        return found.double().cpu().numpy()
+        share = (weighed * same).sum(1) / weighed.sum(1).clamp(min=torch.finfo(likeness.dtype).tiny)
+        return share.double().cpu().numpy()

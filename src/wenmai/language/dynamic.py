@@ -62,7 +62,7 @@ def updates(steps: Steps, weights: list[Parameter], trained: list[Tensor]) -> Ca
 def log_probs(network: Network, end: int, texts: Iterable[np.ndarray], steps: Steps) -> np.ndarray:
     """log p of every token (N,) of these texts, which follow one another, each before it was learned from."""
     segment = steps.segment if network.carried else min(steps.segment, network.context)
-    found, state, past = [np.zeros(0)], None, np.array([end], np.int64)
+    scored, state, past = [np.zeros(0)], None, np.array([end], np.int64)
     with learning(network) as (weights, trained):
         update = updates(steps, weights, trained)
         for tokens in texts:
@@ -71,12 +71,12 @@ def log_probs(network: Network, end: int, texts: Iterable[np.ndarray], steps: St
                 stop = min(start + segment, len(known) - 1)
                 begin = start if network.carried else max(0, stop - network.context)
                 each, state = asked(network, known[None, begin : stop + 1], state, start - begin)
-                found.append(each.detach()[0].double().cpu().numpy())
+                scored.append(each.detach()[0].double().cpu().numpy())
                 if steps.rate:
                     update(torch.autograd.grad(-each.mean(), weights, allow_unused=True, materialize_grads=True))
                 state = state.detach() if network.carried else None
             past = known[-1:] if network.carried else known[-network.context :]
-    return np.concatenate(found)
+    return np.concatenate(scored)
 
 
 def asked(network: Network, tokens: np.ndarray, state: Tensor | None, first: int) -> tuple[Tensor, Tensor | None]:
@@ -92,14 +92,14 @@ def squares_of(network: Network, end: int, tokens: np.ndarray, segment: int) -> 
     columns = max(1, min(ROWS // steps, (len(known) - 1) // steps))
     length = (len(known) - 1) // columns
     with learning(network) as (weights, _):
-        found, state, batches = [torch.zeros_like(weight) for weight in weights], None, 0
+        squares, state, batches = [torch.zeros_like(weight) for weight in weights], None, 0
         for at in range(0, max(1, length - steps + 1), steps)[:MEASURED]:
             places = at + length * np.arange(columns)[:, None] + np.arange(min(steps, length) + 1)
             each, state = asked(network, known[places], state, 0)
             gradients = torch.autograd.grad(-each.mean(), weights, allow_unused=True, materialize_grads=True)
-            torch._foreach_addcmul_(found, gradients, gradients)
+            torch._foreach_addcmul_(squares, gradients, gradients)
             state, batches = state.detach() if network.carried else None, batches + 1
-        return torch._foreach_div(found, batches)
+        return torch._foreach_div(squares, batches)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from numba import njit
 from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences
 from wenmai.layers.crf import NEVER, viterbi
-from wenmai.models.linear import Scores, fitting
+from wenmai.models.linear import Scores, checked_array
 from wenmai.training.passes import Passes, epochs_in
 from wenmai.training.progress import Progress, Snapshot
 
@@ -77,7 +77,7 @@ class StructuredPerceptron:
 
     def load(self, state: dict[str, np.ndarray]) -> None:
         self.z.load(state)
-        self.between = fitting(state, "between", np.float32, self.between.shape)
+        self.between = checked_array(state, "between", np.float32, self.between.shape)
 
     def parameters_count(self) -> int:
         return self.z.parameters_count() + self.between.size

@@ -107,7 +107,7 @@ def leaderboard(report: dict, lang: str = "en", width: int = 120):
         kept = {metric_words(report["metric"]), *(WORDS[key] for key in ("spread", "bytes", "seconds", speed_of(report), "p50"))}
         shown = [column for column in shown if column.words in kept]
     failures = [rung for rung in report["rungs"] if rung.get("failed")]
-    reasons = [f"✗ {clean(rung['rung'], 24)}: {clean(why_failed(rung, lang))}" for rung in failures]
+    reasons = [f"✗ {clean(rung['rung'], 24)}: {clean(told_in(rung['failed'], lang))}" for rung in failures]
     caption = Text("\n".join(reasons), "red", overflow="fold")
     table = Table(box=None, header_style="dim", pad_edge=False, caption=caption, caption_justify="left")
     table.add_column("", justify="right", no_wrap=True)
@@ -155,11 +155,6 @@ def written_so(report: dict) -> list[Message]:
                 "the scores of several seeds and of less data are of greedy texts too."),
         Message("BLEU: sacrebleu {signature}; BLEU and chrF run from 0 to 100.", signature=clean(report["signature"])),
     ]  # fmt: skip
-
-
-def why_failed(rung: dict, lang: str) -> str:
-    """Why a rung failed."""
-    return told_in(rung["failed"], lang)
 
 
 def notes(report, lang):

@@ -104,10 +104,6 @@ def metric_words(metric: str) -> Message:
     return METRICS.get(metric) or Theirs(re.sub(r"\bf1\b", "F1", clean(metric, 40).replace("_", " ")))
 
 
-def metric_name(metric: str, lang: str) -> str:
-    return metric_words(metric).told_in(lang)
-
-
 def metric_key(metric: str) -> Message:
     """As JSON has it, in English."""
     return Theirs(metric, METRICS.get(metric))

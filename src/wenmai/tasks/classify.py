@@ -12,6 +12,7 @@ from wenmai.layers.heads import OneOf
 from wenmai.locale import Message, phrase
 from wenmai.tasks import rows
 from wenmai.tasks.columns import inputs_in, labels_in, shown
+from wenmai.tasks.contract import row_name
 from wenmai.tasks.measuring.rows import measure_rows
 from wenmai.tasks.overviews import describe_labels
 from wenmai.tasks.profile import Profile, has_every_kind
@@ -25,10 +26,10 @@ class Classify:
     estimator_type, output_type = "classifier", np.float32
 
     # what every task with a target a row does
-    split, held_out, learn_inputs = rows.split, rows.held_out, rows.learn_inputs
+    inspect_targets, prepare, split, held_out = rows.no_notes, rows.as_given, rows.split, rows.held_out
+    learn_inputs, answers, evaluate, score = rows.learn_inputs, rows.answers, rows.evaluate, rows.score
     training_examples, judge, examples, trace_examples = rows.training_examples, rows.judge, rows.examples, rows.trace_examples
     outputs, streamed, predict, predict_proba = rows.outputs, rows.streamed, rows.predict, rows.predict_proba
-    answers, evaluate, score = rows.answers, rows.evaluate, rows.score
     running_text = two_texts = False  # rows, and of one text each
 
     def __init__(self, *, balance: bool = False):
@@ -51,14 +52,6 @@ class Classify:
                           file=source, names=listed(chunk.columns))  # fmt: skip
         return labels_in(chunk, source)
 
-    def inspect_targets(self, targets, where) -> list[str]:
-        """What all rows together say, before any are held out: here, nothing."""
-        return []
-
-    def prepare(self, inputs, targets=None):
-        """Inputs and targets as the rows that are learned from: here, as they are."""
-        return inputs, targets
-
     def split_keys(self, inputs, targets) -> tuple:
         """What no two parts share, and what the first must have all kinds of."""
         return inputs, targets
@@ -77,7 +70,7 @@ class Classify:
                             least=counts.min())]  # fmt: skip
         return []
 
-    def encode(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> np.ndarray:
+    def encode(self, targets, where=row_name) -> np.ndarray:
         distinct, which = numbered(targets)
         classes = self.classes
         if distinct.dtype.kind in "US" and classes.dtype.kind not in "US":  # numbers in training, texts in a file

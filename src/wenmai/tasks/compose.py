@@ -39,7 +39,7 @@ class Compose:
     reads = staticmethod(kinds_of_input.learn_both)
     estimator_type = None
 
-    split, held_out = rows.split, rows.held_out
+    inspect_targets, split, held_out = rows.no_notes, rows.split, rows.held_out
     training_examples, outputs, log_prob = writing.training_examples, writing.outputs, writing.log_prob
     cut_notes = staticmethod(writing.target_cut_notes)
     running_text = two_texts = False
@@ -57,9 +57,9 @@ class Compose:
             return labels_in(chunk, source)
         names = [name for name in columns if name not in (*ANSWERS, "text")]
         if not names:
-            found = listed(columns) or "–"
             raise Mistake("{file} has the columns {names}; to compose, it takes a label, numbers or an image beside the text: "
-                          "name them with --columns label=NAME,text=NAME.", file=source, names=found)  # fmt: skip
+                          "name them with --columns label=NAME,text=NAME.", file=source,
+                          names=listed(columns) or "–")  # fmt: skip
         return numbers(columns, names, chunk.lines, source)
 
     def targets_of(self, chunk: Chunk, source: str) -> list[str]:
@@ -73,9 +73,6 @@ class Compose:
             raise Mistake("{where}: the text is empty; give every row a text to write or drop the row.", where=where)
         return texts
 
-    def inspect_targets(self, targets, where) -> list[str]:
-        return []
-
     def prepare(self, inputs, targets=None):
         if isinstance(inputs, Sequences):
             raise Mistake("found numeric sequences; to compose, give a label, a row of numbers or an image for every text.")
@@ -85,14 +82,14 @@ class Compose:
         """What no two parts share, and what the first must have all kinds of. Of labels there are few: the texts part them."""
         return (inputs, None) if isinstance(inputs, np.ndarray) and inputs.ndim > 1 else (targets, list(map(str, inputs)))
 
-    def learn(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> list[str]:
+    def learn(self, targets, where=row_name) -> list[str]:
         self.encode(targets, where)
         if len(set(targets)) < 2:
             raise Mistake("found one text only ({only}) in {rows} rows; to compose, at least two are needed.",
                           only=short(targets[0]) if targets else "–", rows=len(targets))  # fmt: skip
         return []
 
-    def encode(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> None:
+    def encode(self, targets, where=row_name) -> None:
         """What is to be written is encoded by its tokenizer; here it is looked at."""
         for row, text in enumerate(targets):
             if not isinstance(text, str):

@@ -25,13 +25,12 @@ def check_length(tokens: int, lines: int | None) -> None:
 
 def prompt_notes(trained: Trained, prompt: np.ndarray) -> list[str]:
     """What a model will not see of these tokens (T,)."""
-    model, notes = trained.model, []
-    if not getattr(model, "carried", True) and len(prompt) > model.context:
-        note = (Message("the prompt has {tokens:,} tokens, and {rung} looks back on {steps:,}: the first {unseen:,} play "
-                        "no part", tokens=len(prompt), rung=trained.rung, steps=model.context,
-                        unseen=len(prompt) - model.context))  # fmt: skip
-        notes.append(note)
-    return notes
+    model = trained.model
+    if getattr(model, "carried", True) or len(prompt) <= model.context:
+        return []
+    return [Message("the prompt has {tokens:,} tokens, and {rung} looks back on {steps:,}: the first {unseen:,} play "
+                    "no part", tokens=len(prompt), rung=trained.rung, steps=model.context,
+                    unseen=len(prompt) - model.context)]  # fmt: skip
 
 
 def pieces(trained: Trained, text: str, prompt: np.ndarray, tokens: int, lines: int | None, choice: Choice,

@@ -56,7 +56,7 @@ class Generate:
     reads = staticmethod(kinds_of_input.learn)
     estimator_type = None
 
-    learn_inputs = rows.learn_inputs
+    inspect_targets, prepare, learn_inputs = rows.no_notes, rows.as_given, rows.learn_inputs
     running_text, two_texts = True, False
 
     @staticmethod
@@ -76,12 +76,6 @@ class Generate:
     def inputs_of(self, chunk: Chunk, source: str) -> list[str]:
         """Texts to go on with."""
         return texts_in(chunk, "text", source)
-
-    def inspect_targets(self, targets, where) -> list[str]:
-        return []
-
-    def prepare(self, inputs, targets=None):
-        return inputs, targets
 
     def learn(self, targets, where=None) -> list[str]:
         return []

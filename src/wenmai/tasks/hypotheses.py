@@ -68,18 +68,14 @@ def best(trained: Trained, encoded: Sequences, size: int, penalty: float, count:
         if size == 1:
             texts = greedy(trained, encoded)
             return [[replace(one, score=one.log_prob / max(1, len(one.tokens)) ** penalty)] for one in texts]
-        return searched(trained, encoded, size, penalty, count)
-
-
-def searched(trained: Trained, encoded: Sequences, size: int, penalty: float, count: int) -> list[list[Hypothesis]]:
-    texts: list = [None] * len(encoded)
-    for rows, part, most in batches(trained, encoded, size):
-        first, state = begin(trained, part, int(most.max()))
-        best_texts = beam(stepper(trained), first, state, most, size, penalty, count, end_of(trained))
-        for row, candidates in zip(rows.tolist(), best_texts):
-            words = own_words(encoded, row)
-            texts[row] = [Hypothesis(text_of(trained, one.tokens, words), *one) for one in candidates]
-    return texts
+        texts: list = [None] * len(encoded)
+        for rows, part, most in batches(trained, encoded, size):
+            first, state = begin(trained, part, int(most.max()))
+            best_texts = beam(stepper(trained), first, state, most, size, penalty, count, end_of(trained))
+            for row, candidates in zip(rows.tolist(), best_texts):
+                words = own_words(encoded, row)
+                texts[row] = [Hypothesis(text_of(trained, one.tokens, words), *one) for one in candidates]
+        return texts
 
 
 def alignments(trained: Trained, encoded: Sequences, chosen: list[list[int]]) -> Iterator[dict]:

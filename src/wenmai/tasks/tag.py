@@ -41,7 +41,7 @@ class Tag:
     estimator_type, output_type = None, np.float32
 
     # what every task with targets in rows does
-    split, held_out, learn_inputs = rows.split, rows.held_out, rows.learn_inputs
+    split_keys, split, held_out, learn_inputs = rows.inputs_apart, rows.split, rows.held_out, rows.learn_inputs
     training_examples, judge, examples, trace_examples = rows.training_examples, rows.judge, rows.examples, rows.trace_examples
     outputs, streamed, predict, predict_proba = rows.outputs, rows.streamed, rows.predict, rows.predict_proba
     answers, evaluate, score = rows.answers, rows.evaluate, rows.score
@@ -102,10 +102,6 @@ class Tag:
                                   tags=len(tags), tokens=len(inputs[row]))  # fmt: skip
         return inputs, targets
 
-    def split_keys(self, inputs, targets) -> tuple:
-        """What no two parts share, and what the first must have all kinds of: here, nothing."""
-        return inputs, None
-
     def learn(self, targets, where=row_name) -> list[str]:
         notes = self.inspect_targets(targets, where)
         tags = sorted({tag for row in targets for tag in row})
@@ -123,7 +119,7 @@ class Tag:
                           rows=len(targets))  # fmt: skip
         return notes
 
-    def encode(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> Sequences:
+    def encode(self, targets, where=row_name) -> Sequences:
         offsets = offsets_of(np.fromiter(map(len, targets), np.int64, len(targets)))
         if self.scheme == "plain":
             number = {tag: at for at, tag in enumerate(self.classes.tolist())}

@@ -42,9 +42,8 @@ class Translate:
     reads = staticmethod(Pairs.learn)
     estimator_type = None
 
-    split, held_out = rows.split, rows.held_out
+    inspect_targets, split, held_out, score = rows.no_notes, rows.split, rows.held_out, rows.score
     training_examples, outputs, log_prob = writing.training_examples, writing.outputs, writing.log_prob
-    score = rows.score
     running_text, two_texts = False, True
 
     def __init__(self, *, summarise: bool | None = None):
@@ -71,9 +70,6 @@ class Translate:
         return not_empty(texts_in(chunk, "target", source), "target",
                          lambda row: Message("{file}, line {line}", file=source, line=chunk.lines[row]))  # fmt: skip
 
-    def inspect_targets(self, targets, where) -> list[str]:
-        return []
-
     def prepare(self, inputs, targets=None):
         """Sources are texts. The first that come with their targets, those of training, say whether these are summaries."""
         self.check_sources(inputs)
@@ -84,7 +80,7 @@ class Translate:
     def check_sources(self, inputs) -> None:
         if isinstance(inputs, Sequences) or (isinstance(inputs, np.ndarray) and (inputs.ndim > 1 or inputs.dtype.kind in "biuf")):
             raise Mistake("found numbers; to translate, give a text for every text that is to be written.")
-        not_empty(inputs, "source", lambda row: Message("row {row}", row=row + 1))
+        not_empty(inputs, "source", row_name)
 
     def decide_kind(self, sources: Sequence[str], targets: Sequence[str]) -> None:
         rows = range(0, len(targets), max(1, len(targets) // LOOKED_AT))
@@ -98,7 +94,7 @@ class Translate:
         self.check_sources(inputs)  # while rows are counted as they were given
         return inputs, None
 
-    def learn(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> list[str]:
+    def learn(self, targets, where=row_name) -> list[str]:
         self.encode(targets, where)
         if len(set(targets)) < 2:
             raise Mistake("found one target only ({only}) in {rows} rows; to translate, at least two are needed.",
@@ -112,7 +108,7 @@ class Translate:
     def measure(self) -> None:
         self.metric = "rouge_l" if self.summarise else "exact_match" if self.single else "bleu"
 
-    def encode(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> None:
+    def encode(self, targets, where=row_name) -> None:
         """What is to be written is encoded by its tokenizer; here it is looked at."""
         not_empty(targets, "target", where)
 
@@ -128,9 +124,9 @@ class Translate:
         """The likeness of what it writes to what it should, character for character: of single words there is no BLEU."""
         examples = self.examples(untrained, *rows.watched(self, parts, seed))
         some = examples.take(np.sort(np.random.default_rng(0).permutation(len(examples))[:JUDGED]))
-        wanted = [writing.text_of(untrained, tokens.tolist(), hypotheses.own_words(some.inputs, row))
-                  for row, tokens in enumerate(some.written)]  # fmt: skip
-        return lambda trained: self.likeness([one.text for one in hypotheses.greedy(trained, some.inputs)], wanted)
+        expected = [writing.text_of(untrained, tokens.tolist(), hypotheses.own_words(some.inputs, row))
+                    for row, tokens in enumerate(some.written)]  # fmt: skip
+        return lambda trained: self.likeness([one.text for one in hypotheses.greedy(trained, some.inputs)], expected)
 
     # Answering
 
@@ -204,9 +200,8 @@ class Translate:
         examples = rows.pairs(self, trained, inputs, targets, where)
         unknown, tokens = int((examples.written.flat == trained.inputs.target.special.unknown).sum()), len(examples.written.flat)
         note = Message("{count:,} of the {tokens:,} tokens that are expected are unknown to the model, which never writes "
-                       "them", count=unknown, tokens=tokens)
-        notes = [note] if unknown else []
-        notes += self.source_cut_notes(trained, examples)
+                       "them", count=unknown, tokens=tokens)  # fmt: skip
+        notes = ([note] if unknown else []) + self.source_cut_notes(trained, examples)
         return Answers((first for first, *_ in hypotheses.best(trained, examples.inputs, beam, penalty, 1, precision)), notes)
 
     def evaluate(self, trained: Trained, inputs, targets, where=row_name, **search) -> Scores:
@@ -227,7 +222,7 @@ class Translate:
         tokens = [(hypotheses.source_tokens(trained, examples.inputs, row),
                    hypotheses.target_tokens(trained, examples.inputs, row, written.tolist()))
                   for row, written in enumerate(examples.written)]  # fmt: skip
-        return examples, [read for read, _ in tokens], [written for _, written in tokens]
+        return examples, [source for source, _ in tokens], [target for _, target in tokens]
 
     # Scores
 

@@ -77,12 +77,6 @@ def recover(folder: Path) -> None:
             return
 
 
-def sweep(folder: Path) -> None:
-    """Removes what earlier writers of this folder left half written; only who holds its lock may."""
-    for left in (path for kind in ("part", "old") for path in folder.parent.glob(f".{glob.escape(folder.name)}.{kind}.*")):
-        shutil.rmtree(left, ignore_errors=True)
-
-
 def checksum(file: Path) -> dict:
     """Of a large file one that is quicker to make, so that opening it takes no time to speak of."""
     if file.stat().st_size > LARGE:
@@ -126,9 +120,8 @@ def check(folder: Path, *needed: str) -> None:
         file, size = folder / name, about["bytes"]
         if name not in there:
             raise Damaged("{reason}: the folder is damaged; train it again.", reason=Message("{file} is missing", file=file))
-        found = file.stat().st_size
-        if found != size:
-            reason = Message("{file}: found {found} bytes, expected {expected}", file=file, found=found, expected=size)
+        if (bytes_there := file.stat().st_size) != size:
+            reason = Message("{file}: found {found} bytes, expected {expected}", file=file, found=bytes_there, expected=size)
             raise Damaged("{reason}: the file is damaged; train it again.", reason=reason)
         if checksum(file) != about:
             reason = Message("{file} is not as it was written (its checksum differs)", file=file)
@@ -169,7 +162,9 @@ def only_one(folder: Path) -> Iterator[None]:
                               folder=folder) from None  # fmt: skip
         try:
             recover(folder)
-            sweep(folder)
+            for kind in ("part", "old"):  # what earlier writers left half written
+                for left in folder.parent.glob(f".{glob.escape(folder.name)}.{kind}.*"):
+                    shutil.rmtree(left, ignore_errors=True)
             yield
         finally:
             with suppress(OSError):

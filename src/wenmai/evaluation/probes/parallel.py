@@ -44,12 +44,11 @@ def measured(seed: int, *, lengths: str = "64,128,256,512,1024,2048,4096", batch
     import torch
 
     from wenmai.estimator import device_named
+    from wenmai.layers.transformer import check_heads
 
     began, device = time.perf_counter(), device_named(device)
     growing = lengths_of(lengths)
-    if width % heads:
-        raise Mistake("width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.", width=width,
-                      heads=heads, fitting=max(1, width // heads) * heads)  # fmt: skip
+    check_heads(width, heads)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         passes = {name: one_pass(name, width, heads, device) for name in LAYERS}
