@@ -22,14 +22,9 @@ COMMANDS = {
     "compare": ladder.compare, "probe": ladder.probe,
 }  # fmt: skip
 
-app = typer.Typer(
-    name="wenmai",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="Wenmai (文脉): the ladder of language models. Train every rung on your text, compare, predict.",
-)
+app = typer.Typer(name="wenmai", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
+                  context_settings={"help_option_names": ["-h", "--help"]},
+                  help="Wenmai (文脉): the ladder of language models. Train every rung on your text, compare, predict.")
 for name, command in COMMANDS.items():
     app.command(name)(command)
 

@@ -134,7 +134,6 @@ def learning(model, text: Corpus, modes: EvaluationModes, tune: Corpus | None) -
     if fitted:
         tried = next(numbers(tune))[:TRIED]
         rate = max(RATES[kind], key=lambda rate: np.nan_to_num(log_probs([tried], rate)[len(tried) // 2 :].sum(), nan=-np.inf))
-    if fitted:
         note = Message("dynamic: learned by {kind} from every {segment:,} tokens after they were scored, decay {decay:g}, rate "
                        "{rate:g}, as it was best on the other text; the run itself is as it was", kind=kind, segment=segment,
                        decay=decay, rate=rate)  # fmt: skip

@@ -34,17 +34,14 @@ class Transformer(Body):
     before x, or, with a memory, a DecoderCache; without one, x opens the text."""
 
     def __init__(self, width: int, heads: int, layers: int, feed_forward: int, *, positions: str, longest: int = 4096,
-                 activation: str = "gelu", prenorm: bool = True, causal: bool = False, cross: bool = False,
-                 dropout: float = 0.0):  # fmt: skip
+                 activation: str = "gelu", prenorm: bool = True, causal: bool = False, cross: bool = False, dropout: float = 0.0):
         super().__init__()
         self.width, self.causal, self.cached = width, causal, causal
         self.position = {"sinusoidal": lambda: Sinusoidal(width), "learned": lambda: Learned(width, longest),
                          "rotary": lambda: None}[positions]()  # fmt: skip
         self.dropout = Dropout(dropout)
-        self.blocks = nn.ModuleList(
-            Block(width, heads, feed_forward, dropout, activation, prenorm, positions == "rotary", causal,
-                  CrossAttention(width, width, heads) if cross else None) for _ in range(layers)
-        )  # fmt: skip
+        self.blocks = nn.ModuleList(Block(width, heads, feed_forward, dropout, activation, prenorm, positions == "rotary", causal,
+                                          CrossAttention(width, width, heads) if cross else None) for _ in range(layers))
         self.norm = nn.LayerNorm(width) if prenorm else nn.Identity()
 
     def start_small(self) -> None:

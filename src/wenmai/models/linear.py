@@ -54,8 +54,7 @@ def logistic(inputs, head, *, ngrams: int | None = None, weighting: Weighting = 
     for value, place in head.ends if numbers else ():
         if not 0 < value < L:
             raise Mistake("{where}: found the target {value:g}, expected one between 0 and L = {L:g}, which the logistic curve "
-                          "does not leave; give a larger L (--set L=…), or use linear.", where=place, value=value,
-                          L=L)  # fmt: skip
+                          "does not leave; give a larger L (--set L=…), or use linear.", where=place, value=value, L=L)
     columns = head.columns if numbers else 1 if head.classes == 2 else head.classes
     return Regression(Scores(inputs, head, columns, ngrams, weighting, min_documents, window), head, LOGISTIC, bias, L, k, z0)
 

@@ -36,8 +36,7 @@ class Perceptron:
         self.state, self.load, self.parameters_count = z.state, z.load, z.parameters_count
 
     def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None,
-              resume: Snapshot | None = None, where: Callable[[int], str] = str, *,
-              epochs: int = 10) -> Iterator[Progress]:  # fmt: skip
+              resume: Snapshot | None = None, where: Callable[[int], str] = str, *, epochs: int = 10) -> Iterator[Progress]:
         began = time.perf_counter()
         rows, targets = self.z.learn_features(train.inputs), train.targets.astype(np.int64, copy=False)
         count = len(rows)

@@ -31,8 +31,7 @@ class StructuredPerceptron:
         self.between = np.zeros((size, size), np.float32)  # A
 
     def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None,
-              resume: Snapshot | None = None, where: Callable[[int], str] = str, *,
-              epochs: int = 10) -> Iterator[Progress]:  # fmt: skip
+              resume: Snapshot | None = None, where: Callable[[int], str] = str, *, epochs: int = 10) -> Iterator[Progress]:
         began = time.perf_counter()
         rows, tags, count = self.z.learn_features(train.inputs), train.targets, len(train)
         begin, never, end = self.forbidden

@@ -44,10 +44,7 @@ METRICS = {
 COSTS = {  # what a rung may cost: name → (its value, the axis)
     "parameters": (lambda rung: rung.get("parameters"), phrase("picture", "parameters")),
     "seconds": (lambda rung: rung.get("seconds"), Message("training time, seconds")),
-    "latency": (
-        lambda rung: (rung.get("latency_ms") or {}).get("p50"),
-        Message("time for one prediction, ms (median)"),
-    ),
+    "latency": (lambda rung: (rung.get("latency_ms") or {}).get("p50"), Message("time for one prediction, ms (median)")),
 }
 STYLE = {"svg.fonttype": "none", "svg.hashsalt": "wenmai", "text.parse_math": False, "axes.unicode_minus": False, "font.size": 9,
          "axes.labelsize": 9, "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": INK, "xtick.color": INK,

@@ -18,15 +18,13 @@ def page(report: dict, drawn: dict) -> str:
     headline = _both(*(Message("Use {rung}.", rung=name).told_in(lang) for lang in LANGS)) if chosen else _words("none")
     task = [_h(task_name(report, lang)) for lang in LANGS]
     lines = [_section(key, _figure(drawn[key]), help=True) for key in ("curves", "sizes") if key in drawn]
-    sections = [
-        _section("leaderboard", _board(report, chosen)),
-        _section("lengths", _lengths(report), help=True) if lengths(report, "en") else "",
-        _section("quality", _quality(drawn), help=True) if any(f"quality-{cost}" in drawn for cost in COSTS) else "",
-        f'<div class="pair">{"".join(lines)}</div>' if lines else "",
-        _section("each", "".join(_details(report, rung, i, rung is chosen) for i, rung in enumerate(report["rungs"]))),
-        _section("notes", _lists({lang: notes(report, lang) for lang in LANGS})) if report.get("notes") else "",
-        _section("measured", _lists({lang: [line.told_in(lang) for line in measured(report)] for lang in LANGS})),
-    ]
+    sections = [_section("leaderboard", _board(report, chosen)),
+                _section("lengths", _lengths(report), help=True) if lengths(report, "en") else "",
+                _section("quality", _quality(drawn), help=True) if any(f"quality-{cost}" in drawn for cost in COSTS) else "",
+                f'<div class="pair">{"".join(lines)}</div>' if lines else "",
+                _section("each", "".join(_details(report, rung, i, rung is chosen) for i, rung in enumerate(report["rungs"]))),
+                _section("notes", _lists({lang: notes(report, lang) for lang in LANGS})) if report.get("notes") else "",
+                _section("measured", _lists({lang: [line.told_in(lang) for line in measured(report)] for lang in LANGS}))]
     digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()  # only this very script may run in the page
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'"
     return f"""<!doctype html>

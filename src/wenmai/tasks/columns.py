@@ -84,8 +84,7 @@ def numbers(columns: dict, names: list[str], lines, source: str) -> np.ndarray:
                               file=source, line=lines[row], value=str(value)[:40], name=short(name), number_do=do)  # fmt: skip
             if not np.isfinite(number):
                 raise Mistake("{file}, line {line}: found {value} in column {name}, expected a finite number; correct the line "
-                              "or remove it.", file=source, line=lines[row], value=short(str(value)),
-                              name=short(name))  # fmt: skip
+                              "or remove it.", file=source, line=lines[row], value=short(str(value)), name=short(name))
     raise Mistake("{file}: the columns {names} are not numbers of equal length.", file=source, names=listed(names))
 
 

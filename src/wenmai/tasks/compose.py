@@ -58,8 +58,7 @@ class Compose:
         names = [name for name in columns if name not in (*ANSWERS, "text")]
         if not names:
             raise Mistake("{file} has the columns {names}; to compose, it takes a label, numbers or an image beside the text: "
-                          "name them with --columns label=NAME,text=NAME.", file=source,
-                          names=listed(columns) or "–")  # fmt: skip
+                          "name them with --columns label=NAME,text=NAME.", file=source, names=listed(columns) or "–")
         return numbers(columns, names, chunk.lines, source)
 
     def targets_of(self, chunk: Chunk, source: str) -> list[str]:

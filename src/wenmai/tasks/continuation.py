@@ -28,9 +28,8 @@ def prompt_notes(trained: Trained, prompt: np.ndarray) -> list[str]:
     model = trained.model
     if getattr(model, "carried", True) or len(prompt) <= model.context:
         return []
-    return [Message("the prompt has {tokens:,} tokens, and {rung} looks back on {steps:,}: the first {unseen:,} play "
-                    "no part", tokens=len(prompt), rung=trained.rung, steps=model.context,
-                    unseen=len(prompt) - model.context)]  # fmt: skip
+    return [Message("the prompt has {tokens:,} tokens, and {rung} looks back on {steps:,}: the first {unseen:,} play no part",
+                    tokens=len(prompt), rung=trained.rung, steps=model.context, unseen=len(prompt) - model.context)]  # fmt: skip
 
 
 def pieces(trained: Trained, text: str, prompt: np.ndarray, tokens: int, lines: int | None, choice: Choice,

@@ -27,8 +27,7 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
 
 
 def measured(source: str, columns, seed: int, *, rung: Cell = "gru", layers: int = 3, rows: int = 4000, epochs: int = 8,
-             hidden: int = 48, embed: int = 32, learning_rate: float = 4e-3, seeds: int = 3,
-             device: str = "auto") -> Iterator:  # fmt: skip
+             hidden: int = 48, embed: int = 32, learning_rate: float = 4e-3, seeds: int = 3, device: str = "auto") -> Iterator:
     """`layers` up to which it is stacked; `rows` to learn from, at the most; `seeds` how often each is trained."""
     from wenmai.estimator import device_named
     from wenmai.evaluation.probes.variants import Variant, compared, open_rows, sizes
@@ -60,8 +59,7 @@ def conclusions(known: dict) -> list[str]:
     for deep in rows[1:half]:
         gist.append(Message("{layers} layers instead of one, one way: {metric} {one} → {deep}, {apart}; {times:.1f} times the "
                             "seconds.", layers=deep["options"]["layers"], metric=metric, one=with_spread(one),
-                            deep=with_spread(deep), apart=apart(deep, one),
-                            times=deep["median_seconds"] / one["median_seconds"]))  # fmt: skip
+                            deep=with_spread(deep), apart=apart(deep, one), times=deep["median_seconds"] / one["median_seconds"]))
     both = rows[half]
     gist.append(Message("Both ways instead of one, one layer: {metric} {one} → {both}, {apart}; {times:.1f} times the seconds.",
                         metric=metric, one=with_spread(one), both=with_spread(both), apart=apart(both, one),

@@ -110,8 +110,7 @@ def conclusions(known: dict) -> list[str]:
     if several:
         many = several[-1]
         gist.append(Message("With heads={heads} two heads share {share:.0%} of what they look at, on average: the rest is what a "
-                            "single head could not see at the same time.", heads=many["variant"],
-                            share=mean(many["overlap"])))  # fmt: skip
+                            "single head could not see at the same time.", heads=many["variant"], share=mean(many["overlap"])))
     return gist
 
 

@@ -77,11 +77,10 @@ def measured(seed: int, *, copy: str = "2,4,6,8,10,20,40", running_sum: str = "1
                                   "a_step_after": chained(rung, after)})  # fmt: skip
             row["rungs"].append({"rung": rung, "parameters": network.parameters_count(), "climbs": climbs})
         exercises += [row] if lengths else []
-    return {"probe": "memory", "updates": updates, "rows": rows, "learning_rate": learning_rate,
-            "attention_rate": attention_rate, "transformer_rate": transformer_rate, "clip": clip, "hidden": hidden,
-            "width": width, "cell": cell, "device": recipe.device, "seed": seed, "seeds": seeds, "exercises": exercises,
-            "fading": {"exercise": "copy", "length": fading, "rungs": faded},
-            "seconds": round(time.perf_counter() - began, 1)}  # fmt: skip
+    return {"probe": "memory", "updates": updates, "rows": rows, "learning_rate": learning_rate, "attention_rate": attention_rate,
+            "transformer_rate": transformer_rate, "clip": clip, "hidden": hidden, "width": width, "cell": cell,
+            "device": recipe.device, "seed": seed, "seeds": seeds, "exercises": exercises,
+            "fading": {"exercise": "copy", "length": fading, "rungs": faded}, "seconds": round(time.perf_counter() - began, 1)}
 
 
 def chosen_rungs(text: str) -> list[str]:
@@ -122,8 +121,7 @@ def noted(known: dict) -> list[str]:
              Message("one layer of {hidden1} for the recurrent rungs; attention compares states of {hidden2} (cell={cell}); "
                      "the transformer has two layers of width {width}; nothing is dropped", hidden1=known["hidden"],
                      hidden2=known["hidden"], cell=known["cell"], width=known["width"]),
-             Message("training at a length stops when 512 held-out rows are surely right; the score is that of 1,000 "
-                     "others")]  # fmt: skip
+             Message("training at a length stops when 512 held-out rows are surely right; the score is that of 1,000 others")]
     if "copy" in exercises:
         notes.append(Message("copy counts as remembered where 99% of the held-out rows are right at every step"))
     if exercises & {"running-sum", "adding"}:

@@ -31,8 +31,7 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
                      device=known["device"], threads=known["threads"]),
              Message("forward and backward, the median of {repeats} that took turns, after one that does not count",
                      repeats=known["repeats"]),
-             Message("the exponent p of time ≈ c·Tᵖ is fitted to the {count} longest",
-                     count=min(LONG, len(known["lengths"])))]  # fmt: skip
+             Message("the exponent p of time ≈ c·Tᵖ is fitted to the {count} longest", count=min(LONG, len(known["lengths"])))]
     title = Message("Serial against parallel, linear against quadratic")
     grids = {lang: [table(known, lang)] for lang in ("en", "zh")}
     return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), conclusions(known), notes)
@@ -65,8 +64,7 @@ def measured(seed: int, *, lengths: str = "64,128,256,512,1024,2048,4096", batch
     for name in LAYERS:
         middle = [median(values) for values in taken[name]]
         layers.append({"layer": name, "seconds": middle, "fastest": [min(values) for values in taken[name]],
-                       "slowest": [max(values) for values in taken[name]],
-                       "exponent": exponent(growing[-LONG:], middle[-LONG:])})  # fmt: skip
+                       "slowest": [max(values) for values in taken[name]], "exponent": exponent(growing[-LONG:], middle[-LONG:])})
     return {"probe": "parallel", "lengths": growing, "batch": batch, "width": width, "heads": heads, "repeats": repeats,
             "device": device, "threads": torch.get_num_threads(), "seed": seed, "layers": layers,
             "seconds": round(time.perf_counter() - began, 1)}  # fmt: skip
@@ -122,8 +120,7 @@ def conclusions(known: dict) -> list[str]:
     gist = [Message("Time grows at the long end as T to the power of: {listed}.", listed=listed)]
     ratios = [slow / fast for slow, fast in zip(lstm["seconds"], attention["seconds"])]
     gist.append(Message("The lstm takes {ratio1:.1f} times as long as self-attention at T = {length1} and {ratio2:.1f} times "
-                        "at T = {length2}.", ratio1=ratios[0], length1=lengths[0], ratio2=ratios[-1],
-                        length2=lengths[-1]))  # fmt: skip
+                        "at T = {length2}.", ratio1=ratios[0], length1=lengths[0], ratio2=ratios[-1], length2=lengths[-1]))
     return gist
 
 

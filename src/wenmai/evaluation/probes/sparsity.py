@@ -150,8 +150,7 @@ def measured(known: dict, cut_off: bool) -> list[str]:
              Message("all cells know the same {vocabulary:,} tokens, those of all of the training text, so that their "
                      "perplexities can be compared; {unknown:,} of the tokens held out count as <unk>",
                      vocabulary=known["vocabulary"], unknown=held["unknown"]),
-             Message("an n-gram lies in one line, with what opens and closes it; unseen ones count as often as they are there"),
-            ]  # fmt: skip
+             Message("an n-gram lies in one line, with what opens and closes it; unseen ones count as often as they are there")]
     if cut_off:
         notes.append(Message("the text is long: only its beginning is read, about {most:,} tokens to learn from", most=MOST))
     if stand_ins := sum(amount["stand_ins"] for amount in amounts):
