@@ -1,7 +1,5 @@
 """What other tools read and write: ARPA files become runs, runs become ARPA files."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

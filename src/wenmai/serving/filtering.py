@@ -5,8 +5,6 @@
 The file is read, scored and written some megabytes at a time; what passes is written as it was read, byte for byte.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from codecs import BOM_UTF8 as BOM
