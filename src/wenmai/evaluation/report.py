@@ -62,8 +62,8 @@ def _markdown(report, drawn, lang):
         f"## {word('leaderboard', lang)}\n",
         table([word("rung", lang), "#", *(column.words.told_in(lang) for column in shown)], board),
     ]
-    if told_lengths := lengths(report, lang):
-        head, rows = told_lengths
+    if by_length := lengths(report, lang):
+        head, rows = by_length
         rows = [list(map(_md, row)) for row in rows]
         parts.append(f"## {word('lengths', lang)}\n\n{word('lengths_help', lang)}\n\n{table(head, rows)}")
     for name, heading in (("quality-parameters", "quality"), ("curves", "curves"), ("sizes", "sizes")):

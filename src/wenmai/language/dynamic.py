@@ -82,8 +82,8 @@ def log_probs(network: Network, end: int, texts: Iterable[np.ndarray], steps: St
 def asked(network: Network, tokens: np.ndarray, state: Tensor | None, first: int) -> tuple[Tensor, Tensor | None]:
     """(log p (B, T) of these tokens from step `first` on, with gradients; the state after them)"""
     y, state = network.hidden(as_tensor(tokens[:, :-1]), state)
-    wanted = torch.from_numpy(tokens[:, first + 1 :].astype(np.int64)).to(y.device)
-    return network.head.outputs(y[:, first:]).gather(2, wanted.unsqueeze(-1)).squeeze(-1), state
+    targets = torch.from_numpy(tokens[:, first + 1 :].astype(np.int64)).to(y.device)
+    return network.head.outputs(y[:, first:]).gather(2, targets.unsqueeze(-1)).squeeze(-1), state
 
 
 def squares_of(network: Network, end: int, tokens: np.ndarray, segment: int) -> list[Tensor]:
@@ -106,7 +106,7 @@ def squares_of(network: Network, end: int, tokens: np.ndarray, segment: int) -> 
 def learning(network: Network):
     """(its weights, a copy of them as they are now); when it is left, they are that again. What training drops is not dropped."""
     weights, training = list(network.parameters()), network.training
-    trained, wanted = [weight.detach().clone() for weight in weights], [weight.requires_grad for weight in weights]
+    trained, asked_before = [weight.detach().clone() for weight in weights], [weight.requires_grad for weight in weights]
     network.eval()
     try:
         with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):  # whose cells give no gradients in this mode
@@ -116,6 +116,6 @@ def learning(network: Network):
     finally:
         network.train(training)
         with torch.no_grad():
-            for weight, before, asks in zip(weights, trained, wanted):
+            for weight, before, asks in zip(weights, trained, asked_before):
                 weight.copy_(before)
                 weight.requires_grad_(asks)

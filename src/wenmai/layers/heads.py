@@ -52,6 +52,11 @@ class Request:
     has_probabilities = True
     next_token = False
 
+    @property
+    def columns(self) -> int:
+        """Of the outputs: one a class, unless it is said otherwise."""
+        return self.classes
+
     def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, *, table: nn.Parameter | None = None,
                  bias: bool = True, activation_penalty: float = 0.0, temporal_penalty: float = 0.0) -> nn.Module:  # fmt: skip
         """`width` of the body's outputs; `pooling` over real positions; `table` that tokens are looked up in, where it may say
@@ -66,10 +71,6 @@ class OneOf(Request):
     classes: int
     weights: list[float] | None = None  # of every class in the loss, where they are balanced
 
-    @property
-    def columns(self) -> int:
-        return self.classes
-
     def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, **_) -> "ClassHead":
         return ClassHead(width, self.classes, self.pooling or pooling, dropout, self.weights)
 
@@ -83,10 +84,6 @@ class EachOf(Request):
     allowed: tuple[np.ndarray, ...] | None = field(default=None, repr=False)  # what a scheme lets follow what
     weights = None
     per_step = True
-
-    @property
-    def columns(self) -> int:
-        return self.classes
 
     def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, **_) -> nn.Module:
         return CRF(width, self.classes, dropout, self.allowed) if self.crf else TagHead(width, self.classes, dropout)

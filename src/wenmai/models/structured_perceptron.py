@@ -101,24 +101,24 @@ def correct(starts, columns, values, tags, bounds, order, weights, offsets, betw
             one[1] = size
             viterbi(z, one, begin, between + never, end, answer)
             for t in range(size):
-                right, said = tags[first + t], answer[t]
-                if right != said:
+                right, answered = tags[first + t], answer[t]
+                if right != answered:
                     wrong += 1
                     for n in range(starts[first + t], starts[first + t + 1]):
                         j, x = columns[n], values[n]
                         weights[j, right] += x
-                        weights[j, said] -= x
+                        weights[j, answered] -= x
                         sums[j, right] += step * x
-                        sums[j, said] -= step * x
+                        sums[j, answered] -= step * x
                     if bias:
                         offsets[right] += 1
-                        offsets[said] -= 1
+                        offsets[answered] -= 1
                         sums_offsets[right] += step
-                        sums_offsets[said] -= step
-                if t and (right != said or tags[first + t - 1] != answer[t - 1]):
+                        sums_offsets[answered] -= step
+                if t and (right != answered or tags[first + t - 1] != answer[t - 1]):
                     between[tags[first + t - 1], right] += 1
-                    between[answer[t - 1], said] -= 1
+                    between[answer[t - 1], answered] -= 1
                     sums_between[tags[first + t - 1], right] += step
-                    sums_between[answer[t - 1], said] -= step
+                    sums_between[answer[t - 1], answered] -= step
         step += 1
     return wrong

@@ -1,5 +1,7 @@
 """Columns → inputs, as every task reads them, and how an input is shown to a reader."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from wenmai.data.examples.sequences import Sequences
@@ -18,8 +20,8 @@ def inputs_in(chunk: Chunk, source: str):
     """The inputs in these columns: texts, pairs, tokens, images, numeric sequences, or else all columns as numbers."""
     columns = chunk.columns
     if "tokens" in columns:
-        return [as_tokens(value, Message("{file}, line {line}", file=source, line=line))
-                for value, line in zip(columns["tokens"], chunk.lines)]  # fmt: skip
+        where = line_of(chunk, source)
+        return [as_tokens(value, where(row)) for row, value in enumerate(columns["tokens"])]
     if "text" in columns:
         return texts_in(chunk, "text", source)
     if "text_a" in columns and "text_b" in columns:
@@ -34,6 +36,11 @@ def inputs_in(chunk: Chunk, source: str):
         raise Mistake("{file} has only the column {answers}; expected text, text_a and text_b, tokens, image, inputs, or "
                       "numbers too.", file=source, answers=answers)  # fmt: skip
     return numbers(columns, names, chunk.lines, source)
+
+
+def line_of(chunk: Chunk, source: str) -> Callable[[int], Message]:
+    """Where the user finds a row of the chunk."""
+    return lambda row: Message("{file}, line {line}", file=source, line=chunk.lines[row])
 
 
 def texts_in(chunk: Chunk, name: str, source: str) -> list[str]:

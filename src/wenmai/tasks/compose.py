@@ -18,9 +18,9 @@ from wenmai.data.files.readers import Chunk
 from wenmai.data.inputs import kinds as kinds_of_input
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Next
-from wenmai.locale import Message, phrase
+from wenmai.locale import phrase
 from wenmai.tasks import rows, writing
-from wenmai.tasks.columns import ANSWERS, labels_in, numbers, texts_in
+from wenmai.tasks.columns import ANSWERS, labels_in, line_of, numbers, texts_in
 from wenmai.tasks.contract import Answers, Parts, Scores, Trained, Untrained, row_name
 from wenmai.tasks.decoding import Choice, together
 from wenmai.tasks.generate import unknown_tokens
@@ -66,10 +66,7 @@ class Compose:
             raise Mistake("{file} has no column text (found: {names}), which is what a model learns to write; name it with "
                           "--columns text=NAME,….", file=source, names=listed(chunk.columns))  # fmt: skip
         texts = texts_in(chunk, "text", source)
-        if not all(map(str.strip, texts)):
-            row = next(row for row, text in enumerate(texts) if not text.strip())
-            where = Message("{file}, line {line}", file=source, line=chunk.lines[row])
-            raise Mistake("{where}: the text is empty; give every row a text to write or drop the row.", where=where)
+        self.encode(texts, line_of(chunk, source))
         return texts
 
     def prepare(self, inputs, targets=None):

@@ -18,7 +18,7 @@ from wenmai.layers.heads import Number
 from wenmai.locale import Message, phrase
 from wenmai.options import Count, Size
 from wenmai.tasks import rows
-from wenmai.tasks.columns import TARGETS, as_number, inputs_in, number_sequences, numbers, shown
+from wenmai.tasks.columns import TARGETS, as_number, inputs_in, line_of, number_sequences, numbers, shown
 from wenmai.tasks.contract import row_name
 from wenmai.tasks.measuring.rows import measure_rows
 from wenmai.tasks.overviews import describe_numbers
@@ -74,7 +74,7 @@ class Regress:
             return numbers(chunk.columns, [name], chunk.lines, source)[:, 0]
         rows = number_sequences(values, chunk.lines, source, name)
         if "inputs" not in chunk.columns:
-            return table_of(rows, lambda row: Message("{file}, line {line}", file=source, line=chunk.lines[row]))
+            return table_of(rows, line_of(chunk, source))
         steps = np.array([len(row) for row in chunk.columns["inputs"]])
         wrong = np.flatnonzero(rows.lengths != steps)
         if len(wrong):

@@ -24,7 +24,7 @@ from wenmai.layers.heads import EachOf
 from wenmai.locale import Message, phrase
 from wenmai.tasks import rows
 from wenmai.tasks.classify import confusion, macro_f1
-from wenmai.tasks.columns import inputs_in, shown
+from wenmai.tasks.columns import inputs_in, line_of, shown
 from wenmai.tasks.contract import row_name
 from wenmai.tasks.measuring.rows import measure_rows
 from wenmai.tasks.overviews import describe_tags
@@ -68,7 +68,7 @@ class Tag:
         units = next((chunk.columns[name] for name in ("tokens", "inputs") if name in chunk.columns), None)
         rows = []
         for row, tags in enumerate(chunk.columns["tags"]):
-            where = Message("{file}, line {line}", file=source, line=chunk.lines[row])
+            where = line_of(chunk, source)(row)
             if not isinstance(tags, (list, tuple)) or not all(isinstance(tag, str) and tag for tag in tags):
                 raise Mistake('{where}: found {value!r} in column tags, expected a list of texts such as ["O", "B-PER"].',
                               where=where, value=str(tags)[:40])  # fmt: skip

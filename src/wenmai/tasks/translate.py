@@ -23,7 +23,7 @@ from wenmai.layers.copying import CopyHead
 from wenmai.layers.heads import Next
 from wenmai.locale import Message, phrase
 from wenmai.tasks import hypotheses, overlap, rows, writing
-from wenmai.tasks.columns import texts_in
+from wenmai.tasks.columns import line_of, texts_in
 from wenmai.tasks.contract import Answers, Parts, Scores, Trained, Untrained, row_name
 from wenmai.tasks.measuring.translations import lead, measure_translations
 from wenmai.tasks.overviews import describe_pairs
@@ -67,8 +67,7 @@ class Translate:
         if "target" not in chunk.columns:
             raise Mistake("{file} has no column target (found: {names}), which is what a model learns to write; name it with "
                           "--columns source=NAME,target=NAME.", file=source, names=listed(chunk.columns))  # fmt: skip
-        return not_empty(texts_in(chunk, "target", source), "target",
-                         lambda row: Message("{file}, line {line}", file=source, line=chunk.lines[row]))  # fmt: skip
+        return not_empty(texts_in(chunk, "target", source), "target", line_of(chunk, source))
 
     def prepare(self, inputs, targets=None):
         """Sources are texts. The first that come with their targets, those of training, say whether these are summaries."""

@@ -55,12 +55,12 @@ def measured(seed: int, *, copy: str = "2,4,6,8,10,20,40", running_sum: str = "1
 
     began = time.perf_counter()
     names = chosen_rungs(rungs)
-    wanted = {"copy": lengths_of("copy", copy), "running-sum": lengths_of("running_sum", running_sum),
-              "adding": lengths_of("adding", adding)}  # fmt: skip
+    lengths_in = {"copy": lengths_of("copy", copy), "running-sum": lengths_of("running_sum", running_sum),
+                  "adding": lengths_of("adding", adding)}  # fmt: skip
     recipe = Recipe(updates, rows, learning_rate, attention_rate, transformer_rate, clip, hidden, width, cell,
                     device_named(device))  # fmt: skip
     exercises, faded = [], []
-    for name, lengths in wanted.items():
+    for name, lengths in lengths_in.items():
         exercise = EXERCISES[name]
         row = {"exercise": name, "bar": exercise.bar, "higher_is_better": exercise.higher_is_better, "lengths": lengths,
                "rungs": []}  # fmt: skip
