@@ -14,7 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import torch
 from torch import nn
 
 from wenmai.catalog import TASKS, Build, rung_named
@@ -22,11 +21,13 @@ from wenmai.data.examples.rows import Examples
 from wenmai.data.inputs import kinds as kinds_of_input
 from wenmai.data.text import tokenizers
 from wenmai.errors import Mistake, Notice
+from wenmai.loading import load_parts
 from wenmai.locale import Message
 from wenmai.options import Count, NonNegative, Share, accepted, assign_options
 from wenmai.starting import Start
 from wenmai.tasks.contract import Answers, InputTrace, Scores, Trained, Untrained, row_name
 from wenmai.training import distributed, loop, memory, run_folder
+from wenmai.training.distributed import device_named
 from wenmai.training.options import TrainingOptions, training_defaults
 from wenmai.training.progress import Diverged, Progress, Snapshot
 
@@ -316,28 +317,14 @@ class Estimator:
 
 def starting_from(run: str | Path | Estimator) -> Start:
     """A run folder, or an estimator that is trained."""
-    from wenmai.estimators import load
-
-    origin = run if isinstance(run, Estimator) else load(run, "cpu")
-    origin.trained()
-    name = repr(run) if isinstance(run, Estimator) else str(run)
-    return Start(name, origin.rung, origin.task_name, origin.inputs_, origin.model_, origin.build_)
+    if isinstance(run, Estimator):
+        trained = run.trained()
+        return Start(repr(run), run.task_name, trained.inputs, trained.model, run.build_)
+    loaded = load_parts(run, "cpu")
+    return Start(str(run), loaded.task.name, loaded.inputs, loaded.model, loaded.build)
 
 
 def warn_of(notes: Sequence[str]) -> None:
     """Of a result that cannot carry its notes; called by the verb that a user calls."""
     for note in notes:
         warnings.warn(Notice(note), stacklevel=3)
-
-
-def device_named(name: str) -> str:
-    if name in ("auto", "cuda") and torch.cuda.is_available():
-        return distributed.own_device() if distributed.team().size > 1 else "cuda"
-    if name == "auto":
-        return "cpu"
-    if name.startswith("cuda") and not torch.cuda.is_available():
-        raise Mistake("device={device}: torch finds no GPU here; use --device cpu, or leave it out.", device=name)
-    try:
-        return str(torch.device(name))
-    except RuntimeError:
-        raise Mistake("device={device!r} is not a device; expected auto, cpu, cuda or cuda:N.", device=name) from None

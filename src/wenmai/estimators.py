@@ -2,16 +2,14 @@
 
 from pathlib import Path
 
-from wenmai.catalog import TASKS, Build
+from wenmai.catalog import TASKS
 from wenmai.composer import Composer
-from wenmai.data.inputs import kinds as kinds_of_input
-from wenmai.data.storage import arrays
-from wenmai.data.storage import saved as take
-from wenmai.data.text.lines import Lines
-from wenmai.estimator import Estimator, device_named
+from wenmai.estimator import Estimator
 from wenmai.language_model import LanguageModel
+from wenmai.loading import load_parts
 from wenmai.options import assign_options
 from wenmai.training import run_folder
+from wenmai.training.distributed import device_named
 from wenmai.translator import Translator
 
 
@@ -46,20 +44,10 @@ ESTIMATORS = {task: estimator_of(task) for task in TASKS}
 
 def load(run: str | Path, device: str = "auto") -> Estimator:
     """The estimator of a run folder, answering as it did when it was saved."""
-    saved, device = run_folder.read(Path(run)), device_named(device)
-    with run_folder.understood(saved.path / "run.json"):
-        task = take.value(saved.about, "task")
-        kind = ESTIMATORS[take.one_of(task, "name", tuple(ESTIMATORS))]
-        rung, options = take.text(saved.about, "rung"), take.value(saved.about, "options")
-        task = TASKS[kind.task_name].from_json(task)
-        build = Build.from_json(rung, take.value(saved.about, "build"))
-        assign_options(options, kind(rung)._owners())
-    with run_folder.understood(saved.path / "inputs.json"):
-        inputs = kinds_of_input.from_json(saved.inputs)
-    if isinstance(inputs, Lines):
-        with run_folder.understood(saved.path / "weights.safetensors") as path:
-            inputs.take_arrays(arrays.mapped(path)[0])
-    with run_folder.understood(saved.path / "run.json"):
-        layers = build.options.get("layers", 0)
-        model = run_folder.load_weights(lambda: build.model(task, inputs), layers, saved, device)
-    return kind.assembled(task, inputs, model, build=build, options=options, device=device, progress=saved.progress)
+    device = device_named(device)
+    loaded = load_parts(run, device)
+    kind = ESTIMATORS[loaded.task.name]
+    with run_folder.understood(Path(run) / "run.json"):
+        assign_options(loaded.options, kind(loaded.build.rung)._owners())
+    return kind.assembled(loaded.task, loaded.inputs, loaded.model, build=loaded.build, options=loaded.options, device=device,
+                          progress=loaded.progress)  # fmt: skip

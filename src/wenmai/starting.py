@@ -24,19 +24,18 @@ class Start:
     """`run`: its name, for messages; `build`: how its network was made."""
 
     run: str
-    rung: str
     task_name: str
     inputs: object
     model: Network
     build: Build
 
     def check(self, rung: str) -> None:
-        if rung != self.rung:
+        if rung != self.build.rung:
             raise Mistake("{run} holds the rung {known}, and {rung} cannot start from it: its body is another; train {known}, or "
-                          "choose another run.", run=self.run, known=self.rung, rung=rung)  # fmt: skip
+                          "choose another run.", run=self.run, known=self.build.rung, rung=rung)  # fmt: skip
         if not isinstance(self.model, Network):
             raise Mistake("{run} holds {rung} for {task}, which has no single body that another task could start from; choose a "
-                          "run of a network that classifies, tags, regresses or generates.", run=self.run, rung=self.rung,
+                          "run of a network that classifies, tags, regresses or generates.", run=self.run, rung=self.build.rung,
                           task=self.task_name)  # fmt: skip
 
     def read_as(self, values, texts: str, given: dict):

@@ -18,11 +18,12 @@ from wenmai.catalog import RUNGS, rung_named, rungs_for
 from wenmai.data.dataset import Dataset
 from wenmai.data.inputs.kinds import kind_of
 from wenmai.errors import Mistake, unknown
-from wenmai.estimator import Estimator, device_named
+from wenmai.estimator import Estimator
 from wenmai.estimators import ESTIMATORS, load
 from wenmai.evaluation.recommendation import recommend
 from wenmai.locale import Listed, Message, told_in
 from wenmai.training import loop
+from wenmai.training.distributed import device_named
 from wenmai.training.progress import Progress
 from wenmai.training.run_folder import check_place
 

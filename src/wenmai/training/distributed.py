@@ -160,3 +160,16 @@ def divided(value: Tensor, like: Tensor) -> Tensor:
     from torch.distributed.tensor import distribute_tensor
 
     return distribute_tensor(value.to(like.device), like.device_mesh, like.placements)
+
+
+def device_named(name: str) -> str:
+    if name in ("auto", "cuda") and torch.cuda.is_available():
+        return own_device() if team().size > 1 else "cuda"
+    if name == "auto":
+        return "cpu"
+    if name.startswith("cuda") and not torch.cuda.is_available():
+        raise Mistake("device={device}: torch finds no GPU here; use --device cpu, or leave it out.", device=name)
+    try:
+        return str(torch.device(name))
+    except RuntimeError:
+        raise Mistake("device={device!r} is not a device; expected auto, cpu, cuda or cuda:N.", device=name) from None

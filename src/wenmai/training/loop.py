@@ -6,6 +6,7 @@ How long training is, `schedule` says; one update, `updater`; what to go back to
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -13,7 +14,6 @@ from torch import Tensor
 
 from wenmai.data.examples.batches import ExampleSource
 from wenmai.locale import Message
-from wenmai.models.network import Network
 from wenmai.training import distributed, memory
 from wenmai.training.averaging import network_of
 from wenmai.training.options import TrainingOptions
@@ -22,13 +22,16 @@ from wenmai.training.recovery import LOWERED, Failure, Recovery, TrainState
 from wenmai.training.schedule import Schedule
 from wenmai.training.updater import Updater, evaluating, repeatable
 
+if TYPE_CHECKING:
+    from wenmai.models.network import Network
+
 HEARTBEAT = 0.5  # seconds after which training gives a sign of life, so that it can be stopped and kept
 TIDIED = 3.0  # seconds after which memory that lies unused is given back
 CHECKED = 50  # steps of a GPU between two looks at the loss, for which it has to be waited
 STILL = 5  # scores without a new best after which asgd begins to average
 
 
-def train(network: Network, examples: ExampleSource, judge: Callable[[], float] | None, higher_is_better: bool, device: str,
+def train(network: "Network", examples: ExampleSource, judge: Callable[[], float] | None, higher_is_better: bool, device: str,
           seed: int, minutes: float | None = None, resume: Snapshot | None = None, deterministic: bool = False,
           where: Callable[[int], str] = lambda row: Message("row {row}", row=row + 1),
           options: TrainingOptions | None = None) -> Iterator[Progress]:  # fmt: skip
@@ -67,7 +70,7 @@ def train(network: Network, examples: ExampleSource, judge: Callable[[], float] 
 class Training:
     """One training: what it has come to, and all that it takes to go on."""
 
-    def __init__(self, network: Network, examples: ExampleSource, judge: Callable[[], float] | None, higher_is_better: bool,
+    def __init__(self, network: "Network", examples: ExampleSource, judge: Callable[[], float] | None, higher_is_better: bool,
                  device: str, seed: int, minutes: float | None, deterministic: bool, options: TrainingOptions):  # fmt: skip
         self.began = self.tidied = time.perf_counter()
         network.to(device)

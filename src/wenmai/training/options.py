@@ -1,10 +1,12 @@
 """The options of training by the loop: its signature is their schema."""
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from wenmai.models.network import Network
 from wenmai.options import NonNegative, Share, Size
+
+if TYPE_CHECKING:
+    from wenmai.models.network import Network
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +35,7 @@ class TrainingOptions:
     micro_batches: Size | None = None
     compile: bool = False
 
-    def completed(self, network: Network) -> "TrainingOptions":
+    def completed(self, network: "Network") -> "TrainingOptions":
         """With what the network asks for, where it is not given."""
         usual = training_defaults(network, self.optimizer)
         return replace(self, **{name: value for name, value in usual.items() if getattr(self, name) is None})
@@ -43,7 +45,7 @@ class TrainingOptions:
         return self.average or self.optimizer == "asgd"
 
 
-def training_defaults(network: Network, optimizer: str) -> dict[str, float]:
+def training_defaults(network: "Network", optimizer: str) -> dict[str, float]:
     """What these options are, where they are not given: as the network asks for, or as suits most."""
     if optimizer == "asgd":  # of AWD-LSTM
         return {"learning_rate": 30.0, "weight_decay": 1.2e-6, "clip": 0.25}

@@ -5,6 +5,7 @@ that does not fit into memory is read in two pieces, four, … (micro-batches); 
 
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -15,7 +16,6 @@ from wenmai.errors import Mistake
 from wenmai.kernels.attention import one_shape
 from wenmai.layers.losses import Loss, weighted
 from wenmai.layers.recurrent import Recurrent
-from wenmai.models.network import Network
 from wenmai.training import distributed, environment, memory
 from wenmai.training.averaging import WeightAverage
 from wenmai.training.captured import Captured
@@ -23,9 +23,12 @@ from wenmai.training.distributed import divided, whole
 from wenmai.training.optimizers import Optimizer, name_gradients
 from wenmai.training.options import TrainingOptions
 
+if TYPE_CHECKING:
+    from wenmai.models.network import Network
+
 
 class Updater:
-    def __init__(self, network: Network, examples: ExampleSource, options: TrainingOptions, device: str, seed: int,
+    def __init__(self, network: "Network", examples: ExampleSource, options: TrainingOptions, device: str, seed: int,
                  deterministic: bool = False):  # fmt: skip
         self.network, self.examples, self.options, self.device, self.seed = network, examples, options, device, seed
         self.deterministic, self.team, self.micro_batches = deterministic, distributed.team(), 1
@@ -178,7 +181,7 @@ def added(one: Loss, other: Loss) -> Loss:
     return one._replace(total=one.total + other.total, count=one.count + other.count)
 
 
-def bf16_pays(network: Network, device: str) -> bool:
+def bf16_pays(network: "Network", device: str) -> bool:
     """On a GPU always; on a CPU with bf16 instructions where the work is in large products, which a recurrent step has not, but
     what says the next token has."""
     if device.startswith("cuda"):
@@ -188,7 +191,7 @@ def bf16_pays(network: Network, device: str) -> bool:
 
 
 @contextmanager
-def evaluating(network: Network):
+def evaluating(network: "Network"):
     network.eval()
     try:
         yield

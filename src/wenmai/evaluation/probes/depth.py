@@ -29,8 +29,8 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
 def measured(source: str, columns, seed: int, *, rung: Cell = "gru", layers: int = 3, rows: int = 4000, epochs: int = 8,
              hidden: int = 48, embed: int = 32, learning_rate: float = 4e-3, seeds: int = 3, device: str = "auto") -> Iterator:
     """`layers` up to which it is stacked; `rows` to learn from, at the most; `seeds` how often each is trained."""
-    from wenmai.estimator import device_named
     from wenmai.evaluation.probes.variants import Variant, compared, open_rows, sizes
+    from wenmai.training.distributed import device_named
 
     began, device = time.perf_counter(), device_named(device)
     data = open_rows(source, columns, [rung], rows, seed)

@@ -32,8 +32,8 @@ def measured(source: str, columns, seed: int, *, rows: int = 6000, epochs: int =
              learning_rate: float = 4e-3, seeds: int = 3, device: str = "auto") -> Iterator:  # fmt: skip
     """`rows` to learn from, at the most; `hidden` is the size of all three, and of the lstm that the others are then made as
     large as; `seeds` how often each is trained."""
-    from wenmai.estimator import device_named
     from wenmai.evaluation.probes.variants import Variant, as_large, compared, counter, open_rows, sizes
+    from wenmai.training.distributed import device_named
 
     began, device = time.perf_counter(), device_named(device)
     data = open_rows(source, columns, list(CELLS), rows, seed)

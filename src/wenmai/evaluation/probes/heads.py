@@ -39,8 +39,8 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
 def measured(source: str, columns, seed: int, *, heads: str = "1,2,4,8", width: int = 64, layers: int = 2, rows: int = 6000,
              epochs: int = 8, learning_rate: float = 2e-3, seeds: int = 3, device: str = "auto") -> Iterator:  # fmt: skip
     """`heads` are compared at equal `width`; `rows` to learn from, at the most; `seeds` how often each is trained."""
-    from wenmai.estimator import device_named
     from wenmai.evaluation.probes.variants import Variant, compared, open_rows, sizes
+    from wenmai.training.distributed import device_named
 
     began, device = time.perf_counter(), device_named(device)
     numbers = heads_of(heads, width)

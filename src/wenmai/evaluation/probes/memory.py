@@ -44,11 +44,11 @@ def measured(seed: int, *, copy: str = "2,4,6,8,10,20,40", running_sum: str = "1
     is that of the recurrent rungs, `attention_rate` and `transformer_rate` those of the others; `hidden` the size of the
     recurrent rungs and of attention, `width` the transformer's, `cell` attention's cell; `fading` the length T of copy at which
     gradients are followed; `seeds` how often all of it is done."""
-    from wenmai.estimator import device_named
     from wenmai.evaluation.probes.climbing import Recipe, built, climb
     from wenmai.evaluation.probes.exercises import EXERCISES
     from wenmai.evaluation.probes.fading import a_step
     from wenmai.evaluation.probes.fading import fading as followed
+    from wenmai.training.distributed import device_named
 
     def chained(rung: str, share: list[float]) -> float | None:
         return a_step(share) if rung in RECURRENT else None  # the others have no chain of steps

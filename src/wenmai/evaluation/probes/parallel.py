@@ -42,8 +42,8 @@ def measured(seed: int, *, lengths: str = "64,128,256,512,1024,2048,4096", batch
     """`lengths` T; `batch` rows of `width` numbers a step; `repeats` passes each, of which the median counts."""
     import torch
 
-    from wenmai.estimator import device_named
     from wenmai.layers.transformer import check_heads
+    from wenmai.training.distributed import device_named
 
     began, device = time.perf_counter(), device_named(device)
     growing = lengths_of(lengths)
