@@ -23,9 +23,8 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
     refuse("memory", source, columns)
     known = yield from measured(seed, **assign_options(settings or {}, {"probe": measured})["probe"])
     notes = noted(known)
-    grids = {lang: tables(known, lang) for lang in ("en", "zh")}
     title = Message("How far a rung remembers")
-    return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), conclusions(known), notes)
+    return Finding.of(known, title, tables, picture, conclusions(known), notes)
 
 
 def refuse(name: str, source: str, columns: dict[str, str] | None) -> None:

@@ -33,8 +33,7 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
                      repeats=known["repeats"]),
              Message("the exponent p of time ≈ c·Tᵖ is fitted to the {count} longest", count=min(LONG, len(known["lengths"])))]
     title = Message("Serial against parallel, linear against quadratic")
-    grids = {lang: [table(known, lang)] for lang in ("en", "zh")}
-    return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), conclusions(known), notes)
+    return Finding.of(known, title, tables, picture, conclusions(known), notes)
 
 
 def measured(seed: int, *, lengths: str = "64,128,256,512,1024,2048,4096", batch: int = 4, width: int = 128, heads: int = 4,
@@ -124,12 +123,12 @@ def conclusions(known: dict) -> list[str]:
     return gist
 
 
-def table(known: dict, lang: str) -> Grid:
+def tables(known: dict, lang: str) -> list[Grid]:
     head = ["T", *known_names(lang)]
     rows = [[f"{steps:,}", *(f"{row['seconds'][at] * 1000:,.2f}" for row in known["layers"])]
             for at, steps in enumerate(known["lengths"])]  # fmt: skip
     rows.append([Message("exponent p").told_in(lang), *(f"{row['exponent']:.2f}" for row in known["layers"])])
-    return Grid(Message("Milliseconds of one forward and backward pass").told_in(lang), head, rows)
+    return [Grid(Message("Milliseconds of one forward and backward pass").told_in(lang), head, rows)]
 
 
 def known_names(lang: str) -> list[str]:

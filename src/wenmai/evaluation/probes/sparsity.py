@@ -57,9 +57,8 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
              "orders": list(range(1, len(amounts[-1]["unseen"]) + 1)), "amounts": amounts,
              "seconds": round(time.perf_counter() - began, 2)}  # fmt: skip
     notes = measured(known, text.size < whole.size)
-    grids = {lang: tables(known, lang) for lang in ("en", "zh")}
     title = Message("{source}: why n-grams need smoothing", source=source)
-    return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), conclusions(known), notes)
+    return Finding.of(known, title, tables, picture, conclusions(known), notes)
 
 
 # The text
