@@ -34,7 +34,8 @@ from wenmai.layers.crf import NEVER
 from wenmai.layers.positions import sinusoid
 from wenmai.layers.trace import Trace
 from wenmai.tasks import metrics
-from wenmai.training.optimizers import rate_at
+from wenmai.training.options import TrainingOptions
+from wenmai.training.schedule import Schedule
 
 FOLDER = Path(__file__).parent / "pictures"
 BLUE, RED, GREEN, GREY, GOLD, VIOLET = "#2f6fb0", "#b23a24", "#1d8a66", "#8a857c", "#c98500", "#a0519a"
@@ -297,7 +298,8 @@ def rate(zh):
     figure = Figure(figsize=(7.2, 3.1))
     axes = figure.add_subplot(1, 2, 1)
     for warmup, colour, dash in ((0.1, BLUE, "-"), (0.3, GREEN, "--"), (0.0, GREY, ":")):
-        axes.plot([rate_at(step, 1000, 4e-3, warmup) for step in range(1000)], dash, color=colour, label=f"warmup={warmup}")
+        schedule = Schedule(TrainingOptions(steps=1000, learning_rate=4e-3, warmup=warmup), Examples(np.zeros((8, 1))), 16)
+        axes.plot([schedule.rate(step) for step in range(1000)], dash, color=colour, label=f"warmup={warmup}")
     axes.set(xlabel="步" if zh else "step", ylabel="学习率" if zh else "learning rate")
     axes.legend()
     axes = figure.add_subplot(1, 2, 2)

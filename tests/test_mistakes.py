@@ -365,14 +365,18 @@ DAMAGE = [
     *[(name, garbage, [name]) for name in ("run.json", "inputs.json", "progress.jsonl", "weights.safetensors")],
     *[(name, lambda path: path.write_text("[1, 2]"), [name]) for name in ("run.json", "inputs.json", "progress.jsonl")],
     *[(name, lambda path: path.write_text("{}"), [name]) for name in ("run.json", "inputs.json", "progress.jsonl")],
-    *[("run.json", change(**{key: None}), ["run.json"]) for key in ("format", "rung", "options", "task")],
-    ("run.json", change(format=99), ["format 99, expected 2", "the wenmai that made it"]),
+    *[("run.json", change(**{key: None}), ["run.json"]) for key in ("format", "rung", "options", "task", "build")],
+    ("run.json", change(format=99), ["format 99, here 3", "trained by another version"]),
     ("run.json", change(rung="sofmax"), ['unknown rung "sofmax"']),
     ("run.json", change(options={"nonsense": 1}), ['unknown option "nonsense"']),
     ("run.json", change(task={"name": "conquer"}), ["run.json"]),
     *[("run.json", change(options=options), ["run.json", *parts]) for options, parts in (
-        ([1], []), ({"ngrams": 10**9}, ["ngrams=1000000000", "at most"]), ({"ngrams": 10**400}, ["many digits"]),
-        ({"x" * 5000: 1}, ["unknown option"]))],
+        ([1], []), ({"ngrams": 10**400}, ["many digits"]), ({"x" * 5000: 1}, ["unknown option"]))],
+    *[("run.json", change(build=build), ["run.json", *parts]) for build, parts in (
+        ([1], []), ({"task": "conquer"}, []), ({"task": "classify", "options": [1], "head": {}}, []),
+        ({"task": "classify", "options": {"ngrams": 10**9}, "head": {}}, ["ngrams=1000000000", "at most"]),
+        ({"task": "classify", "options": {}, "head": {"pooling": "most"}}, ["head"]),
+        ({"task": "classify", "options": {}, "head": 3}, ["head"]))],
     *[("run.json", change(task=task), ["run.json"]) for task in (
         None, [], {"name": "classify", "balance": 1},
         {"name": "classify", "balance": False, "classes": ["a", "b"], "counts": [1]},
@@ -442,7 +446,8 @@ def test_a_manifest_has_to_name_every_file(wenmai_cli, folder, tmp_path):
 )
 def test_sizes_that_were_damaged_take_no_memory(wenmai_cli, folder, tmp_path, options, parts):
     shutil.copytree(folder / "runs" / "mlp", tmp_path / "mlp")
-    change(options={"hidden": 4, "embed": 4, **options})(tmp_path / "mlp" / "run.json")
+    build = json.loads((tmp_path / "mlp" / "run.json").read_text("utf-8"))["build"]
+    change(build=build | {"options": build["options"] | options})(tmp_path / "mlp" / "run.json")
     signed(tmp_path / "mlp")
     assert_said(wenmai_cli("predict", tmp_path / "mlp", "a good film"), parts)
 

@@ -108,6 +108,8 @@ def predict(
         table = open_table(file, columns_from(columns), task=estimator.task_)
         return finish(answer_file(estimator, table, out, as_json), as_json, quiet=True)
     answers = estimator.answers(read_arguments(estimator, inputs))
+    for note in answers.notes:
+        say(note)
     if not as_json:
         for answer in answers:
             print(in_words(answer))

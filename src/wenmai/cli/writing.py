@@ -135,6 +135,8 @@ def translate(
         answers = [{"text": written} for text in texts for written in model.sample(text, best, **chance)]
     else:
         answers = model.answers(texts, **search, best=best, alignment=alignment)
+        for note in answers.notes:
+            say(note)
     for answer in [] if as_json or stream else answers:
         print("\n".join(f"{one['score']:.4f}\t{one['text']}" for one in answer.get("best", ())) or answer["text"])
         if alignment:

@@ -6,7 +6,7 @@ import hashlib
 
 import numpy as np
 
-from wenmai.data.examples.rows import numbered
+from wenmai.data.values import numbered
 
 
 def split(inputs, shares: list[float], seed: int, classes=None, groups: np.ndarray | None = None) -> list[np.ndarray]:

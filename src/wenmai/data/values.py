@@ -54,3 +54,15 @@ def check_lengths(inputs, targets) -> None:
                       inputs=len(inputs), targets_count=len(targets))  # fmt: skip
     if not len(inputs):
         raise Mistake("there are no rows; expected at least one input with its target.")
+
+
+def numbered(targets) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct targets in order, and which of them every row has. Of a list of texts no array is made: each would take
+    the room of the longest."""
+    if not isinstance(targets, list) or set(map(type, targets)) != {str}:
+        targets = np.asarray(targets)
+        distinct, which = np.unique(targets, return_inverse=True)
+        return distinct, which.reshape(targets.shape)
+    number = {target: at for at, target in enumerate(dict.fromkeys(targets))}
+    distinct, place = np.unique(np.array(list(number)), return_inverse=True)
+    return distinct, place[np.fromiter(map(number.__getitem__, targets), np.int32, len(targets))]

@@ -1,11 +1,14 @@
 """Parts that two or more rungs use, as formulas.
 
+body.py             what a body is: x, mask, state → y, mask, state
 embedding.py        input layers: a batch → (x, mask); spelling.py: a token from its letters; positions.py: where it stands
 cells.py            one step of every recurrent cell; recurrent.py: a cell over a sequence
-attention.py        queries, keys, values; blocks.py: the Transformer block; cache.py: what it keeps of a text
+attention.py        queries, keys, values; blocks.py: the Transformer block; transformer.py: blocks upon one another
+cache.py            what these keep of a text
+window.py           every place with its neighbours
 context.py          attention of a recurrent network to states; cross_attention.py: of a Transformer to a memory
 copying.py          a word is said, or taken from the source
-heads.py            the last weights, the loss, the outputs; crf.py: of whole rows of tags
+heads.py            the last weights, the losses (losses.py), the outputs; crf.py: of whole rows of tags
 dropout.py          and first_weights.py: what is drawn by chance
 trace.py            what a network writes down of its inside
 """

@@ -7,7 +7,6 @@ network.py              what every rung with gradients is: input layer, body, he
 mlp.py, cnn.py, rnn.py  layers, filters, cells
 attention.py            a recurrent network that looks back; transformer.py: nothing but looking
 gpt.py                  blocks that look back only
-writer.py               networks that write: recurrent_writer.py, window_writer.py
-encoder_decoder.py      networks that read one thing and write another: seq2seq.py, and the decoders
-                        recurrent_decoder.py, prefix_decoder.py, attention_decoder.py, transformer_decoder.py
+encoder_decoder.py      networks that read one thing and write another: seq2seq.py, attention_decoder.py, recurrent_decoder.py
+sizes.py                how large a language model should be; token_scores.py: what one says of tokens
 """

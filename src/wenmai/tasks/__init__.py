@@ -3,10 +3,13 @@
 classify.py    N→1: a label                      tag.py      N→N: a tag a token
 regress.py     N→1, N→N: numbers                 generate.py the next token
 compose.py     1→N: a text for a label …         translate.py N→M: a text for a text
+contract.py    what an estimator asks of a task, and what passes between the two
+rows.py        what tasks share whose data are rows; writing.py: those that write texts
 columns.py     what all of them read of a row
 profile.py     what compare, the report and the command line ask of a task
 measuring/     what compare shows of a trained estimator
 overviews.py   what `wenmai data` tells of a data set
 metrics.py     the bootstrap and its intervals; overlap.py: BLEU, chrF, ROUGE
-decoding.py    the next token chosen; beam.py: the best of many texts
+decoding.py    the next token chosen; beam.py: the best of many texts; hypotheses.py: of a translator; continuation.py: how a
+               language model goes on
 """

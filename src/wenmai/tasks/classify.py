@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from wenmai.data.examples.rows import numbered
 from wenmai.data.files.columns import listed, short
 from wenmai.data.files.readers import Chunk
 from wenmai.data.inputs import kinds as kinds_of_input
 from wenmai.data.storage import saved as take
+from wenmai.data.values import numbered
 from wenmai.errors import Mistake
 from wenmai.layers.heads import OneOf
 from wenmai.locale import Message, phrase

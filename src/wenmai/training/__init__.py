@@ -1,8 +1,10 @@
 """Training: what makes weights of examples, and keeps them.
 
-loop.py         the schedule of anything that has gradients
-descent.py      one update; captured.py: all of it in one launch of a GPU
-optimizers.py   and the learning rate's path
+loop.py         trains anything that has gradients; options.py: its options
+schedule.py     how long, when judged, the rate of a step
+updater.py      one update; captured.py: all of it in one launch of a GPU; averaging.py: the mean of the weights
+recovery.py     what it goes back to when a loss is no number
+optimizers.py   from gradients to weights; environment.py: what libraries below torch are told
 passes.py       over the rows, for rungs that learn without the loop
 progress.py     what training yields
 memory.py       what there is, what a batch needs, and what to do when it does not fit

@@ -1,6 +1,6 @@
 """N-gram models, in the order in which they are made and read.
 
-model, classifier              the rung: a language model, or one a class
+model, classifier              the rung: a language model, or one a class; numbering: how both number words
 counts                         n-grams of a text, sorted; spilled, merging: larger than memory; spark, spark_session: a machine
 smoothing, additive, discounts what the unseen gets; weights: what comes of it; held_out: a text looked up in counts
 pruning                        what the model can do without
