@@ -29,8 +29,7 @@ class LanguageModel(Estimator):
     def scored(self, texts, apart: bool = False) -> Iterator[tuple[bytes, np.ndarray, np.ndarray, int]]:
         """(lines, log p of each (L,), its tokens (L,), how many are unknown), some megabytes at a time. Lines follow one another,
         or each stands apart."""
-        trained = self.trained()
-        return self.task_.scored(trained, texts, apart)
+        return self.trained().language.scored(Corpus.of(texts).blocks(), apart)
 
     def total(self, texts) -> Total:
         trained = self.trained()

@@ -158,7 +158,8 @@ def data_set(data: Dataset, lang: str) -> Overview:
     for at, row in enumerate(facts["first"]):
         given, *target = row.values()
         lines.append(" → ".join([f"  {given[:100]!r}", *(answer(data.train.inputs[at], one) for one in target)]))
-    return Overview(facts, [table for table in tables_of(facts, lang) if table.row_count], in_language(lines, lang))
+    tables = [table for table in tables_of(facts, lang) if table.row_count]
+    return Overview(facts, tables, [told_in(line, lang) for line in lines])
 
 
 def headline(facts: dict) -> Message:
@@ -201,7 +202,7 @@ def table(data: readers.Table, sentence: str, lang: str) -> Overview:
         fill(shown, name, *values)
     lines = [Message("{source}: {rows:,} rows", source=data.source, rows=rows)]
     lines += [Message("columns: {columns}", columns=some(data.names)), *data.notes, sentence]
-    return Overview(known, [shown], in_language(lines, lang))
+    return Overview(known, [shown], [told_in(line, lang) for line in lines])
 
 
 def counted(counts: dict[str, int], lang: str, what: str, unit: str) -> Table:
@@ -258,7 +259,3 @@ def kind_in_words(inputs: str) -> Message:
     kind = next(kind for kind in INPUTS if inputs.startswith(kind))
     shape = inputs.removeprefix(kind).strip()
     return Message("{name} {shape}", name=WORDS[kind], shape=shape) if shape else WORDS[kind]
-
-
-def in_language(lines: list[str], lang: str) -> list[str]:
-    return [told_in(line, lang) for line in lines]

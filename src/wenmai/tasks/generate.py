@@ -5,7 +5,7 @@
 Every line counts its end as a token. Bits per byte can be compared between models that cut the text differently, where both know
 every token of it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from math import exp, inf, log
@@ -118,14 +118,9 @@ class Generate:
     def examples(self, trained: Trained, texts, targets=None, where=row_name) -> Examples:
         return Examples(trained.inputs.encode(Corpus.of(texts)))
 
-    def scored(self, trained: Trained, texts, apart: bool = False) -> Iterator[tuple[bytes, np.ndarray, np.ndarray, int]]:
-        """(lines, log p of each (L,), its tokens (L,), how many are unknown), some megabytes at a time. Lines follow one another,
-        or each stands apart."""
-        return trained.language.scored(Corpus.of(texts).blocks(), apart)
-
     def total(self, trained: Trained, texts) -> Total:
         total = Total()
-        for block, sums, lengths, unknown in self.scored(trained, texts):
+        for block, sums, lengths, unknown in trained.language.scored(Corpus.of(texts).blocks()):
             total += Total(float(sums.sum()), int(lengths.sum()), len(block) + (block[-1:] != b"\n"), unknown, len(sums))
         return total
 

@@ -43,17 +43,12 @@ def batches(trained: Trained, encoded: Sequences, slots: int) -> Iterator[tuple[
         yield rows, part, trained.inputs.most(part.lengths)
 
 
-def end_of(trained: Trained) -> int:
-    """What closes a text that is written."""
-    return trained.inputs.target.special.end
-
-
 def greedy(trained: Trained, encoded: Sequences) -> list[Hypothesis]:
     """The text of the most probable token at every step for every row."""
-    texts: list = [None] * len(encoded)
+    texts, end = [None] * len(encoded), trained.inputs.target.special.end
     for rows, part, most in batches(trained, encoded, 1):
         first, state = begin(trained, part, int(most.max()))
-        chosen, sums = together(stepper(trained), first, state, most, GREEDY, [0] * len(rows), end_of(trained), 1)
+        chosen, sums = together(stepper(trained), first, state, most, GREEDY, [0] * len(rows), end, 1)
         for row, tokens, total in zip(rows.tolist(), chosen, sums):
             texts[row] = Hypothesis(text_of(trained, tokens, own_words(encoded, row)), tokens, total, total)
     return texts
@@ -68,10 +63,10 @@ def best(trained: Trained, encoded: Sequences, size: int, penalty: float, count:
         if size == 1:
             texts = greedy(trained, encoded)
             return [[replace(one, score=one.log_prob / max(1, len(one.tokens)) ** penalty)] for one in texts]
-        texts: list = [None] * len(encoded)
+        texts, end = [None] * len(encoded), trained.inputs.target.special.end
         for rows, part, most in batches(trained, encoded, size):
             first, state = begin(trained, part, int(most.max()))
-            best_texts = beam(stepper(trained), first, state, most, size, penalty, count, end_of(trained))
+            best_texts = beam(stepper(trained), first, state, most, size, penalty, count, end)
             for row, candidates in zip(rows.tolist(), best_texts):
                 words = own_words(encoded, row)
                 texts[row] = [Hypothesis(text_of(trained, one.tokens, words), *one) for one in candidates]

@@ -37,7 +37,7 @@ class Tag:
     name, metric, higher_is_better = "tag", "span_f1", True
     target = "tags"
     texts, history = "given", None  # texts come as tokens; rows have no order in time
-    reads = staticmethod(kinds_of_input.learn)
+    reads, inputs_of = staticmethod(kinds_of_input.learn), staticmethod(inputs_in)
     estimator_type, output_type = None, np.float32
 
     # what every task with targets in rows does
@@ -57,9 +57,6 @@ class Tag:
     @staticmethod
     def fits(names: list[str]) -> bool:
         return "tags" in names
-
-    def inputs_of(self, chunk: Chunk, source: str):
-        return inputs_in(chunk, source)
 
     def targets_of(self, chunk: Chunk, source: str) -> list[list[str]]:
         if "tags" not in chunk.columns:

@@ -48,7 +48,7 @@ def train(network: "Network", examples: ExampleSource, judge: Callable[[], float
         heartbeat_due, halved = training.update(next(batches)[1], time.perf_counter() - heartbeat > HEARTBEAT)
         evaluation_due = training.schedule.evaluates_after(training.state.step)
         check = device == "cpu" or evaluation_due or heartbeat_due or halved or len(training.recovery.unseen) == CHECKED
-        failure = training.failure(where) if check else None
+        failure = training.recovery.failure(training.losses, training.state.step, where) if check else None
         if failure and training.state.lowered:
             yield training.given_up(failure)
             break
@@ -110,9 +110,6 @@ class Training:
         return heartbeat_due, self.state.micro_batches > state.micro_batches
 
     # A loss that is no number
-
-    def failure(self, where: Callable[[int], str]) -> Failure | None:
-        return self.recovery.failure(self.losses, self.state.step, where)
 
     def gone_back(self, failure: Failure) -> Progress:
         """To the last good state, with a lower learning rate."""
