@@ -62,7 +62,8 @@ def main() -> None:
     same = {"seed": given.seed, "device": given.device}
     began = time.perf_counter()
     lines = [" ".join(text.split()) for text in train[0]]
-    learned = LanguageModel(given.rung, epochs=15, **SIZES[given.rung], **same).fit(lines, [" ".join(text.split()) for text in valid[0]])
+    held = [" ".join(text.split()) for text in valid[0]]
+    learned = LanguageModel(given.rung, epochs=15, **SIZES[given.rung], **same).fit(lines, held)
     known = {"data": given.name, "rung": given.rung, "seed": given.seed}
     print(json.dumps({**known, "perplexity": learned.progress_[-1].score, "seconds": time.perf_counter() - began}), flush=True)
     for size in (1000, len(train[0])):

@@ -26,13 +26,11 @@ from wenmai.data.dataset import open_dataset
 from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences
 from wenmai.data.text.features import extend, find, token_at
-from wenmai.data.text.vocabulary import END, UNK
 from wenmai.evaluation.probes import PROBES
 from wenmai.evaluation.recommendation import worse_by
 from wenmai.language.continuous_cache import ContinuousCache
 from wenmai.layers.crf import NEVER
 from wenmai.layers.positions import sinusoid
-from wenmai.layers.trace import Trace
 from wenmai.tasks import metrics
 from wenmai.training.options import TrainingOptions
 from wenmai.training.schedule import Schedule
@@ -64,11 +62,9 @@ def trained(rung: str, **options):
 
 def traced(classifier, text: str):
     """(what the network wrote down of itself on this text, its answer)"""
-    trace = Trace()
-    batch = Examples(classifier.inputs_.encode([text])).batch(np.array([0]))
     with torch.no_grad():
-        outputs = classifier.model_(batch, trace=trace)
-    return trace, str(classifier.classes_[int(outputs.argmax())])
+        trace = classifier.trace([text])
+    return trace, str(classifier.classes_[int(trace.outputs.argmax())])
 
 
 # Chapter 1: data
@@ -381,12 +377,12 @@ def tags(zh):
 def transitions(zh):
     """What the CRF learned of which tag follows which; what the scheme forbids is hatched."""
     model = tagger()
-    begin, between, end = model.model_.head.transitions()
+    begin, follows, end = model.model_.head.path_weights()
     kinds = ("PLACE", "DATE")
     shown = [at for at, tag in enumerate(model.classes_) if tag == "O" or tag.split("-")[1] in kinds]
     names, size = [str(model.classes_[at]) for at in shown], len(shown)
     table = np.full((size + 1, size + 1), np.nan)  # the first row is the beginning, the last column the end
-    table[0, :size], table[1:, :size], table[1:, size] = begin[shown], between[np.ix_(shown, shown)], end[shown]
+    table[0, :size], table[1:, :size], table[1:, size] = begin[shown], follows[np.ix_(shown, shown)], end[shown]
     never = ~(table > NEVER / 2)
     far = np.abs(table[~never]).max()
     figure, axes = plot(6.0, 4.9)
@@ -528,7 +524,7 @@ def walk(zh):
     """One line, word by word: the longest context that is known, what it costs to forget, and log p."""
     model = LanguageModel("ngram", order=3).fit(list(open_dataset("manual", TASKS).train.inputs))
     lines, grams = model.inputs_, model.model_.grams
-    tokens = [*lines.prompt("The value of these watches").tolist(), END]
+    tokens = [*lines.prompt("The value of these watches").tolist(), lines.special.end]
     kept = {words: grams_of(model, words) for words in (2, 1)}
     states, costs, known = [("<s>",)], [], grams.start(1)
     for token in tokens:
@@ -554,7 +550,7 @@ def walk(zh):
 
 
 def word_of(lines, token: int) -> str:
-    return "</s>" if token == END else lines.tokens()[token]
+    return "</s>" if token == lines.special.end else lines.tokens()[token]
 
 
 def grams_of(model, length: int) -> set:
@@ -601,19 +597,19 @@ def temperatures(zh):
 def surprise(zh):
     """−log₂ p of every token of a line, without and with a cache: of lines of about 20 known words that where it gains most."""
     model, held = writer()
-    said = list(model.model_.said(held.blocks()))
-    tokens, plain = (np.concatenate([getattr(part, name) for part in said]) for name in ("tokens", "log_probs"))
-    cached = ContinuousCache(1000).log_probs(said)
-    ends = np.flatnonzero(tokens == END) + 1
+    special, scores = model.inputs_.special, list(model.trained().language.token_scores(held.blocks()))
+    tokens, plain = (np.concatenate([getattr(part, name) for part in scores]) for name in ("tokens", "log_probs"))
+    cached = ContinuousCache(1000).log_probs(scores)
+    ends = np.flatnonzero(tokens == special.end) + 1
     lines = [slice(start, end) for start, end in zip([0, *ends[:-1]], ends) if 16 <= end - start <= 24]
-    lines = [line for line in lines if UNK not in tokens[line]]
+    lines = [line for line in lines if special.unknown not in tokens[line]]
     line = max(lines, key=lambda line: (cached[line] - plain[line]).sum())
     figure, axes = plot(9.6, 3.2)
     places = np.arange(line.stop - line.start)
     for side, (values, color, name) in enumerate(((plain, GREY, "模型" if zh else "model"),
                                                   (cached, BLUE, "模型与缓存" if zh else "model and cache"))):  # fmt: skip
         axes.bar(places + 0.4 * side - 0.2, -values[line] / np.log(2), 0.38, color=color, label=name)
-    words = ["⏎" if token == END else word_of(model.inputs_, token) for token in tokens[line]]
+    words = ["⏎" if token == special.end else word_of(model.inputs_, token) for token in tokens[line]]
     axes.set_xticks(places, words, rotation=40, ha="right", fontsize=8.5)
     axes.set(ylabel="比特：−log₂ p" if zh else "bits: −log₂ p",
              title="手册末尾的一行：有多出乎意料" if zh else "a line of the manual's end: how surprising it is")  # fmt: skip
@@ -642,8 +638,9 @@ def composing(zh):
     _, blind = composer(feedback=False)
     doubt = [-(p[0] * np.log(p[0] + 1e-9)).sum() for p in (spelled(blind, picture)[1] for picture in data.test.inputs)]
     picture = data.test.inputs[int(np.argmax(doubt))]
-    tokens = [*range(3, fed.inputs_.target.vocabulary), END]
-    names = [*(fed.inputs_.target.text([number]) for number in tokens[:-1]), "⏎"]
+    target = fed.inputs_.target
+    tokens = [*np.setdiff1d(np.arange(target.vocabulary), target.special.numbers).tolist(), target.special.end]
+    names = [*(target.text([number]) for number in tokens[:-1]), "⏎"]
     order = [*np.argsort(names[:-1]).tolist(), len(names) - 1]
     figure = Figure(figsize=(7.4, 4.0))
     left, *right = figure.subplots(1, 3, width_ratios=(1, 1.35, 1.35))

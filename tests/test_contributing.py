@@ -1,5 +1,6 @@
 """The worked examples of CONTRIBUTING.md are code that works: the file is made, the row is added, the rung or the task trains."""
 
+import ast
 import json
 import re
 import sys
@@ -7,13 +8,26 @@ import types
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import wenmai
 from wenmai import catalog
 from wenmai.catalog import RUNGS, TASKS, Rung
-from wenmai.estimators import ESTIMATORS, Classifier, estimator_of
+from wenmai.estimators import ESTIMATORS, Classifier, LanguageModel, Regressor, Tagger, estimator_of
 
-EXAMPLES = re.findall(r"```python\n(.*?)```", (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.S)
+ROOT = Path(__file__).parents[1]
+GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```python\n(.*?)```", GUIDE, re.S)
+TEXTS, LABELS = ["good fine film here", "bad poor film here"] * 20, ["pos", "neg"] * 20
+
+
+@pytest.fixture
+def average(monkeypatch) -> Rung:
+    """The rung of the worked example: its file made, its row added."""
+    file, row = EXAMPLES[:2]
+    rung = eval(row, {"Rung": Rung, "average": module_of("wenmai.models.average", file, monkeypatch)})
+    monkeypatch.setitem(RUNGS, rung.name, rung)
+    return rung
 
 
 def module_of(name: str, text: str, monkeypatch) -> types.ModuleType:
@@ -23,14 +37,42 @@ def module_of(name: str, text: str, monkeypatch) -> types.ModuleType:
     return module
 
 
-def test_the_worked_example_is_a_rung(monkeypatch):
-    file, row = EXAMPLES[:2]
-    average = module_of("wenmai.models.average", file, monkeypatch)
-    rung = eval(row, {"Rung": Rung, "average": average})
-    monkeypatch.setitem(RUNGS, rung.name, rung)
-    texts, labels = ["good fine film here", "bad poor film here"] * 20, ["pos", "neg"] * 20
-    model = Classifier(rung.name, embed=8, epochs=30, tokenizer="words").fit(texts, labels)
-    assert model.score(texts, labels) == 1.0
+@pytest.mark.parametrize(("heading", "new"), [("Add a rung", "models/average.py"), ("Add a task", "tasks/count.py")])
+def test_an_example_is_one_new_file_and_one_row(heading, new):
+    section = GUIDE.partition(f"## {heading}: one file, one row\n")[2].partition("\n## ")[0]
+    blocks = re.findall(r"```python\n(.*?)```", section, re.S)
+    places = [f"src/wenmai/{new}", "src/wenmai/catalog.py"]
+    assert len(blocks) == 2 and re.findall(r"`(src/[\w/]+\.py)`", section) == places
+    assert [(ROOT / place).exists() for place in places] == [False, True]
+    assert len(ast.parse(blocks[1]).body) == 1  # the row
+
+
+def test_the_worked_example_is_a_rung_of_its_tasks(average):
+    """It classifies, tags, regresses and writes, with one body."""
+    assert set(average.tasks) == {"classify", "tag", "regress", "generate"}
+    small = {"embed": 8, "epochs": 30, "learning_rate": 0.02}
+    assert Classifier(average.name, tokenizer="words", **small).fit(TEXTS, LABELS).score(TEXTS, LABELS) == 1.0
+    tokens = [text.split() for text in TEXTS]
+    tags = [["word" if token in ("film", "here") else "mark" for token in row] for row in tokens]
+    assert Tagger(average.name, **small).fit(tokens, tags, (tokens, tags)).evaluate(tokens, tags)["token_accuracy"] == 1.0
+    numbers = [float(label == "pos") for label in LABELS]
+    fitted = Regressor(average.name, tokenizer="words", **small).fit(TEXTS, numbers, (TEXTS, numbers))
+    assert fitted.score(TEXTS, numbers) > 0.9
+    model = LanguageModel(average.name, **small).fit(TEXTS, TEXTS)
+    assert model.perplexity(TEXTS) < 2 and model.generate("good", lines=1, temperature=0).strip() == "good fine film here"
+
+
+def test_the_worked_example_starts_from_a_run(average, tmp_path):
+    """A language model's input layer and body, in a classifier, from memory and from its folder."""
+    model = LanguageModel(average.name, embed=8, epochs=5, dropout=0.0).fit(TEXTS)
+    model.save(tmp_path / "texts")
+    for start in (model, tmp_path / "texts"):
+        begun = Classifier(average.name, epochs=30).fit(TEXTS, LABELS, start=start)
+        assert begun.score(TEXTS, LABELS) == 1.0 and begun.build_.options["embed"] == 8
+        assert begun.start_["task"] == "generate" and begun.start_["loaded"] == begun.inputs_.vocabulary * 8
+        assert begun.start_["anew"] == 8 * 2 + 2
+        begun.save(tmp_path / "reviews")
+        assert wenmai.load(tmp_path / "reviews").predict(TEXTS[:2]).tolist() == LABELS[:2]
 
 
 def test_a_rung_that_counts_is_a_row_too(monkeypatch):
@@ -66,10 +108,9 @@ def test_a_rung_that_counts_is_a_row_too(monkeypatch):
         return Counts(inputs, head, delta)
 
     monkeypatch.setitem(RUNGS, "bayes", Rung("bayes", bayes, ("classify",), "", "", train=Counts.learn))
-    texts, labels = ["good fine film here", "bad poor film here"] * 20, ["pos", "neg"] * 20
-    model = Classifier("bayes", delta=0.5, tokenizer="words").fit(texts, labels)
-    assert model.score(texts, labels) == 1.0
-    np.testing.assert_allclose(model.predict_proba(texts[:2]).sum(1), 1)
+    model = Classifier("bayes", delta=0.5, tokenizer="words").fit(TEXTS, LABELS)
+    assert model.score(TEXTS, LABELS) == 1.0
+    np.testing.assert_allclose(model.predict_proba(TEXTS[:2]).sum(1), 1)
 
 
 def test_the_worked_example_is_a_task(monkeypatch, tmp_path, wenmai_cli):
