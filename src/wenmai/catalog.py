@@ -1,8 +1,6 @@
 """The catalog: every rung and every task, in two tables. A new rung is one file in models/ and one row here, a new task one file
 in tasks/ and one row."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -125,7 +123,7 @@ class Build:
     head: dict = field(default_factory=dict)
 
     @classmethod
-    def of(cls, rung: str, task: str, given: dict) -> Build:
+    def of(cls, rung: str, task: str, given: dict) -> "Build":
         """With every option of the builder: what is given, and the defaults as they are today."""
         known = accepted(rung_named(rung, task).builder(task))
         return cls(rung, task, {name: option.default for name, option in known.items()} | given)
@@ -147,7 +145,7 @@ class Build:
         return {"task": self.task, "options": self.options, "head": self.head}
 
     @classmethod
-    def from_json(cls, rung: str, saved: dict) -> Build:
+    def from_json(cls, rung: str, saved: dict) -> "Build":
         task = take.one_of(saved, "task", tuple(TASKS))
         builder = rung_named(rung, task).builder(task)
         options = assign_options(take.value(saved, "options"), {"rung": builder})["rung"]

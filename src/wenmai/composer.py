@@ -1,10 +1,7 @@
 """Composer: an estimator that writes a text for a label, a row of numbers or an image.
 
 `Composer("lstm").fit(labels, texts)`; then `predict` (the most probable token at every step), `compose` and `stream` (drawn by
-chance), `log_prob`, `evaluate`. All logarithms are natural.
-"""
-
-from __future__ import annotations
+chance), `log_prob`, `evaluate`. All logarithms are natural."""
 
 from collections.abc import Iterator
 

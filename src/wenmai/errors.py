@@ -30,8 +30,7 @@ class WithMessage:
 class Mistake(WithMessage, ValueError):
     """Something the user can put right, said in one sentence: where, what was found, what was expected, what to do.
 
-    The command line prints the sentence and exits with status 2; in Python it is an ordinary ValueError.
-    """
+    The command line prints the sentence and exits with status 2; in Python it is an ordinary ValueError."""
 
 
 class Notice(WithMessage, UserWarning):

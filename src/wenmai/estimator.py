@@ -4,8 +4,7 @@ What differs between tasks is the task's (tasks/contract.py): an estimator asks 
 it answers is returned and never kept, so that several threads may ask one that is trained.
 
 They follow scikit-learn's rules (`__init__` stores, `fit` creates, get_params and set_params know every option), so that
-Pipeline, cross_val_score and GridSearchCV take them, and never import scikit-learn themselves.
-"""
+Pipeline, cross_val_score and GridSearchCV take them, and never import scikit-learn themselves."""
 
 from __future__ import annotations
 
@@ -33,14 +32,11 @@ from wenmai.training.options import TrainingOptions, training_defaults
 from wenmai.training.progress import Diverged, Progress, Snapshot
 
 
-def fit_options(
-    *, seed: Count = 0, device: str = "auto", minutes: NonNegative | None = None, validation: Share = 0.1, search: bool = False,
-    deterministic: bool = False,
-) -> dict:  # fmt: skip
-    """The options of `fit` itself. `minutes` is the budget, where it is not counted in epochs; `validation` the share of
-    the rows held out where no valid part is given; `search` tries a third of the learning rate, the rate and its triple
-    on short runs, and trains with the best; `deterministic` makes a GPU give the same weights for the same seed, as a CPU
-    does anyway."""
+def fit_options(*, seed: Count = 0, device: str = "auto", minutes: NonNegative | None = None, validation: Share = 0.1,
+                search: bool = False, deterministic: bool = False) -> dict:  # fmt: skip
+    """The options of `fit` itself. `minutes` is the budget, where it is not counted in epochs; `validation` the share of the rows
+    held out where no valid part is given; `search` tries a third of the learning rate, the rate and its triple on short runs, and
+    trains with the best; `deterministic` makes a GPU give the same weights for the same seed, as a CPU does anyway."""
     return {"seed": seed, "device": device, "minutes": minutes, "validation": validation, "search": search,
             "deterministic": deterministic}  # fmt: skip
 

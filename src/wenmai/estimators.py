@@ -1,7 +1,5 @@
 """What users hold: one class a task, and `load`, which gives back the one that a run folder holds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from wenmai.catalog import TASKS

@@ -3,8 +3,6 @@
 `LanguageModel("ngram", order=5).fit(texts)`; then `log_prob`, `perplexity`, `generate`, `complete`. All logarithms are natural.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -23,7 +21,7 @@ class LanguageModel(Estimator):
 
     task_name = "generate"
 
-    def fit(self, texts, valid=None, start=None) -> LanguageModel:
+    def fit(self, texts, valid=None, start=None) -> "LanguageModel":
         return super().fit(texts, None, None if valid is None else (valid, None), start)
 
     # Scoring
@@ -31,8 +29,7 @@ class LanguageModel(Estimator):
     def scored(self, texts, apart: bool = False) -> Iterator[tuple[bytes, np.ndarray, np.ndarray, int]]:
         """(lines, log p of each (L,), its tokens (L,), how many are unknown), some megabytes at a time. Lines follow one another,
         or each stands apart."""
-        trained = self.trained()
-        return self.task_.scored(trained, texts, apart)
+        return self.trained().language.scored(Corpus.of(texts).blocks(), apart)
 
     def total(self, texts) -> Total:
         trained = self.trained()

@@ -1,7 +1,5 @@
 """What a run folder holds, made again: task, inputs and model, and how the model was built."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,9 +1,6 @@
 """The signature is the schema: options a user gives are checked against the functions that will take them.
 
-The annotation of an option says its type, and its range where the type does not: `dropout: Share = 0.1`.
-"""
-
-from __future__ import annotations
+The annotation of an option says its type, and its range where the type does not: `dropout: Share = 0.1`."""
 
 import functools
 import inspect
@@ -35,14 +32,8 @@ NonNegative = Annotated[float, Range(least=0)]
 Finite = Annotated[float, Range()]
 
 # old name → the name that the option has now
-RENAMED = {
-    "pieces": "micro_batches",
-    "bend": "activation",
-    "quiet": "activation_penalty",
-    "slow": "temporal_penalty",
-    "between": "hidden_dropout",
-    "enters": "context_input",
-}
+RENAMED = {"pieces": "micro_batches", "bend": "activation", "quiet": "activation_penalty", "slow": "temporal_penalty",
+           "between": "hidden_dropout", "enters": "context_input"}  # fmt: skip
 
 WANTED = {int: phrase("wanted", "a whole number"), float: phrase("wanted", "a number"),
           bool: phrase("wanted", "true or false"), str: phrase("wanted", "a text")}  # fmt: skip
@@ -97,16 +88,14 @@ def fitting(option: Option, value):
         if typing.get_origin(kind) is typing.Literal:
             if value in typing.get_args(kind):
                 return value
-            choices = typing.get_args(kind)
             raise Mistake("{option}={value} is not one of {choices}.", option=option.name, value=told(value),
-                          choices=Listed(map(str, choices)))  # fmt: skip
+                          choices=Listed(map(str, typing.get_args(kind))))  # fmt: skip
         converted = converted_to(kind, value)
         if converted is not None:
             return in_range(option, converted)
     wanted = WANTED.get(kinds[0], str(kinds[0]))
-    found = type(value).__name__
     raise Mistake("{option}={value}: expected {wanted}, found {type}; the default is {default}.", option=option.name,
-                  value=told(value), wanted=wanted, type=found, default=option.default)  # fmt: skip
+                  value=told(value), wanted=wanted, type=type(value).__name__, default=option.default)  # fmt: skip
 
 
 def told(value, most: int = 60) -> str:

@@ -3,10 +3,7 @@
     train RUNG DATA --from RUN          Classifier("lstm").fit(texts, labels, start="runs/texts-lstm")
 
 The tokenizer is the run's, and so are the options of input layer and body: a network is built as that one was, with the head that
-the task asks for. Options of the head and of training are free.
-"""
-
-from __future__ import annotations
+the task asks for. Options of the head and of training are free."""
 
 from dataclasses import dataclass, replace
 

@@ -1,10 +1,7 @@
 """Translator: an estimator that reads a text and writes another: in another language, or shorter.
 
 `Translator("attention").fit(sources, targets).predict(sources)`; then `translate` (beam search, the n best, or drawn by chance),
-`stream`, `answers` (with scores, and where it looked), `log_prob`, `evaluate`.
-"""
-
-from __future__ import annotations
+`stream`, `answers` (with scores, and where it looked), `log_prob`, `evaluate`."""
 
 from collections.abc import Iterator
 

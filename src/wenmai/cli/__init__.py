@@ -1,7 +1,7 @@
 """The command line.
 
 commands.py   the table of commands, and how one ends: its mistakes, its language
-arguments.py  arguments that several of them take, how their texts are read, and the run that one names
+arguments.py  arguments that several of them take; given.py: what their texts mean, and the run that one names
 output.py     sentences, scores and the result
 ladder.py     demo, data, rungs, compare, probe
 runs.py       train, evaluate, predict, import, export

@@ -1,13 +1,10 @@
 """Answers for a file of any size: read, answered and written chunk by chunk."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os
 import warnings
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +15,7 @@ from wenmai.data.files.opening import not_the_same
 from wenmai.data.files.readers import Table
 from wenmai.errors import Mistake, Notice
 from wenmai.estimator import Estimator
-from wenmai.locale import Message
+from wenmai.tasks.columns import line_of
 from wenmai.tasks.contract import Answers
 
 CHUNK = 4096  # rows that are read, answered and written at a time
@@ -37,8 +34,7 @@ def answer_file(estimator: Estimator, table: Table, out: Path | None, as_json: b
             if task.profile.blank_answer is None:
                 answers = estimator.answers(inputs, **how)
             else:
-                named = partial(line_of, chunk, table.source)
-                answers = without_blanks(estimator, inputs, named, how)
+                answers = without_blanks(estimator, inputs, line_of(chunk, table.source), how)
             notes |= dict.fromkeys(answers.notes)
             if task.profile.blank_answer is not None:
                 empty += sum(not answer["text"] for answer in answers)
@@ -61,10 +57,6 @@ def without_blanks(estimator: Estimator, texts: list[str], where, how: dict) -> 
     answers = estimator.answers([texts[row] for row in rows], **how, where=lambda row: where(rows[row]))
     each, blank = iter(answers), estimator.task_.profile.blank_answer
     return Answers((next(each) if text.strip() else dict(blank) for text in texts), answers.notes)
-
-
-def line_of(chunk, source: str, row: int) -> Message:
-    return Message("{file}, line {line}", file=source, line=chunk.lines[row])
 
 
 def last_rows(chunk, count: int):

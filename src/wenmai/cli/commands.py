@@ -1,8 +1,5 @@
 """The command line: the table of commands, in the order of `wenmai --help`, and how one ends. torch is loaded inside the commands
-that need it, never for --help.
-"""
-
-from __future__ import annotations
+that need it, never for --help."""
 
 import os
 import re
@@ -25,14 +22,9 @@ COMMANDS = {
     "compare": ladder.compare, "probe": ladder.probe,
 }  # fmt: skip
 
-app = typer.Typer(
-    name="wenmai",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="Wenmai (文脉): the ladder of language models. Train every rung on your text, compare, predict.",
-)
+app = typer.Typer(name="wenmai", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
+                  context_settings={"help_option_names": ["-h", "--help"]},
+                  help="Wenmai (文脉): the ladder of language models. Train every rung on your text, compare, predict.")
 for name, command in COMMANDS.items():
     app.command(name)(command)
 
@@ -66,9 +58,8 @@ def main() -> None:
     except OSError as error:
         if debug:
             raise
-        sys.exit(
-            complain(Message("{file}: {why}.", file=error.filename or Message("the system"), why=Theirs(error.strerror or error)))
-        )
+        sys.exit(complain(Message("{file}: {why}.", file=error.filename or Message("the system"),
+                                  why=Theirs(error.strerror or error))))  # fmt: skip
     except Exception as error:
         if debug or not hasattr(error, "format_message"):  # anything but click's own words for a wrong argument
             raise

@@ -1,28 +1,12 @@
 """Commands that look at data and at the whole ladder: demo, data, rungs, compare, probe."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from wenmai.cli.arguments import (
-    AsJson,
-    Columns,
-    Data,
-    Device,
-    Out,
-    Seed,
-    Set,
-    Target,
-    Task,
-    Test,
-    Unseen,
-    Valid,
-    columns_from,
-    settings_from,
-)
+from wenmai.cli.arguments import AsJson, Columns, Data, Device, Out, Seed, Set, Target, Task, Test, Unseen, Valid
+from wenmai.cli.given import columns_from, settings_from
 from wenmai.cli.output import finish, say
 from wenmai.errors import unknown
 from wenmai.locale import Message, language
@@ -75,19 +59,13 @@ def compare(
     minutes: Annotated[float, typer.Option(min=0.01, help="For all rungs together, shared equally.")] = 5.0,
     only: Annotated[str, typer.Option("--rungs", help="Only these: softmax,cnn,gru.")] = "",
     with_: Annotated[list[str], typer.Option("--with", help="A run to add as a row. May be repeated.")] = [],  # noqa: B006
-    target: Target = "",
-    valid: Valid = "0.1",
-    test: Test = "0.1",
-    columns: Columns = "",
-    task: Task = "",
-    unseen: Unseen = False,
+    target: Target = "", valid: Valid = "0.1", test: Test = "0.1", columns: Columns = "", task: Task = "", unseen: Unseen = False,
     settings: Set = [],  # noqa: B006
     seeds: Annotated[int, typer.Option(min=1, help="Train each rung so many times; the spread is shown.")] = 1,
-    seed: Seed = 0,
-    device: Device = "auto",
+    seed: Seed = 0, device: Device = "auto",
     out: Annotated[Path | None, typer.Option(help="The report's folder; reports/DATA without it.")] = None,
     as_json: AsJson = False,
-) -> None:
+) -> None:  # fmt: skip
     """Train every rung under one budget; one leaderboard, one report, one recommendation."""
     from wenmai.catalog import TASKS, rung_named
     from wenmai.data.dataset import open_dataset

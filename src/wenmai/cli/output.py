@@ -1,7 +1,5 @@
 """What a command says: sentences on standard error, its result on standard output, as JSON where that is wanted."""
 
-from __future__ import annotations
-
 import sys
 
 from wenmai.locale import Message, language

@@ -1,9 +1,6 @@
 """Overviews for the terminal: the ladder, a rung's options, a data set. Each is shown as tables, or given as JSON.
 
-The JSON is the same in every language; only what is shown is translated.
-"""
-
-from __future__ import annotations
+The JSON is the same in every language; only what is shown is translated."""
 
 import inspect
 from collections.abc import Iterator
@@ -96,12 +93,18 @@ def fill(table: Table, *cells) -> None:
     table.add_row(*(Text(str(cell)) for cell in cells))
 
 
+def listing(name: str, rows: list[dict], lang: str, *headers: str) -> Overview:
+    """What is told of each, and what it is about, under these WORDS."""
+    table = grid(lang, *headers)
+    for row in rows:
+        *cells, about, about_zh = (", ".join(value) if isinstance(value, list) else value for value in row.values())
+        table.add_row(*cells, about_zh if lang == "zh" else about)
+    return Overview({name: rows}, [table])
+
+
 def ladder(rungs, lang: str) -> Overview:
-    table = grid(lang, "rung", "tasks", "what it is")
-    for rung in rungs:
-        table.add_row(rung.name, ", ".join(rung.tasks), rung.about_zh if lang == "zh" else rung.about)
     known = [{"rung": r.name, "tasks": list(r.tasks), "about": r.about, "about_zh": r.about_zh} for r in rungs]
-    return Overview({"rungs": known}, [table])
+    return listing("rungs", known, lang, "rung", "tasks", "what it is")
 
 
 def options_of(estimator, lang: str) -> Overview:
@@ -120,11 +123,8 @@ def options_of(estimator, lang: str) -> Overview:
 
 
 def builtin_sets(sets, lang: str) -> Overview:
-    table = grid(lang, "name", "task", "about")
-    for data in sets:
-        table.add_row(data.name, data.task, data.about_zh if lang == "zh" else data.about)
     known = [{"name": data.name, "task": data.task, "about": data.about, "about_zh": data.about_zh} for data in sets]
-    return Overview({"builtin": known}, [table])
+    return listing("builtin", known, lang, "name", "task", "about")
 
 
 def probes(known, lang: str) -> Overview:
@@ -158,7 +158,8 @@ def data_set(data: Dataset, lang: str) -> Overview:
     for at, row in enumerate(facts["first"]):
         given, *target = row.values()
         lines.append(" → ".join([f"  {given[:100]!r}", *(answer(data.train.inputs[at], one) for one in target)]))
-    return Overview(facts, [table for table in tables_of(facts, lang) if table.row_count], in_language(lines, lang))
+    tables = [table for table in tables_of(facts, lang) if table.row_count]
+    return Overview(facts, tables, [told_in(line, lang) for line in lines])
 
 
 def headline(facts: dict) -> Message:
@@ -201,7 +202,7 @@ def table(data: readers.Table, sentence: str, lang: str) -> Overview:
         fill(shown, name, *values)
     lines = [Message("{source}: {rows:,} rows", source=data.source, rows=rows)]
     lines += [Message("columns: {columns}", columns=some(data.names)), *data.notes, sentence]
-    return Overview(known, [shown], in_language(lines, lang))
+    return Overview(known, [shown], [told_in(line, lang) for line in lines])
 
 
 def counted(counts: dict[str, int], lang: str, what: str, unit: str) -> Table:
@@ -258,7 +259,3 @@ def kind_in_words(inputs: str) -> Message:
     kind = next(kind for kind in INPUTS if inputs.startswith(kind))
     shape = inputs.removeprefix(kind).strip()
     return Message("{name} {shape}", name=WORDS[kind], shape=shape) if shape else WORDS[kind]
-
-
-def in_language(lines: list[str], lang: str) -> list[str]:
-    return [told_in(line, lang) for line in lines]

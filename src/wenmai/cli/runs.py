@@ -1,29 +1,12 @@
 """Commands that make a run and use it: train, evaluate, predict, import, export."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from wenmai.cli.arguments import (
-    DATA,
-    AsJson,
-    Columns,
-    Data,
-    Device,
-    Run,
-    Seed,
-    Set,
-    Target,
-    Task,
-    Test,
-    Unseen,
-    columns_from,
-    load_run,
-    settings_from,
-)
+from wenmai.cli.arguments import DATA, AsJson, Columns, Data, Device, Run, Seed, Set, Target, Task, Test, Unseen
+from wenmai.cli.given import columns_from, load_run, settings_from
 from wenmai.cli.output import finish, say, say_scores
 from wenmai.errors import Mistake
 from wenmai.locale import Message
@@ -34,14 +17,10 @@ def train(
     source: Annotated[str, typer.Argument(help=DATA)] = "",
     target: Target = "",
     valid: Annotated[str, typer.Option(help="Validation rows: a file, two (a.en,a.de), or a share; 0.1 unless said.")] = "",
-    test: Test = "",
-    columns: Columns = "",
-    task: Task = "",
-    unseen: Unseen = False,
+    test: Test = "", columns: Columns = "", task: Task = "", unseen: Unseen = False,
     minutes: Annotated[float, typer.Option(min=0.0, help="Train for about so long; without it, for a number of epochs.")] = 0.0,
     settings: Set = [],  # noqa: B006 (typer reads the default, nobody changes it)
-    seed: Seed = 0,
-    device: Device = "auto",
+    seed: Seed = 0, device: Device = "auto",
     deterministic: Annotated[bool, typer.Option("--deterministic", help="On a GPU too, the same seed gives the same.")] = False,
     out: Annotated[Path | None, typer.Option(help="The run folder; runs/DATA-RUNG without it.")] = None,
     memory: Annotated[str, typer.Option(help="What counting n-grams may take, such as 2G; the rest goes to disk.")] = "",
@@ -49,7 +28,7 @@ def train(
     start: Annotated[Path | None, typer.Option("--from", help="Start from this run: its tokenizer, inputs and body.")] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the training of this run folder, which was stopped.")] = None,
     as_json: AsJson = False,
-) -> None:
+) -> None:  # fmt: skip
     """Train one rung on your data and keep it as a run folder."""
     if resume is None and not (rung and source):
         raise Mistake("train needs a rung and data, as in wenmai train gru reviews.csv; `wenmai rungs` lists the rungs.")
@@ -79,15 +58,11 @@ def train(
 
 
 def evaluate(
-    run: Run,
-    source: Data,
-    target: Target = "",
-    columns: Columns = "",
+    run: Run, source: Data, target: Target = "", columns: Columns = "",
     ways: Annotated[list[str], typer.Option("--set", help="Judge a text otherwise too: stride=, cache=, dynamic=.")] = [],  # noqa: B006
     tune: Annotated[str, typer.Option(help="A text on which the cache and the rate of dynamic= are fitted.")] = "",
-    device: Device = "auto",
-    as_json: AsJson = False,
-) -> None:
+    device: Device = "auto", as_json: AsJson = False,
+) -> None:  # fmt: skip
     """Score a run on other data."""
     import time
 
@@ -117,10 +92,8 @@ def predict(
     inputs: Annotated[list[str] | None, typer.Argument(help="Texts, labels, numbers as 1,2,3, images; pairs two by two.")] = None,
     file: Annotated[str, typer.Option(help="A file of inputs: the training columns without the answer.")] = "",
     out: Annotated[Path | None, typer.Option(help="Where the answers go: .jsonl, .csv or .tsv.")] = None,
-    columns: Columns = "",
-    device: Device = "auto",
-    as_json: AsJson = False,
-) -> None:
+    columns: Columns = "", device: Device = "auto", as_json: AsJson = False,
+) -> None:  # fmt: skip
     """Answer for inputs given here, or for a file of any size."""
     from wenmai.cli.answers import answer_file, in_words, read_arguments
     from wenmai.data.dataset import open_table

@@ -1,9 +1,6 @@
 """One `wenmai train`, from its arguments to its run folder; kept on the way, so that it can be stopped and gone on with.
 
-Under torchrun every process comes through here; the first of them speaks, and writes the folder.
-"""
-
-from __future__ import annotations
+Under torchrun every process comes through here; the first of them speaks, and writes the folder."""
 
 import os
 import time
@@ -31,7 +28,7 @@ def begin(arguments: dict, out: Path | None, draw: Callable, say: Callable) -> d
         dataset, together = dataset_for(arguments), team()
         folder = out or Path("runs") / f"{dataset.name.replace(':', '-')}-{arguments['rung']}"
         # torchrun starts the same command again when a process was lost
-        if together.broadcast((folder / "training" / "start").is_dir()) and int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)):
+        if together.broadcast(run_folder.unfinished(folder)) and int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)):
             return go_on(folder, draw, say)
         with written_by_first(folder, together):
             kept = Checkpoints(folder, together)
@@ -136,9 +133,8 @@ def carry_out(arguments: dict, dataset: Dataset, folder: Path, kept: Checkpoints
                     warnings.append(progress.warning)
                 kept.keep(estimator, progress, stop)
                 if stop and progress.snapshot:
-                    command = resuming(folder, together.size)
                     raise Stopped("stopped after {steps:,} updates and kept; go on with: {command}", steps=progress.step,
-                                  command=command)  # fmt: skip
+                                  command=resuming(folder, together.size))  # fmt: skip
         except Diverged:  # there is nothing to go on with
             if speaks:
                 kept.remove()

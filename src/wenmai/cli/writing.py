@@ -1,7 +1,5 @@
 """Commands that write texts, and that weigh them: generate, compose, translate, filter."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -9,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from wenmai.cli.arguments import AsJson, Columns, Device, Run, Seed, Temperature, TopK, TopP, columns_from, load_run
+from wenmai.cli.arguments import AsJson, Columns, Device, Run, Seed, Temperature, TopK, TopP
+from wenmai.cli.given import columns_from, load_run
 from wenmai.cli.output import finish, say
 from wenmai.errors import Mistake
 from wenmai.locale import Message
@@ -24,16 +23,12 @@ def generate(
     prompt: Annotated[str, typer.Option(help="What the text begins with.")] = "",
     tokens: Annotated[int, typer.Option(min=1, help="Write so many tokens at the most.")] = 100,
     lines: Annotated[int, typer.Option(min=0, help="Stop after so many lines; 0 goes on through their ends.")] = 0,
-    temperature: Temperature = 1.0,
-    top_k: TopK = 0,
-    top_p: TopP = 1.0,
-    seed: Seed = 0,
+    temperature: Temperature = 1.0, top_k: TopK = 0, top_p: TopP = 1.0, seed: Seed = 0,
     complete: Annotated[int, typer.Option(min=0, help="Show so many of the most probable next tokens instead.")] = 0,
     beginning: Annotated[str, typer.Option(help="With --complete: only tokens that begin so.")] = "",
     stream: Annotated[bool, typer.Option("--stream", help="With --json: a line for every piece, the whole last.")] = False,
-    device: Device = "auto",
-    as_json: AsJson = False,
-) -> None:
+    device: Device = "auto", as_json: AsJson = False,
+) -> None:  # fmt: skip
     """Go on with a text; it is written as it comes, token by token."""
     if beginning and not complete:
         raise Mistake("--beginning goes with --complete N, of the next tokens those that begin so; a text begins with --prompt.")
@@ -72,13 +67,9 @@ def compose(
     run: Run,
     inputs: Annotated[list[str], typer.Argument(help="What to write for: labels; numbers as 1,2,3; paths of images.")],
     count: Annotated[int, typer.Option(help="How many texts are written for each.")] = 1,
-    temperature: Temperature = 1.0,
-    top_k: TopK = 0,
-    top_p: TopP = 1.0,
-    seed: Seed = 0,
-    device: Device = "auto",
+    temperature: Temperature = 1.0, top_k: TopK = 0, top_p: TopP = 1.0, seed: Seed = 0, device: Device = "auto",
     as_json: AsJson = False,
-) -> None:
+) -> None:  # fmt: skip
     """Write texts for a label, a row of numbers or an image, token by token."""
     from wenmai.cli.answers import read_arguments
 
@@ -101,8 +92,7 @@ APART = {  # options of translate → those that leave them without an effect
 
 
 def translate(
-    context: typer.Context,
-    run: Run,
+    context: typer.Context, run: Run,
     texts: Annotated[list[str] | None, typer.Argument(help="Texts to translate, or to make short.")] = None,
     file: Annotated[str, typer.Option(help="A file of texts, one a line, or with a column source.")] = "",
     out: Annotated[Path | None, typer.Option(help="Where the answers go: .jsonl, .csv or .tsv.")] = None,
@@ -111,16 +101,13 @@ def translate(
     penalty: Annotated[float, typer.Option(help="What long texts are helped by: Σ log p is divided by length^penalty.")] = 1.0,
     best: Annotated[int, typer.Option(help="Show so many of the best for each, with their scores.")] = 1,
     temperature: Annotated[float, typer.Option(help="Draw by chance instead, at this temperature; 0 searches.")] = 0.0,
-    top_k: TopK = 0,
-    top_p: TopP = 1.0,
-    seed: Seed = 0,
+    top_k: TopK = 0, top_p: TopP = 1.0, seed: Seed = 0,
     alignment: Annotated[bool, typer.Option("--alignment", help="Show for each token that was written where it looked.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Refuse a text that is longer than the model reads.")] = False,
     precision: Annotated[str, typer.Option(help="float32, or bf16: faster for many texts, a little less exact.")] = "float32",
     stream: Annotated[bool, typer.Option("--stream", help="Write token by token, each the most probable.")] = False,
-    device: Device = "auto",
-    as_json: AsJson = False,
-) -> None:
+    device: Device = "auto", as_json: AsJson = False,
+) -> None:  # fmt: skip
     """Write a text for a text: in another language, or shorter."""
     from wenmai.cli.answers import aligned, answer_file
     from wenmai.data.dataset import open_table
@@ -137,10 +124,8 @@ def translate(
     if (top_k or top_p < 1) and not temperature:
         raise Mistake("--top-k and --top-p say what is drawn from, and nothing is drawn by chance; add --temperature 1.")
     model = load_run(run, device, *TRANSLATOR)
-    search, chance = (
-        {"beam": beam, "penalty": penalty, "strict": strict, "precision": precision},
-        {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed, "strict": strict},
-    )
+    search, chance = ({"beam": beam, "penalty": penalty, "strict": strict, "precision": precision},
+                      {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed, "strict": strict})  # fmt: skip
     if file:
         table = open_table(file, columns_from(columns), task=model.task_)
         return finish(answer_file(model, table, out, as_json, **search), as_json, quiet=True)

@@ -1,10 +1,7 @@
 """compare: every rung on the same rows under the same budget, and one recommendation.
 
 The minutes are shared equally; what a rung leaves of its share goes to those after it. A share is spent on a search of
-the learning rate, the training itself (once for every seed), and two shorter trainings on 10% and 30% of the rows.
-"""
-
-from __future__ import annotations
+the learning rate, the training itself (once for every seed), and two shorter trainings on 10% and 30% of the rows."""
 
 import os
 import platform
@@ -59,10 +56,9 @@ class Plan:
 # The budget and the order.
 
 
-def compare(
-    data: Dataset, minutes: float, rungs: list[str] | None = None, seed: int = 0, seeds: int = 1, device: str = "auto",
-    with_runs: tuple[str, ...] = (), options: dict | None = None, out: Path | None = None,
-) -> Iterator[tuple[str, str, Progress | None]]:  # fmt: skip
+def compare(data: Dataset, minutes: float, rungs: list[str] | None = None, seed: int = 0, seeds: int = 1, device: str = "auto",
+            with_runs: tuple[str, ...] = (), options: dict | None = None,
+            out: Path | None = None) -> Iterator[tuple[str, str, Progress | None]]:  # fmt: skip
     """Yields (rung, stage, progress) as it goes and returns the report, a plain dict (`report.write` says its keys)."""
     if data.test is None or data.valid is None:
         raise Mistake("compare needs a valid and a test part: give files or shares for both.")
@@ -86,7 +82,8 @@ def compare(
         name = str(run) if name in samples else name  # two runs of one name are told apart by their folders
         yield name, Message("measuring"), None
         try:
-            row, samples[name] = one_run(data, run, name)
+            row, samples[name] = measured(load(run), data, name)
+            row |= {"run": run, "bytes": folder_bytes(Path(run))}
         except (Mistake, OSError, ValueError) as error:
             row = failure(data, name, error)
         rows.append(row)
@@ -134,12 +131,10 @@ def one_rung(plan: Plan, name: str, minutes: float):
     best = max if data.task.higher_is_better else min
     valid = best((p.score for p in first.progress_ if p.score is not None), default=None)
     row["scores"]["valid"] = {data.task.profile.judged_by(data.task): valid}
-    row |= {
-        "seed_scores": scores, "spread": float(np.std(scores, ddof=1)) if plan.seeds > 1 else None, "seconds": seconds,
-        "steps": first.progress_[-1].step, "learning_rate": options.get("learning_rate"), "rates_tried": first.rates_tried_,
-        "curve": [{"step": p.step, "seconds": p.seconds, "train_loss": p.loss, "score": p.score} for p in first.progress_],
-        "sizes": sizes, "options": first.options, "notes": first.notes_ + row.get("notes", []),
-    }  # fmt: skip
+    row |= {"seed_scores": scores, "spread": float(np.std(scores, ddof=1)) if plan.seeds > 1 else None, "seconds": seconds,
+            "steps": first.progress_[-1].step, "learning_rate": options.get("learning_rate"), "rates_tried": first.rates_tried_,
+            "curve": [{"step": p.step, "seconds": p.seconds, "train_loss": p.loss, "score": p.score} for p in first.progress_],
+            "sizes": sizes, "options": first.options, "notes": first.notes_ + row.get("notes", [])}  # fmt: skip
     folder = plan.run_of(name)
     first.save(folder, data=data.name, fingerprint=data.fingerprint(), scores=row["scores"], seconds=seconds)
     return row | {"run": str(folder), "bytes": folder_bytes(folder)}, samples
@@ -190,22 +185,13 @@ def shortened(estimator: Estimator, known: set, length: float) -> dict:
     return {"steps": max(20, int(estimator.progress_[-1].steps * length)), "evaluations": 4}
 
 
-def one_run(data: Dataset, run: str, name: str) -> tuple[dict, np.ndarray | tuple]:
-    """A run that was trained before."""
-    row, samples = measured(load(run), data, name)
-    return row | {"run": run, "bytes": folder_bytes(Path(run))}, samples
-
-
 def measured(estimator: Estimator, data: Dataset, name: str) -> tuple[dict, np.ndarray | tuple]:
     """Everything that a trained estimator shows on the test part: quality, mistakes, speed, size; and its metric on test sets
     drawn again from this one. Of running text, what each line weighs: the metric is chosen when all models are there."""
     about = RUNGS[estimator.rung]
     shown, samples = estimator.task_.profile.measure(estimator, data)
-    row = {
-        "rung": name, "task": estimator.task_name, "failed": None, **shown,
-        "parameters": estimator.model_.parameters_count(), "about": about.about, "about_zh": about.about_zh,
-        "options": estimator.options,
-    }  # fmt: skip
+    row = {"rung": name, "task": estimator.task_name, "failed": None, **shown, "parameters": estimator.model_.parameters_count(),
+           "about": about.about, "about_zh": about.about_zh, "options": estimator.options}  # fmt: skip
     return row, samples
 
 
@@ -240,16 +226,13 @@ def summary(plan: Plan, rows: list[dict], samples: dict, minutes: float) -> dict
     if advice and (baseline := profile.baseline(data, rows[0]["scores"]["test"][metric])):
         advice |= {"reason": f"{advice['reason']} {baseline.english}", "reason_zh": advice["reason_zh"] + baseline.chinese}
     classes = next((row["confusion"]["classes"] for row in rows if row.get("confusion")), None)
-    return {
-        "wenmai": wenmai.__version__, "data": data.name, "task": task.name, "metric": metric,
-        "higher_is_better": task.higher_is_better, "minutes": minutes, "seed": plan.seed, "seeds": plan.seeds,
-        "device": plan.device, "machine": f"{processor()}, {os.cpu_count()} cores",
-        "created": datetime.now().isoformat(timespec="seconds"),
-        "rows": {"train": len(data.train), "valid": len(data.valid), "test": len(data.test)}, "classes": classes,
-        "judged": profile.judged or metric, **profile.details(task),
-        "notes": notes, "notes_zh": [told_in(note, "zh") for note in notes], "rungs": rows,
-        "recommendation": advice,
-    }  # fmt: skip
+    return {"wenmai": wenmai.__version__, "data": data.name, "task": task.name, "metric": metric,
+            "higher_is_better": task.higher_is_better, "minutes": minutes, "seed": plan.seed, "seeds": plan.seeds,
+            "device": plan.device, "machine": f"{processor()}, {os.cpu_count()} cores",
+            "created": datetime.now().isoformat(timespec="seconds"),
+            "rows": {"train": len(data.train), "valid": len(data.valid), "test": len(data.test)}, "classes": classes,
+            "judged": profile.judged or metric, **profile.details(task), "notes": notes,
+            "notes_zh": [told_in(note, "zh") for note in notes], "rungs": rows, "recommendation": advice}  # fmt: skip
 
 
 def still_rising(curve: list[dict], sign: int) -> bool:

@@ -1,8 +1,5 @@
 """Which rung to use: the smallest on disk of those whose quality cannot be told from the best, by a paired bootstrap: both are
-measured on the same test rows, drawn again and again, and what counts is their difference there.
-"""
-
-from __future__ import annotations
+measured on the same test rows, drawn again and again, and what counts is their difference there."""
 
 from math import exp
 
@@ -49,5 +46,4 @@ def difference(value: float, metric: str) -> str:
 
 def worse_by(best: np.ndarray, other: np.ndarray) -> tuple[float, float]:
     """95% interval of the difference of the metrics, over the same test rows drawn again (a paired bootstrap)."""
-    low, high = confidence_interval(best - other)
-    return low, high
+    return tuple(confidence_interval(best - other))

@@ -4,25 +4,10 @@ import re
 from html import escape
 from pathlib import Path
 
-from wenmai.page.leaderboard import (
-    columns,
-    measured,
-    notes,
-    recommended,
-    sample_keys,
-    task_name,
-    why_failed,
-    word,
-    worst_keys,
-)
+from wenmai.locale import told_in
+from wenmai.page.leaderboard import columns, measured, notes, recommended, sample_keys, task_name, word, worst_keys
 from wenmai.page.lengths import lengths
-from wenmai.page.pictures import (
-    LANGS,
-    as_file,
-    clean,
-    pictures,
-    png,
-)
+from wenmai.page.pictures import LANGS, as_file, clean, pictures, png
 from wenmai.page.report_page import page
 from wenmai.page.strict_json import strict_json
 
@@ -67,7 +52,7 @@ def _markdown(report, drawn, lang):
     for rank, rung in enumerate(report["rungs"], 1):
         name = f"**{_md(rung['rung'], 48)}** ✓" if rung is chosen else _md(rung["rung"], 48)
         if rung.get("failed"):
-            board.append([name, "✗", f"{word('failed', lang)}: {_md(why_failed(rung, lang))}", *[""] * (len(shown) - 1)])
+            board.append([name, "✗", f"{word('failed', lang)}: {_md(told_in(rung['failed'], lang))}", *[""] * (len(shown) - 1)])
         else:
             board.append([name, str(rank), *(column.show(rung) for column in shown)])
     parts = [
@@ -77,24 +62,20 @@ def _markdown(report, drawn, lang):
         f"## {word('leaderboard', lang)}\n",
         table([word("rung", lang), "#", *(column.words.told_in(lang) for column in shown)], board),
     ]
-    if told_lengths := lengths(report, lang):
-        head, rows = told_lengths
+    if by_length := lengths(report, lang):
+        head, rows = by_length
         rows = [list(map(_md, row)) for row in rows]
         parts.append(f"## {word('lengths', lang)}\n\n{word('lengths_help', lang)}\n\n{table(head, rows)}")
     for name, heading in (("quality-parameters", "quality"), ("curves", "curves"), ("sizes", "sizes")):
         if name in drawn:
             help = word(f"{heading}_help", lang)
             parts.append(f"## {word(heading, lang)}\n\n{help}\n\n![{name}]({name}.{lang}.svg)\n")
-    if chosen and chosen.get("worst"):
-        keys = worst_keys(chosen)
-        rows = [[_md(mistake.get(key, "–"), 80) for key in keys] for mistake in chosen["worst"][:10]]
-        head = [word(key, lang) for key in keys]
-        parts.append(f"## {_md(chosen['rung'], 48)}: {word('worst', lang)}\n\n{table(head, rows, left=3)}")
-    if chosen and chosen.get("samples"):
-        keys = sample_keys(chosen)
-        rows = [[_md(sample[key], 80) for key in keys] for sample in chosen["samples"]]
-        head = [word(key, lang) for key in keys]
-        parts.append(f"## {_md(chosen['rung'], 48)}: {word('samples', lang)}\n\n{table(head, rows, left=len(keys))}")
+    for name, keys_of, most in (("worst", worst_keys, 10), ("samples", sample_keys, None)):
+        if chosen and chosen.get(name):
+            keys = keys_of(chosen)
+            rows = [[_md(row.get(key, "–"), 80) for key in keys] for row in chosen[name][:most]]
+            head, left = [word(key, lang) for key in keys], 3 if name == "worst" else len(keys)
+            parts.append(f"## {_md(chosen['rung'], 48)}: {word(name, lang)}\n\n{table(head, rows, left)}")
     for key, lines in (("notes", notes(report, lang)), ("measured", [line.told_in(lang) for line in measured(report)])):
         if lines:
             parts.append(f"## {word(key, lang)}\n\n" + "".join(f"- {_md(line, 1000)}\n" for line in lines))

@@ -3,10 +3,7 @@ as a recording of a GPU reads it.
 
 cuDNN's kernel is the fastest, and makes a plan for every shape it sees, which takes longer than many updates: it is for texts
 that are read in windows of one shape, and used inside `one_shape()` alone. Torch holds the choice in switches of the whole
-process: they are thrown for a single call at a time, one thread after another, and put back.
-"""
-
-from __future__ import annotations
+process: they are thrown for a single call at a time, one thread after another, and put back."""
 
 import threading
 from contextlib import contextmanager, nullcontext

@@ -2,10 +2,7 @@
 
 A text that is written is read a token at a time. Started from Python one by one, the thirty small operations of a block take
 longer than their arithmetic; here a block is one call. Many rows at a time are multiplied by the library, which is made for
-matrices, and only look back, and across, by code of our own. Both run the steps of the block's own order (layers/blocks.py).
-"""
-
-from __future__ import annotations
+matrices, and only look back, and across, by code of our own. Both run the steps of the block's own order (layers/blocks.py)."""
 
 from math import erf, sqrt
 

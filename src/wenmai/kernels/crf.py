@@ -1,10 +1,7 @@
 """The passes of a conditional random field as machine code (formulas: layers/crf.py): forward and back for log Z and its
 gradients, and the best path.
 
-A step of time in torch would take a dozen calls; here a batch is one.
-"""
-
-from __future__ import annotations
+A step of time in torch would take a dozen calls; here a batch is one."""
 
 import numpy as np
 import torch

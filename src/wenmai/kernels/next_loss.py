@@ -6,10 +6,7 @@ q is 1 at the target and 0 elsewhere; smoothed by Îµ (Szegedy et al. 2016), 1 âˆ
 said.
 
 With V words a row has V scores, of which the usual way writes seven tables on its way there and back; here they stay in the
-processor's cache, and one table is left, of the gradient.
-"""
-
-from __future__ import annotations
+processor's cache, and one table is left, of the gradient."""
 
 import torch
 from torch import Tensor

@@ -5,10 +5,7 @@
 Of a few vectors every weight is read once and used for a few numbers, so that memory is what it takes: machine code that reads W
 row by row was 2.4 times as fast for one vector as the library's usual product, which is made for matrices. Of some vectors the
 library has a better product than its usual one, and the best where W lies in the order in which this reads it: 1.2 to 2 times as
-fast.
-"""
-
-from __future__ import annotations
+fast."""
 
 import numpy as np
 import torch

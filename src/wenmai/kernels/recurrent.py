@@ -1,10 +1,7 @@
 """A recurrent layer by the library's fused kernels, and where those are slow, by others.
 
 On a GPU sizes are brought to multiples of 8, whose products are up to three times as fast: a unit that is added has no weights,
-so that it stays 0. An LSTM that learns in 16 bits on a CPU is unrolled by hand (unrolled.py).
-"""
-
-from __future__ import annotations
+so that it stays 0. An LSTM that learns in 16 bits on a CPU is unrolled by hand (unrolled.py)."""
 
 import warnings
 
@@ -51,9 +48,8 @@ def resized(layer: nn.RNNBase, x: Tensor, state: tuple | None, drop: float, even
     weights = [grown(w, 0, wide), grown(u, 0, high), *(grown(b) for b in biases)]
     x, first = functional.pad(x, (0, wide)), [functional.pad(s, (0, high)).unsqueeze(0) for s in state or zeros(layer, x)]
     mode = layer.mode.lower()
-    y, *last = getattr(torch._VF, mode)(
-        x, first if mode == "lstm" else first[0], weights, True, 1, 0.0, layer.training, False, True
-    )
+    y, *last = getattr(torch._VF, mode)(x, first if mode == "lstm" else first[0], weights, True, 1, 0.0, layer.training, False,
+                                        True)  # fmt: skip
     return y[..., : layer.hidden_size], tuple(s[0, :, : layer.hidden_size] for s in last)
 
 
@@ -64,7 +60,5 @@ def unrolled(layer: nn.LSTM, x: Tensor, state: tuple | None, drop: float) -> tup
     kind = torch.get_autocast_dtype("cpu")
     h, c = state or zeros(layer, x)
     with torch.autocast("cpu", enabled=False):
-        y, h, c = Unrolled.apply(
-            x.transpose(0, 1).to(kind), h.to(kind), c.float(), w.to(kind), u.to(kind), (b + b_u).to(kind)
-        )
+        y, h, c = Unrolled.apply(x.transpose(0, 1).to(kind), h.to(kind), c.float(), w.to(kind), u.to(kind), (b + b_u).to(kind))
     return y.transpose(0, 1), (h, c)

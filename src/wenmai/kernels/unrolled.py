@@ -5,10 +5,7 @@
                dh_{t−1} = dgates · U + dy_{t−1};  dc_{t−1} = dc · f
 
 Only what waits for the step before is done step by step; what depends on the input, and the gradients of the weights, are
-products over all steps at once. The library's own kernel took 1.4 times as long.
-"""
-
-from __future__ import annotations
+products over all steps at once. The library's own kernel took 1.4 times as long."""
 
 import torch
 from torch import Tensor
@@ -40,16 +37,16 @@ class Unrolled(torch.autograd.Function):
         i, f, g, o = gates.unbind(2)
         by_c = torch.stack([g * i * (1 - i), cs[:-1] * f * (1 - f), i * (1 - g * g)], 2)  # (T, B, 3, H)
         by_h, into_c = bent * o * (1 - o), o * (1 - bent * bent)
-        found, part, kind = x.new_empty(steps, rows, 4, size), torch.empty_like(gates[0]), gates.dtype
+        dgates, part, kind = x.new_empty(steps, rows, 4, size), torch.empty_like(gates[0]), gates.dtype
         dh, dc, dy = dh.to(kind), dc.to(kind, copy=True), dy.to(kind)
         for t in reversed(range(steps)):
             dh = dh + dy[t]
             dc.addcmul_(dh, into_c[t])
             torch.mul(dc.unsqueeze(1), by_c[t], out=part[:, :3])
             torch.mul(dh, by_h[t], out=part[:, 3])
-            found[t] = part
-            dh = (found[t].view(rows, -1) @ u).to(kind)
+            dgates[t] = part
+            dh = (dgates[t].view(rows, -1) @ u).to(kind)
             dc.mul_(f[t])
-        flat = found.view(steps * rows, 4 * size)
+        flat = dgates.view(steps * rows, 4 * size)
         dw, du = flat.mT @ x.reshape(steps * rows, -1), flat.mT @ hs[:-1].reshape(steps * rows, size)
         return (flat @ w).view_as(x), dh, dc, dw, du, flat.sum(0, dtype=torch.float32)

@@ -7,10 +7,7 @@ h_t is what goes into the head before w_{t+1} is said; it is compared with those
 again. A rung that has no h gives rows of width 0: all in the cache count alike, and it is the cache of Kuhn & De Mori (1990).
 
 λ, the weight, and θ, the flatness, are given; or, of a few values of each, those are taken that would have been best up to here
-on what was read before. Nothing is learned from a token that is still to be said.
-"""
-
-from __future__ import annotations
+on what was read before. Nothing is learned from a token that is still to be said."""
 
 from collections.abc import Iterable
 
@@ -77,5 +74,5 @@ class ContinuousCache:
             weighed = ((likeness - top) * theta).exp()
         else:
             weighed = likeness.isfinite().to(likeness.dtype)
-        found = (weighed * same).sum(1) / weighed.sum(1).clamp(min=torch.finfo(likeness.dtype).tiny)
-        return found.double().cpu().numpy()
+        share = (weighed * same).sum(1) / weighed.sum(1).clamp(min=torch.finfo(likeness.dtype).tiny)
+        return share.double().cpu().numpy()

@@ -8,10 +8,7 @@
 The paper measures MS on the training text and takes a small number for ε. Another text lacks many words, whose weights seem to be
 quiet and would be thrown far by their first gradient; so ε is the mean of √MS over all weights.
 
-Afterwards the weights are w₀ again, bit for bit.
-"""
-
-from __future__ import annotations
+Afterwards the weights are w₀ again, bit for bit."""
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
@@ -65,7 +62,7 @@ def updates(steps: Steps, weights: list[Parameter], trained: list[Tensor]) -> Ca
 def log_probs(network: Network, end: int, texts: Iterable[np.ndarray], steps: Steps) -> np.ndarray:
     """log p of every token (N,) of these texts, which follow one another, each before it was learned from."""
     segment = steps.segment if network.carried else min(steps.segment, network.context)
-    found, state, past = [np.zeros(0)], None, np.array([end], np.int64)
+    scored, state, past = [np.zeros(0)], None, np.array([end], np.int64)
     with learning(network) as (weights, trained):
         update = updates(steps, weights, trained)
         for tokens in texts:
@@ -74,19 +71,19 @@ def log_probs(network: Network, end: int, texts: Iterable[np.ndarray], steps: St
                 stop = min(start + segment, len(known) - 1)
                 begin = start if network.carried else max(0, stop - network.context)
                 each, state = asked(network, known[None, begin : stop + 1], state, start - begin)
-                found.append(each.detach()[0].double().cpu().numpy())
+                scored.append(each.detach()[0].double().cpu().numpy())
                 if steps.rate:
                     update(torch.autograd.grad(-each.mean(), weights, allow_unused=True, materialize_grads=True))
                 state = state.detach() if network.carried else None
             past = known[-1:] if network.carried else known[-network.context :]
-    return np.concatenate(found)
+    return np.concatenate(scored)
 
 
 def asked(network: Network, tokens: np.ndarray, state: Tensor | None, first: int) -> tuple[Tensor, Tensor | None]:
     """(log p (B, T) of these tokens from step `first` on, with gradients; the state after them)"""
     y, state = network.hidden(as_tensor(tokens[:, :-1]), state)
-    wanted = torch.from_numpy(tokens[:, first + 1 :].astype(np.int64)).to(y.device)
-    return network.head.outputs(y[:, first:]).gather(2, wanted.unsqueeze(-1)).squeeze(-1), state
+    targets = torch.from_numpy(tokens[:, first + 1 :].astype(np.int64)).to(y.device)
+    return network.head.outputs(y[:, first:]).gather(2, targets.unsqueeze(-1)).squeeze(-1), state
 
 
 def squares_of(network: Network, end: int, tokens: np.ndarray, segment: int) -> list[Tensor]:
@@ -95,21 +92,21 @@ def squares_of(network: Network, end: int, tokens: np.ndarray, segment: int) -> 
     columns = max(1, min(ROWS // steps, (len(known) - 1) // steps))
     length = (len(known) - 1) // columns
     with learning(network) as (weights, _):
-        found, state, batches = [torch.zeros_like(weight) for weight in weights], None, 0
+        squares, state, batches = [torch.zeros_like(weight) for weight in weights], None, 0
         for at in range(0, max(1, length - steps + 1), steps)[:MEASURED]:
             places = at + length * np.arange(columns)[:, None] + np.arange(min(steps, length) + 1)
             each, state = asked(network, known[places], state, 0)
             gradients = torch.autograd.grad(-each.mean(), weights, allow_unused=True, materialize_grads=True)
-            torch._foreach_addcmul_(found, gradients, gradients)
+            torch._foreach_addcmul_(squares, gradients, gradients)
             state, batches = state.detach() if network.carried else None, batches + 1
-        return torch._foreach_div(found, batches)
+        return torch._foreach_div(squares, batches)
 
 
 @contextmanager
 def learning(network: Network):
     """(its weights, a copy of them as they are now); when it is left, they are that again. What training drops is not dropped."""
     weights, training = list(network.parameters()), network.training
-    trained, wanted = [weight.detach().clone() for weight in weights], [weight.requires_grad for weight in weights]
+    trained, asked_before = [weight.detach().clone() for weight in weights], [weight.requires_grad for weight in weights]
     network.eval()
     try:
         with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):  # whose cells give no gradients in this mode
@@ -119,6 +116,6 @@ def learning(network: Network):
     finally:
         network.train(training)
         with torch.no_grad():
-            for weight, before, asks in zip(weights, trained, wanted):
+            for weight, before, asks in zip(weights, trained, asked_before):
                 weight.copy_(before)
                 weight.requires_grad_(asks)

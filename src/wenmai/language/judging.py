@@ -5,8 +5,6 @@ cache     mixed with what was written a while ago                  continuous_ca
 dynamic   by a model that learns from the text as it reads it      dynamic.py
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -87,8 +85,7 @@ def is_network(model) -> bool:
 
 def windows_note(steps: int, stride: int) -> str:
     return Message("windows of {steps:,} tokens move on by {stride:,}, so that every token is said from at least "
-                   "{least:,} before it, where there are so many", steps=steps, stride=stride,
-                   least=steps - stride)  # fmt: skip
+                   "{least:,} before it, where there are so many", steps=steps, stride=stride, least=steps - stride)  # fmt: skip
 
 
 def with_cache(model, text: Corpus, modes: EvaluationModes, tune: Corpus | None) -> tuple[float, str]:
@@ -107,12 +104,10 @@ def with_cache(model, text: Corpus, modes: EvaluationModes, tune: Corpus | None)
     weight, flatness = cache.best()
     if len(cache.weights) * len(cache.flatnesses) > 1:
         note = Message("cache: the last {size:,} tokens; weight and flatness were always those that had been best so far, "
-                       "at the end {weight:g} and {flatness:g}", size=modes.cache, weight=weight,
-                       flatness=flatness)  # fmt: skip
+                       "at the end {weight:g} and {flatness:g}", size=modes.cache, weight=weight, flatness=flatness)  # fmt: skip
     elif tune is not None and fitted:
         note = Message("cache: the last {size:,} tokens, weight {weight:g}, flatness {flatness:g}, as they were best on "
-                       "the other text", size=modes.cache, weight=weight,
-                       flatness=flatness)  # fmt: skip
+                       "the other text", size=modes.cache, weight=weight, flatness=flatness)  # fmt: skip
     else:
         note = Message("cache: the last {size:,} tokens, weight {weight:g}, flatness {flatness:g}", size=modes.cache,
                        weight=weight, flatness=flatness)
@@ -139,7 +134,6 @@ def learning(model, text: Corpus, modes: EvaluationModes, tune: Corpus | None) -
     if fitted:
         tried = next(numbers(tune))[:TRIED]
         rate = max(RATES[kind], key=lambda rate: np.nan_to_num(log_probs([tried], rate)[len(tried) // 2 :].sum(), nan=-np.inf))
-    if fitted:
         note = Message("dynamic: learned by {kind} from every {segment:,} tokens after they were scored, decay {decay:g}, rate "
                        "{rate:g}, as it was best on the other text; the run itself is as it was", kind=kind, segment=segment,
                        decay=decay, rate=rate)  # fmt: skip

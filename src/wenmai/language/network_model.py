@@ -2,10 +2,7 @@
 
     x_t = E[w_t],  y_t = body(x_1 … x_t),  log p(w_{t+1}) = log softmax(W y_t + b)
 
-A text opens as a line does: the end of the line before it is the first token that is read.
-"""
-
-from __future__ import annotations
+A text opens as a line does: the end of the line before it is the first token that is read."""
 
 from collections.abc import Iterable, Iterator
 

@@ -3,10 +3,7 @@
 A step of GPT is a hundred kernels of some microseconds, and started one by one from Python they take ten times as long. A
 recording reads and writes the same places each time: the token, the state or the cache, and the number of tokens in it. Attention
 looks at a room that is as long as it has to be, in strides of STRIDE. With a cache it reads with weights of 16 bits, as a GPU
-trains them.
-"""
-
-from __future__ import annotations
+trains them."""
 
 from contextlib import contextmanager
 from copy import deepcopy
@@ -27,11 +24,7 @@ TAKING = Lock()
 
 def replayed(network, state):
     """(a step like the network's own, the state to begin from): both belong to one text that is written, and to no other."""
-    if (
-        network.device.type != "cuda"
-        or not isinstance(state, (Cache, Tensor))
-        or (isinstance(state, Cache) and not state.even)
-    ):
+    if network.device.type != "cuda" or not isinstance(state, (Cache, Tensor)) or (isinstance(state, Cache) and not state.even):
         return network.step, state
     with TAKING:
         if network not in KEPT or KEPT[network].stale(network):
@@ -47,7 +40,7 @@ def replayed(network, state):
 class Lease:
     """The steps of one text: as long as there is somebody who might take one, the recording is this text's alone."""
 
-    def __init__(self, replay: Replay):
+    def __init__(self, replay: "Replay"):
         self.replay = replay
 
     def __call__(self, state: Tensor | Cache, tokens: Tensor) -> tuple[Tensor, Tensor | Cache]:
@@ -64,7 +57,7 @@ class Recordings:
     def stale(self, network) -> bool:
         return self.version != version(network)
 
-    def of(self, rows: int, state: Tensor | Cache) -> Replay:
+    def of(self, rows: int, state: Tensor | Cache) -> "Replay":
         if rows not in self.replays:
             self.replays[rows] = Replay(self.reads, rows, state)
         return self.replays[rows]

@@ -7,10 +7,7 @@ windows of them that lie over one another, and from each only the last `stride` 
                  ├────────── context ──────────┤     every token is said from at least context − stride before it;
                                 ├───stride─────┤     a stride of 1 gives every token all that the network can see
 
-Windows do not wait for one another, so that many are read at once.
-"""
-
-from __future__ import annotations
+Windows do not wait for one another, so that many are read at once."""
 
 from collections.abc import Iterator
 
@@ -84,12 +81,12 @@ def windows(count: int, done: int, steps: int, stride: int) -> Iterator[tuple[np
         yield np.array([count - steps]), steps, steps - (count - done)
 
 
-def token_scores(network: Network, y: Tensor, wanted: np.ndarray) -> TokenScores:
+def token_scores(network: Network, y: Tensor, targets: np.ndarray) -> TokenScores:
     """Of these tokens, each said from its y. The whole vocabulary is written out for some of the tokens at a time."""
-    rows, columns = max(1, TABLE // network.head.width), as_tensor(wanted).to(y.device)
+    rows, columns = max(1, TABLE // network.head.width), as_tensor(targets).to(y.device)
     pieces = zip(y.split(rows), columns.split(rows))
     log_probs = torch.cat([network.head.outputs(part).gather(1, column[:, None])[:, 0] for part, column in pieces])
-    return TokenScores(wanted, log_probs.double().cpu().numpy(), y)
+    return TokenScores(targets, log_probs.double().cpu().numpy(), y)
 
 
 @torch.no_grad()
@@ -103,9 +100,9 @@ def lines_alone(network: Network, end: int, tokens: np.ndarray, starts: np.ndarr
                 sums[at] = Reader(network, end).log_probs(tokens[starts[at] : starts[at + 1]]).sum()
             continue
         places = np.minimum(starts[rows][:, None] + np.arange(longest), len(tokens) - 1)
-        wanted, real = tokens[places], np.arange(longest) < lengths[rows][:, None]  # (B, T)
-        y, _ = network.hidden(as_tensor(np.concatenate([np.full((len(rows), 1), end), wanted[:, :-1]], 1)), None)
-        each = token_scores(network, y.flatten(0, 1), wanted.ravel()).log_probs.reshape(wanted.shape)
+        targets, real = tokens[places], np.arange(longest) < lengths[rows][:, None]  # (B, T)
+        y, _ = network.hidden(as_tensor(np.concatenate([np.full((len(rows), 1), end), targets[:, :-1]], 1)), None)
+        each = token_scores(network, y.flatten(0, 1), targets.ravel()).log_probs.reshape(targets.shape)
         sums[rows] = (each * real).sum(1)
     return sums
 
@@ -123,11 +120,11 @@ def quick_loss(network: Network, tokens: np.ndarray) -> float:
     else:
         starts = np.arange(0, max(1, count - steps + 1), steps)
         places = [(part, min(steps, count)) for part in np.array_split(starts, -(-len(starts) * steps // READ))]
-    read = 0
+    count_read = 0
     for begins, size in places:
         piece = tokens[begins[:, None] + np.arange(size + 1)]
         y, after = network.hidden(as_tensor(piece[:, :-1]), state)
-        wanted = as_tensor(piece[:, 1:]).to(network.device)
-        total += network.head.outputs(y).gather(2, wanted.unsqueeze(-1)).sum(dtype=torch.float64)
-        state, read = after if network.carried else None, read + wanted.numel()
-    return -float(total) / max(1, read)
+        target = as_tensor(piece[:, 1:]).to(network.device)
+        total += network.head.outputs(y).gather(2, target.unsqueeze(-1)).sum(dtype=torch.float64)
+        state, count_read = after if network.carried else None, count_read + target.numel()
+    return -float(total) / max(1, count_read)

@@ -4,10 +4,7 @@
     weights a = softmax(s)         over the source, forbidden places excluded
     context c = a v                the values, mixed
 
-Multi-head attention does this A times side by side on slices of the width, and mixes the results.
-"""
-
-from __future__ import annotations
+Multi-head attention does this A times side by side on slices of the width, and mixes the results."""
 
 from math import sqrt
 

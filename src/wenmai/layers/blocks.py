@@ -4,10 +4,7 @@ pre-norm    x ← x + attention(norm(x)),  x ← x + W₂ φ(W₁ norm(x))      
 post-norm   x ← norm(x + attention(x)),  x ← norm(x + W₂ φ(W₁ x))       Vaswani et al. 2017
 
 In a decoder a second attention, `cross` to a memory, stands between the two. The order is written once, as a row of steps: a
-block runs them, and so do the faster ways to read one token more (kernels/block_step.py).
-"""
-
-from __future__ import annotations
+block runs them, and so do the faster ways to read one token more (kernels/block_step.py)."""
 
 import numpy as np
 from torch import Tensor, nn

@@ -1,8 +1,7 @@
 """A body maps N→N: body(x, mask, state=None, trace=None) → (y, mask, state).
 
 x is (B, T, E) and y (B, T, H); the mask (B, T) is True at real positions, and None where all are real. A body may shorten T if it
-returns the new mask. The state holds the batch in dimension 0.
-"""
+returns the new mask. The state holds the batch in dimension 0."""
 
 from torch import nn
 

@@ -5,8 +5,7 @@
 Room for C tokens is made once, and a token is written behind those before it. Every row has a length of its own, so that rows can
 join (`joined`) and leave (`take`) while others go on. A state stays as it was: two that read on from the same place share what
 lies before it, until the second finds its place taken and moves into a room of its own. On a CPU a row that goes on from
-another's text leaves that where it lies, and keeps only which row it lies in.
-"""
+another's text leaves that where it lies, and keeps only which row it lies in."""
 
 from __future__ import annotations
 

@@ -11,10 +11,9 @@ With u = tanh(W_u x_t + U_u h_{t−1} + b_u) and every gate σ(W x_t + U h_{t−
                   n = tanh(W_n x_t + b + r·(U_n h_{t−1} + b'))
 
 A step takes the projected input W x_t + b (all gates side by side), the state (B, H) or a pair of them, and the
-recurrent part U h_{t−1}; it returns the new state and the gates by name.
-"""
+recurrent part U h_{t−1}; it returns the new state and the gates by name."""
 
-from __future__ import annotations
+from functools import partial
 
 from torch import Tensor
 
@@ -22,10 +21,6 @@ from torch import Tensor
 def rnn_step(x: Tensor, u: Tensor, state: tuple, activation=Tensor.tanh):
     h = activation(x + u)  # (B, H)
     return (h,), {}
-
-
-def relu_step(x: Tensor, u: Tensor, state: tuple):
-    return rnn_step(x, u, state, Tensor.relu)
 
 
 def residual_step(x: Tensor, u: Tensor, state: tuple):
@@ -63,7 +58,7 @@ def gru_step(x: Tensor, u: Tensor, state: tuple):
 # name → (one step, gates side by side in the weights, states a step carries)
 CELLS = {
     "rnn": (rnn_step, 1, 1),
-    "relu": (relu_step, 1, 1),
+    "relu": (partial(rnn_step, activation=Tensor.relu), 1, 1),
     "rnn-residual": (residual_step, 1, 1),
     "rnn-coupled": (coupled_step, 2, 1),
     "rnn-gated": (gated_step, 3, 1),

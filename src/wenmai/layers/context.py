@@ -11,8 +11,6 @@ The score is one of
     additive  wᵀ tanh(W q + U k + b)                      Bahdanau et al. 2015
 """
 
-from __future__ import annotations
-
 from math import sqrt
 from typing import Literal
 

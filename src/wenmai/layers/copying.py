@@ -4,10 +4,7 @@
 
 P is the vocabulary's; α_ts, where step t looks; g, how much of it is said; u_t = E[w_{t−1}]. The vocabulary V goes on with the
 X words of the source that it lacks: these can only be copied. The loss is −log p of the target. Label smoothing by ε weighs that
-by 1 − ε, and asks an even share of P alone: the source's own words have none of it.
-"""
-
-from __future__ import annotations
+by 1 − ε, and asks an even share of P alone: the source's own words have none of it."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -41,10 +38,10 @@ class Copies(NamedTuple):
     extra: int
 
     @classmethod
-    def of(cls, numbers: Tensor | None, vocabulary: int) -> Copies | None:
+    def of(cls, numbers: Tensor | None, vocabulary: int) -> "Copies | None":
         return None if numbers is None else cls(numbers, max(0, int(numbers.max()) + 1 - vocabulary))
 
-    def take(self, rows: Tensor) -> Copies:
+    def take(self, rows: Tensor) -> "Copies":
         return Copies(self.numbers.index_select(0, rows.to(self.numbers.device)), self.extra)
 
 
@@ -59,13 +56,13 @@ class CopyHead(nn.Module):
     def outputs(self, pointed: Pointed, copies: Copies, by: Callable = product) -> Tensor:
         """log p (B, T, V + X)"""
         gate = pointed.gate.float()
-        said = self.head.outputs(pointed.y, by=by) + functional.logsigmoid(gate)
-        said = functional.pad(said, (0, copies.extra), value=float("-inf"))  # (B, T, V + X)
+        generated = self.head.outputs(pointed.y, by=by) + functional.logsigmoid(gate)
+        generated = functional.pad(generated, (0, copies.extra), value=float("-inf"))  # (B, T, V + X)
         places = copies.numbers.unsqueeze(1).expand(pointed.weights.shape)  # (B, T, S)
         shares = pointed.weights.float() * gate.neg().sigmoid()
-        copied = torch.zeros_like(said).scatter_add(2, places, shares)  # (B, T, V + X)
+        copied = torch.zeros_like(generated).scatter_add(2, places, shares)  # (B, T, V + X)
         there = copied > 0
-        return torch.where(there, torch.logaddexp(said, copied.where(there, 1.0).log()), said)
+        return torch.where(there, torch.logaddexp(generated, copied.where(there, 1.0).log()), generated)
 
     def losses(self, pointed: Pointed, mask: Tensor, batch: Batch) -> list[Loss]:
         """No table is as wide as V + X: a target is one of V, and α is summed where it stands in the source."""
@@ -73,15 +70,15 @@ class CopyHead(nn.Module):
         even, bias = EVEN if pointed.y.is_cuda else 1, self.head.bias()
         y = self.head.project(self.head.dropout(pointed.y))
         scores = scores_of(y, self.head.output.weight, bias, even).float()  # (B, T, V)
-        said = functional.cross_entropy(scores.flatten(0, 1), target.where(target < self.width, NOTHING).flatten(),
-                                        ignore_index=NOTHING, reduction="none").view_as(target)  # fmt: skip
-        said = (functional.logsigmoid(gate) - said).masked_fill(target >= self.width, NEVER)
+        generated = functional.cross_entropy(scores.flatten(0, 1), target.where(target < self.width, NOTHING).flatten(),
+                                             ignore_index=NOTHING, reduction="none").view_as(target)  # fmt: skip
+        generated = (functional.logsigmoid(gate) - generated).masked_fill(target >= self.width, NEVER)
         same = batch.copies.unsqueeze(1) == target.unsqueeze(-1)  # (B, T, S)
         copied = (pointed.weights.float() * same).sum(-1)  # (B, T)
         there = copied > 0
         copied = (functional.logsigmoid(-gate) + copied.where(there, 1.0).log()).masked_fill(~there, NEVER)
         smoothing = self.head.smoothing if self.training else 0.0
-        total = -(torch.logaddexp(said, copied) * (target >= 0)).sum() * (1 - smoothing)
+        total = -(torch.logaddexp(generated, copied) * (target >= 0)).sum() * (1 - smoothing)
         if smoothing:
             total = total + smoothing * smoothing_loss(scores.flatten(0, 1), bias, target.flatten())
         return [Loss("next token", 1.0, total, batch.target_mask.sum())]

@@ -9,10 +9,7 @@
 A transition that the scheme forbids (I-PER after B-LOC) has the weight −10,000 and no gradient.
 
 log Z and its gradients come from one compiled pass forward and one back (kernels/crf.py); `log_partition` is the formula written
-out, and a test holds both equal.
-"""
-
-from __future__ import annotations
+out, and a test holds both equal."""
 
 import numpy as np
 import torch

@@ -2,10 +2,7 @@
 
     q = W_q x,  k, v = W_k m, W_v m,  c = softmax(q kᵀ / √D) v       over the real places of the memory
 
-Keys and values are those of the memory alone: `keys_values` makes them once for a text, however many tokens are written.
-"""
-
-from __future__ import annotations
+Keys and values are those of the memory alone: `keys_values` makes them once for a text, however many tokens are written."""
 
 from math import sqrt
 

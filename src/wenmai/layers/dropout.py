@@ -1,10 +1,7 @@
 """Dropout (Srivastava et al. 2014): in training, a share p of the numbers is set to 0 and the rest grown to make up.
 
 On a CPU the random numbers are what it costs: torch draws 64 random bits a number, one after another, which took a third
-of a small Transformer's training. Here one draw serves eight numbers, a byte each, so p is rounded to 1/256.
-"""
-
-from __future__ import annotations
+of a small Transformer's training. Here one draw serves eight numbers, a byte each, so p is rounded to 1/256."""
 
 import torch
 from torch import Tensor, nn

@@ -6,8 +6,6 @@ frames   x_t = W f_t + b                   a row of numbers is one frame; an ima
 label    x_1 = E[label]                    a single vector
 """
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -41,8 +39,7 @@ class TokenEmbedding(nn.Module):
     up."""
 
     def __init__(self, inputs, width: int, dropout: float | nn.Module = 0.0, exact: bool = False, scale: float = 1.0, *,
-                 start: Tensor | None = None, dense: bool = False, word_dropout: float = 0.0,
-                 table: nn.Module | None = None):  # fmt: skip
+                 start: Tensor | None = None, dense: bool = False, word_dropout: float = 0.0, table: nn.Module | None = None):
         super().__init__()
         self.scale, self.size, self.special = scale, inputs.vocabulary, inputs.special
         self.one_hot = getattr(inputs, "embedding", None) == "one-hot"

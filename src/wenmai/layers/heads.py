@@ -6,10 +6,7 @@ Every request takes what any builder has to say of its network, and leaves aside
 a body with whatever head is asked for.
 
 A head gives `losses(y, mask, batch)`, a list. One that gives several also has `counts(batch)`, what each of them is divided by:
-it is asked before the network has read a batch, as the counts of all its pieces are added first.
-"""
-
-from __future__ import annotations
+it is asked before the network has read a batch, as the counts of all its pieces are added first."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -55,6 +52,11 @@ class Request:
     has_probabilities = True
     next_token = False
 
+    @property
+    def columns(self) -> int:
+        """Of the outputs: one a class, unless it is said otherwise."""
+        return self.classes
+
     def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, *, table: nn.Parameter | None = None,
                  bias: bool = True, activation_penalty: float = 0.0, temporal_penalty: float = 0.0) -> nn.Module:  # fmt: skip
         """`width` of the body's outputs; `pooling` over real positions; `table` that tokens are looked up in, where it may say
@@ -69,11 +71,7 @@ class OneOf(Request):
     classes: int
     weights: list[float] | None = None  # of every class in the loss, where they are balanced
 
-    @property
-    def columns(self) -> int:
-        return self.classes
-
-    def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, **_) -> ClassHead:
+    def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, **_) -> "ClassHead":
         return ClassHead(width, self.classes, self.pooling or pooling, dropout, self.weights)
 
 
@@ -86,10 +84,6 @@ class EachOf(Request):
     allowed: tuple[np.ndarray, ...] | None = field(default=None, repr=False)  # what a scheme lets follow what
     weights = None
     per_step = True
-
-    @property
-    def columns(self) -> int:
-        return self.classes
 
     def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, **_) -> nn.Module:
         return CRF(width, self.classes, dropout, self.allowed) if self.crf else TagHead(width, self.classes, dropout)
@@ -110,7 +104,7 @@ class Number(Request):
     def columns(self) -> int:
         return len(self.mean)
 
-    def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, **_) -> NumberHead:
+    def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, **_) -> "NumberHead":
         return NumberHead(width, self.mean, self.deviation, None if self.per_step else self.pooling or pooling)
 
 
@@ -125,12 +119,12 @@ class Next(Request):
     per_step = next_token = True
 
     @classmethod
-    def of(cls, texts) -> Next:
+    def of(cls, texts) -> "Next":
         """For texts that are numbered as these are."""
         return cls(texts.vocabulary, texts.special.unwritten)
 
     def __call__(self, width: int, pooling: str = "last", dropout: float = 0.0, *, table: nn.Parameter | None = None,
-                 bias: bool = True, activation_penalty: float = 0.0, temporal_penalty: float = 0.0) -> NextHead:  # fmt: skip
+                 bias: bool = True, activation_penalty: float = 0.0, temporal_penalty: float = 0.0) -> "NextHead":  # fmt: skip
         return NextHead(width, self, dropout, table, bias, activation_penalty, temporal_penalty)
 
 

@@ -3,8 +3,6 @@
     update = Σ_losses weight · (Σ total) / (Σ count),   both sums over all pieces and processes
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -5,10 +5,7 @@ learned     P[t] a weight of its own                                      added 
 rotary      pairs of q and k are turned by an angle of t · 10000^(−2i/D)  inside attention;  Su et al. 2021
 
 x may stand after `start` tokens that were read before: a number, a number for every row (B,), or a tensor without rows where a
-recording is replayed (language/replay.py).
-"""
-
-from __future__ import annotations
+recording is replayed (language/replay.py)."""
 
 from functools import lru_cache
 

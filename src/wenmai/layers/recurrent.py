@@ -1,10 +1,7 @@
 """Recurrent: any cell over a sequence, stacked, one way or both ways.
 
 Without a trace the cells that torch has fused kernels for (rnn, relu, lstm, gru) run on them; with one, and for the
-others, the step of cells.py is repeated over time on the same weights.
-"""
-
-from __future__ import annotations
+others, the step of cells.py is repeated over time on the same weights."""
 
 import torch
 from torch import Tensor, nn
@@ -25,16 +22,14 @@ class Recurrent(Body):
     padded. With `normed`, states that may grow without bounds are brought to one scale, and begin anew with every text."""
 
     def __init__(self, width: int, hidden: int, cell: str, layers: int = 1, bidirectional: bool = False,
-                 dropout: float | nn.Module = 0.0, *, last: int | None = None, weight_dropout: float = 0.0,
-                 normed: bool = False):  # fmt: skip
+                 dropout: float | nn.Module = 0.0, *, last: int | None = None, weight_dropout: float = 0.0, normed: bool = False):
         super().__init__()
         ways = 2 if bidirectional else 1
         hiddens = [hidden] * (layers - 1) + [last or hidden]
         widths = [width, *(size * ways for size in hiddens[:-1])]
         self.width, self.ways, self.cell, self.weight_dropout = hiddens[-1] * ways, ways, cell, weight_dropout
-        self.layers = nn.ModuleList(
-            nn.ModuleList(Direction(size, own, cell) for _ in range(ways)) for size, own in zip(widths, hiddens)
-        )
+        self.layers = nn.ModuleList(nn.ModuleList(Direction(size, own, cell) for _ in range(ways))
+                                    for size, own in zip(widths, hiddens))  # fmt: skip
         self.dropout = dropout if isinstance(dropout, nn.Module) else Dropout(dropout)
         self.norms = nn.ModuleList(nn.LayerNorm(size * ways) for size in hiddens) if normed and cell in GROWS else None
         self.causal = not bidirectional

@@ -3,10 +3,7 @@
 cnn    filters of three letters, the strongest of each over the word     Ma & Hovy 2016
 lstm   read from both ends, the two last states side by side             Lample et al. 2016
 
-Each distinct token of a batch is spelled once.
-"""
-
-from __future__ import annotations
+Each distinct token of a batch is spelled once."""
 
 import torch
 from torch import Tensor, nn

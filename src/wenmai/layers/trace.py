@@ -1,7 +1,5 @@
 """Trace: what a network writes down of its inside when it is asked to. Passing one chooses the written-out formulas."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 
@@ -13,7 +11,7 @@ class Trace:
         self.notes: dict[str, Tensor] = {} if notes is None else notes
         self.scope = scope
 
-    def under(self, name: str) -> Trace:
+    def under(self, name: str) -> "Trace":
         return Trace(self.notes, f"{self.scope}{name}.")
 
     def note(self, name: str, value: Tensor) -> None:

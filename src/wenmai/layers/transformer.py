@@ -4,8 +4,6 @@
     decoder    causal: a place looks back on its own text, and, where there is a memory, across at what was read
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from math import sqrt
 
@@ -27,9 +25,8 @@ from wenmai.layers.trace import Trace
 
 def check_heads(width: int, heads: int) -> None:
     if width % heads:
-        fitting = max(1, width // heads) * heads
-        raise Mistake("width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.",
-                      width=width, heads=heads, fitting=fitting)
+        raise Mistake("width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.", width=width,
+                      heads=heads, fitting=max(1, width // heads) * heads)  # fmt: skip
 
 
 class Transformer(Body):
@@ -37,17 +34,14 @@ class Transformer(Body):
     before x, or, with a memory, a DecoderCache; without one, x opens the text."""
 
     def __init__(self, width: int, heads: int, layers: int, feed_forward: int, *, positions: str, longest: int = 4096,
-                 activation: str = "gelu", prenorm: bool = True, causal: bool = False, cross: bool = False,
-                 dropout: float = 0.0):  # fmt: skip
+                 activation: str = "gelu", prenorm: bool = True, causal: bool = False, cross: bool = False, dropout: float = 0.0):
         super().__init__()
         self.width, self.causal, self.cached = width, causal, causal
         self.position = {"sinusoidal": lambda: Sinusoidal(width), "learned": lambda: Learned(width, longest),
                          "rotary": lambda: None}[positions]()  # fmt: skip
         self.dropout = Dropout(dropout)
-        self.blocks = nn.ModuleList(
-            Block(width, heads, feed_forward, dropout, activation, prenorm, positions == "rotary", causal,
-                  CrossAttention(width, width, heads) if cross else None) for _ in range(layers)
-        )  # fmt: skip
+        self.blocks = nn.ModuleList(Block(width, heads, feed_forward, dropout, activation, prenorm, positions == "rotary", causal,
+                                          CrossAttention(width, width, heads) if cross else None) for _ in range(layers))
         self.norm = nn.LayerNorm(width) if prenorm else nn.Identity()
 
     def start_small(self) -> None:
@@ -60,14 +54,14 @@ class Transformer(Body):
     def cache(self, batch: int, longest: int) -> Cache:
         return Cache.empty(batch, self.blocks, longest, next(self.blocks.parameters()))
 
-    def decoder_cache(self, memory: Tensor, mask: Tensor, longest: int) -> DecoderCache:
+    def decoder_cache(self, memory: Tensor, mask: Tensor, longest: int) -> "DecoderCache":
         """Of a text of at most so many tokens that is to be written: what it looks across at is brought to keys and values
         once."""
         text, source = Cache.empty(len(memory), self.blocks, longest, memory), torch.arange(len(memory), device=memory.device)
         keys_values = torch.stack([block.cross.keys_values(memory) for block in self.blocks], 1)  # (B, L, 2, A, S, D)
         return DecoderCache(text, keys_values.to(memory.dtype), see_real(mask), source)
 
-    def forward(self, x: Tensor, mask: Tensor | None, state: Cache | DecoderCache | None = None, trace: Trace | None = None,
+    def forward(self, x: Tensor, mask: Tensor | None, state: "Cache | DecoderCache | None" = None, trace: Trace | None = None,
                 memory: Tensor | None = None, memory_mask: Tensor | None = None):  # fmt: skip
         """x (B, T, E), memory (B, S, E) → y (B, T, E)"""
         decoder = state if isinstance(state, DecoderCache) else None
@@ -102,7 +96,7 @@ class DecoderCache:
     real: Tensor
     source: Tensor
 
-    def take(self, rows: Tensor) -> DecoderCache:
+    def take(self, rows: Tensor) -> "DecoderCache":
         if self.text.steps is None:  # then they lie in the order of the texts
             return DecoderCache(self.text.take(rows), take(self.memory, rows), take(self.real, rows), self.source[: len(rows)])
         return replace(self, text=self.text.take(rows), source=take(self.source, rows))
@@ -113,5 +107,5 @@ class DecoderCache:
             return self.memory, self.real
         return take(self.memory, self.source), take(self.real, self.source)
 
-    def within(self, rows: Tensor) -> DecoderCache:
+    def within(self, rows: Tensor) -> "DecoderCache":
         return replace(self, text=self.text.take(rows))

@@ -1,7 +1,5 @@
 """Every place with its neighbours side by side: what filters and windows read."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -19,5 +17,5 @@ def neighbours(x: Tensor, window: int, after: int, past: Tensor | None) -> tuple
     """(each place among its `window` neighbours, `after` of them behind it (B, T, window·E); where none are, what the next text
     reaches back to (B, (window − 1)·E))"""
     steps, x = x.shape[1], padded(x, window - 1 - after, after, past)
-    found = torch.cat([x[:, at : at + steps] for at in range(window)], 2)
-    return found, None if after else x[:, steps:].reshape(len(x), -1)
+    around = torch.cat([x[:, at : at + steps] for at in range(window)], 2)
+    return around, None if after else x[:, steps:].reshape(len(x), -1)

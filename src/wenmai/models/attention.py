@@ -8,8 +8,6 @@ Scores compare states, and a state may not know where it stands: `positions` add
 are compared at a quarter of their size then, or what was read drowns where it stands: copy with T = 40 was not learned without.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import torch

@@ -11,8 +11,6 @@ recurrent, or e = tanh(W x + b), where no state knows of another. d_0 = tanh(W h
 step may also write the word that it looks at (layers/copying.py); one that the vocabulary lacks is read on as <unk>.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -38,8 +36,7 @@ def attention_translator(inputs, head, *, cell: Cell = "gru", score: Score = "ge
                          query: Literal["after", "before"] = "after", feeding: bool = False,
                          encoder: Literal["recurrent", "plain"] = "recurrent", embed: int | None = None,
                          hidden: int | None = None, layers: int = 1, bidirectional: bool = True, tie: bool = True,
-                         smoothing: Share = 0.1, copy: bool = False, sampling: Share = 0.0,
-                         dropout: Share | None = None):  # fmt: skip
+                         smoothing: Share = 0.1, copy: bool = False, sampling: Share = 0.0, dropout: Share | None = None):
     """`query`: the state after the step, whose context joins at the output, or before it, whose context enters the step;
     `feeding`: the last output is an input of the next step. `encoder` plain reads every token for itself. `hidden` (none: 512, of
     letters 128) is the decoder's, and the encoder's, both ways together; `embed` (none) is half of it; `dropout` (none) 0.3, of
@@ -65,11 +62,11 @@ class AttentionState:
     output: Tensor
     keys: Tensor
 
-    def take(self, rows: Tensor) -> AttentionState:
+    def take(self, rows: Tensor) -> "AttentionState":
         rows = rows.to(self.inner.device)
         return AttentionState(*(part.index_select(0, rows) for part in (self.inner, self.output, self.keys)))
 
-    def within(self, rows: Tensor) -> AttentionState:
+    def within(self, rows: Tensor) -> "AttentionState":
         rows = rows.to(self.inner.device)
         return AttentionState(self.inner.index_select(0, rows), self.output.index_select(0, rows), self.keys)
 

@@ -6,8 +6,6 @@ gated          h = (X ∗ W + b) ⊗ σ(X ∗ V + c), added to X, looking back o
 over an image  two filters of 3 × 3, halve the picture, and again, with twice as many filters          LeCun et al. 1989
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -62,8 +60,8 @@ class TextFilters(Body):
         self.width, self.widths, self.gated, self.dropout = filters * len(widths), widths, gated, Dropout(dropout)
         self.causal = self.carried = gated
         self.project = nn.Linear(width, self.width) if gated and width != self.width else nn.Identity()
-        read, said = [self.width if gated else width] + [self.width] * (layers - 1), filters * (2 if gated else 1)
-        self.layers = nn.ModuleList(nn.ModuleList(nn.Conv1d(size, said, n) for n in widths) for size in read)
+        sizes_in, size_out = [self.width if gated else width] + [self.width] * (layers - 1), filters * (2 if gated else 1)
+        self.layers = nn.ModuleList(nn.ModuleList(nn.Conv1d(size, size_out, n) for n in widths) for size in sizes_in)
         self.norms = nn.ModuleList(nn.LayerNorm(self.width) for _ in range(layers + 1)) if gated else None
 
     def forward(self, x: Tensor, mask: Tensor | None, state: Tensor | None = None, trace=None):

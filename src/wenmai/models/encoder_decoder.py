@@ -8,10 +8,7 @@ al. 2015) gets it used to that: a share of what it reads is what it would have s
 (Mihaylova & Martins 2019).
 
 A decoder is `decoder(tokens, memory, mask, state=None, trace=None) → (y, state)`, and has the `special` tokens of what it writes.
-Without a state, the tokens open a text; `begin` gives the state of one that is to be written step by step.
-"""
-
-from __future__ import annotations
+Without a state, the tokens open a text; `begin` gives the state of one that is to be written step by step."""
 
 from dataclasses import dataclass, field, replace
 
@@ -45,11 +42,11 @@ class DecoderState:
     copies: Copies | None = None
     say: Repeated = field(default_factory=Repeated)
 
-    def take(self, rows: Tensor) -> DecoderState:
+    def take(self, rows: Tensor) -> "DecoderState":
         kept = (None if part is None else take(part, rows) for part in (self.inner, self.copies))
         return DecoderState(take(self.memory, rows), take(self.mask, rows), *kept, self.say)
 
-    def within(self, rows: Tensor) -> DecoderState:
+    def within(self, rows: Tensor) -> "DecoderState":
         """Rows that change places with others of the same text: what was read stays where it is."""
         return replace(self, inner=None if self.inner is None else within(self.inner, rows))
 

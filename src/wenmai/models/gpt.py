@@ -8,8 +8,6 @@ Told what to write about, it has a vector before the text, as its first token (a
     x = [m, E[w_1], E[w_2], …] + position;  y at m says w_1, y at w_1 says w_2, …
 """
 
-from __future__ import annotations
-
 from math import sqrt
 from typing import Literal
 
@@ -31,8 +29,7 @@ Positions = Literal["learned", "sinusoidal", "rotary"]
 
 
 def gpt(inputs, head, *, width: int = 128, heads: int = 4, layers: int = 2, feed_forward: int | None = None,
-        positions: Positions = "learned", patch: int = 4, pooling: Literal["mean", "last", "max"] = "mean",
-        dropout: Share = 0.1):  # fmt: skip
+        positions: Positions = "learned", patch: int = 4, pooling: Literal["mean", "last", "max"] = "mean", dropout: Share = 0.1):
     """To classify, tag or regress. `pooling`: over all places, each of which has seen what stands before it, or from the last."""
     check_heads(width, heads)
     longest = inputs.longest if inputs.kind in ("tokens", "frames") else 4096

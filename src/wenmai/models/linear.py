@@ -10,10 +10,7 @@ W ← W − η·e·xᵀ. The step of feature j is η / √(Σ e²x_j²), smaller
 towards 0, as L2 regularisation). Where the features are few, linear solves XᵀX W = Xᵀy instead.
 
 Features are sparse: n-grams of a text, templates around a token that is tagged, or the numbers that are not 0; an update
-touches only the rows of W in it.
-"""
-
-from __future__ import annotations
+touches only the rows of W in it."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -57,8 +54,7 @@ def logistic(inputs, head, *, ngrams: int | None = None, weighting: Weighting = 
     for value, place in head.ends if numbers else ():
         if not 0 < value < L:
             raise Mistake("{where}: found the target {value:g}, expected one between 0 and L = {L:g}, which the logistic curve "
-                          "does not leave; give a larger L (--set L=…), or use linear.", where=place, value=value,
-                          L=L)  # fmt: skip
+                          "does not leave; give a larger L (--set L=…), or use linear.", where=place, value=value, L=L)
     columns = head.columns if numbers else 1 if head.classes == 2 else head.classes
     return Regression(Scores(inputs, head, columns, ngrams, weighting, min_documents, window), head, LOGISTIC, bias, L, k, z0)
 
@@ -121,13 +117,13 @@ class Scores:
 
     def load(self, state: dict[str, np.ndarray]) -> None:
         """The compiled code trusts what it is given: arrays of another kind or size are refused here."""
-        self.weights = fitting(state, "weights", np.float32, (None, self.columns))
-        self.offsets = fitting(state, "offsets", np.float32, (self.columns,))
+        self.weights = checked_array(state, "weights", np.float32, (None, self.columns))
+        self.offsets = checked_array(state, "offsets", np.float32, (self.columns,))
         if self.inputs.kind != "tokens":
-            fitting(state, "weights", np.float32, (self.dense_width(), self.columns))
+            checked_array(state, "weights", np.float32, (self.dense_width(), self.columns))
             return
         for name, kind in (Templates if self.per_step else Ngrams).STATE.items():
-            fitting(state, name, kind, (len(self.weights),))
+            checked_array(state, name, kind, (len(self.weights),))
         if self.per_step:
             self.features = Templates.from_state(state, self.inputs.alphabet, self.window)
         else:
@@ -142,15 +138,15 @@ class Scores:
         return self.weights.size + self.offsets.size
 
 
-def fitting(state: dict[str, np.ndarray], name: str, kind: type, shape: tuple) -> np.ndarray:
+def checked_array(state: dict[str, np.ndarray], name: str, kind: type, shape: tuple) -> np.ndarray:
     """An array of the state, if it is of this kind and shape (None: of any length)."""
-    found = state[name]
-    same = len(found.shape) == len(shape) and all(size in (None, there) for size, there in zip(shape, found.shape))
-    if found.dtype != kind or not same:
-        wanted = " × ".join("…" if size is None else str(size) for size in shape)
-        raise Unfit("{name}: found {type1} of {shape1}, expected {type2} of {shape2}", name=name, type1=found.dtype,
-                    shape1=" × ".join(map(str, found.shape)), type2=np.dtype(kind), shape2=wanted)  # fmt: skip
-    return found
+    array = state[name]
+    same = len(array.shape) == len(shape) and all(size in (None, there) for size, there in zip(shape, array.shape))
+    if array.dtype != kind or not same:
+        expected = " × ".join("…" if size is None else str(size) for size in shape)
+        raise Unfit("{name}: found {type1} of {shape1}, expected {type2} of {shape2}", name=name, type1=array.dtype,
+                    shape1=" × ".join(map(str, array.shape)), type2=np.dtype(kind), shape2=expected)  # fmt: skip
+    return array
 
 
 def neighbours(frames: Sequences, window: int) -> np.ndarray:
@@ -187,7 +183,7 @@ class Regression:
         count = len(rows)
         if self.solves(rows):
             self.solve(rows, wanted)
-            score, loss = judge() if judge else None, self.loss_of(rows, wanted)
+            score, loss = judge() if judge else None, float(np.square(self.z.of_rows(rows) - wanted).mean())
             yield Progress(count, count, 1, loss, 0.0, time.perf_counter() - began, score)
             return
         epochs = epochs or (max(10, 20_000 // max(1, count)) if self.numbers else 10)
@@ -260,16 +256,13 @@ class Regression:
         solution = np.linalg.lstsq(products, sums, rcond=None)[0]
         self.z.weights, self.z.offsets = solution[:-1].astype(np.float32), solution[-1].astype(np.float32)
 
-    def loss_of(self, rows: Rows | Pieces, wanted: np.ndarray) -> float:
-        return float(np.square(self.z.of_rows(rows) - wanted).mean())
-
     def transitions(self) -> None:
         return None
 
     def outputs(self, inputs):
         """Log-probabilities (N, C), or numbers (N, K); where there is one a step, Sequences of them."""
-        found = self.answers_of(self.z(inputs))
-        return Sequences(found, inputs.offsets) if self.per_step else found
+        answers = self.answers_of(self.z(inputs))
+        return Sequences(answers, inputs.offsets) if self.per_step else answers
 
     def answers_of(self, z: np.ndarray) -> np.ndarray:
         if self.output == LINEAR:

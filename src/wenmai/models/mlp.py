@@ -2,15 +2,12 @@
 
     h = relu(W₁ x + b₁),  then W₂ h + b₂, …
 
-Of a text, x is the mean of its word vectors (a bag: Iyyer et al. 2015), or, at every place, the vectors of `window`
-neighbours side by side (Bengio et al. 2003; for a tag a place, as many after it as before: Collobert et al. 2011); of
-numbers or an image, x is all of them in a row. As a language model it looks back on the window and no further, as n-gram
-models do:
+Of a text, x is the mean of its word vectors (a bag: Iyyer et al. 2015), or, at every place, the vectors of `window` neighbours
+side by side (Bengio et al. 2003; for a tag a place, as many after it as before: Collobert et al. 2011); of numbers or an image, x
+is all of them in a row. As a language model it looks back on the window and no further, as n-gram models do:
 
     x = [x_{t−n+1}; …; x_t],  h = relu(H x + d),  log p = log softmax(b + U h (+ W x: direct))       Bengio et al. 2003
 """
-
-from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
@@ -26,16 +23,7 @@ from wenmai.models.sizes import by_heart
 from wenmai.options import Count, Share
 
 
-def mlp(
-    inputs,
-    head,
-    *,
-    embed: int = 64,
-    hidden: int = 256,
-    layers: int = 1,
-    window: Count | None = None,
-    dropout: Share = 0.2,
-):
+def mlp(inputs, head, *, embed: int = 64, hidden: int = 256, layers: int = 1, window: Count | None = None, dropout: Share = 0.2):
     whole = inputs.kind in ("numbers", "image") or (inputs.kind == "frames" and inputs.length and not head.per_step)
     first = Flat(inputs) if whole else input_layer(inputs, embed, dropout)
     if whole:

@@ -3,10 +3,7 @@
     x = input(batch),  y = body(x),  outputs = head(y)
 
 Where the body is causal and the head says the next token, a network goes on with a text: `begin` reads what stands there,
-`step` one token more.
-"""
-
-from __future__ import annotations
+`step` one token more."""
 
 import torch
 from torch import Tensor, nn

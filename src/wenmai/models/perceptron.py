@@ -2,10 +2,7 @@
 
     wrong answer a for the class c:   W_c ← W_c + x,  W_a ← W_a − x
 
-Averaged (Freund & Schapire 1999), it answers with the mean of all the weights it ever had, which forgets its last whims.
-"""
-
-from __future__ import annotations
+Averaged (Freund & Schapire 1999), it answers with the mean of all the weights it ever had, which forgets its last whims."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -39,8 +36,7 @@ class Perceptron:
         self.state, self.load, self.parameters_count = z.state, z.load, z.parameters_count
 
     def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None,
-              resume: Snapshot | None = None, where: Callable[[int], str] = str, *,
-              epochs: int = 10) -> Iterator[Progress]:  # fmt: skip
+              resume: Snapshot | None = None, where: Callable[[int], str] = str, *, epochs: int = 10) -> Iterator[Progress]:
         began = time.perf_counter()
         rows, targets = self.z.learn_features(train.inputs), train.targets.astype(np.int64, copy=False)
         count = len(rows)

@@ -5,10 +5,7 @@
     h_t = cell(u_t, h_{t−1}),  h_0 = 0                         y_t = norm(h_t) of the last layer: twice as quickly learned
 
 The vector enters at the first step, and the state has to keep it (Vinyals et al. 2015 show a picture so); or at every step (Cho
-et al. 2014). Without feedback the cell never learns which token was chosen: each is drawn as if the others did not exist.
-"""
-
-from __future__ import annotations
+et al. 2014). Without feedback the cell never learns which token was chosen: each is drawn as if the others did not exist."""
 
 from typing import Literal
 

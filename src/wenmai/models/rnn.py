@@ -16,8 +16,6 @@ AWD-LSTM (Merity, Keskar & Socher 2018):
     the table that words are looked up in is the one that says them      tie
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from wenmai.layers.dropout import Locked
@@ -83,8 +81,7 @@ def recurrent_language_model(cell: str):
         last = head(body.width, pooled("auto", cell, False, head), dropout, table=first.table.weight if tie else None,
                     activation_penalty=activation_penalty, temporal_penalty=temporal_penalty)  # fmt: skip
         built = {"embed": embed, "hidden": hidden, "dropout": dropout, "word_dropout": word_dropout,
-                 "weight_dropout": weight_dropout, "activation_penalty": activation_penalty,
-                 "temporal_penalty": temporal_penalty}  # fmt: skip
+                 "weight_dropout": weight_dropout, "activation_penalty": activation_penalty, "temporal_penalty": temporal_penalty}
         defaults = {"learning_rate": RATES.get(cell, 3e-3), "weight_decay": 0.01, "clip": 0.25}
         return Network(first, body, last, context=context, built=built, training_defaults=defaults)
 

@@ -7,10 +7,7 @@
     context_input = state    d_0 = c in every layer,  u_t = E[w_{t−1}]
     context_input = every    d_0 = 0,  u_t = [E[w_{t−1}] ; c]
 
-However long the text, c has H numbers: what a long one says does not fit, which is why attention was invented.
-"""
-
-from __future__ import annotations
+However long the text, c has H numbers: what a long one says does not fit, which is why attention was invented."""
 
 from dataclasses import replace
 from typing import Literal
@@ -57,11 +54,11 @@ def sizes(inputs, embed: int | None, hidden: int | None, dropout: float | None) 
     return embed, hidden, dropout, defaults, {"embed": embed, "hidden": hidden, "dropout": dropout}
 
 
-def embeddings(inputs, width: int, dropout: float, spread: float = 0.1) -> tuple[TokenEmbedding, TokenEmbedding]:
+def embeddings(inputs, width: int, dropout: float) -> tuple[TokenEmbedding, TokenEmbedding]:
     """Of the tokens that are read and of those that are written: one table where the two sides have one vocabulary."""
-    target = TokenEmbedding(inputs.target, width, Locked(dropout), start=normal(spread, inputs.target.vocabulary, width),
+    target = TokenEmbedding(inputs.target, width, Locked(dropout), start=normal(0.1, inputs.target.vocabulary, width),
                             dense=True)  # fmt: skip
-    own = None if inputs.joint else normal(spread, inputs.source.vocabulary, width)
+    own = None if inputs.joint else normal(0.1, inputs.source.vocabulary, width)
     source = TokenEmbedding(inputs.source, width, Dropout(dropout), start=own, dense=True,
                             table=target.table if inputs.joint else None)  # fmt: skip
     return source, target

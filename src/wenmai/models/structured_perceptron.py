@@ -3,10 +3,7 @@
     score of a row   s(x, y) = Σ_t W[y_t]·x_t + A[y_{t−1}, y_t]         answer: the best y by Viterbi
     wrong answer a:  W[y_t] += x_t, W[a_t] −= x_t where a_t ≠ y_t;  A[y_{t−1}, y_t] += 1, A[a_{t−1}, a_t] −= 1
 
-Averaged as the plain one is. Transitions that the tags' scheme forbids are never answered.
-"""
-
-from __future__ import annotations
+Averaged as the plain one is. Transitions that the tags' scheme forbids are never answered."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +14,7 @@ from numba import njit
 from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences
 from wenmai.layers.crf import NEVER, viterbi
-from wenmai.models.linear import Scores, fitting
+from wenmai.models.linear import Scores, checked_array
 from wenmai.training.passes import Passes, epochs_in
 from wenmai.training.progress import Progress, Snapshot
 
@@ -34,8 +31,7 @@ class StructuredPerceptron:
         self.between = np.zeros((size, size), np.float32)  # A
 
     def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None,
-              resume: Snapshot | None = None, where: Callable[[int], str] = str, *,
-              epochs: int = 10) -> Iterator[Progress]:  # fmt: skip
+              resume: Snapshot | None = None, where: Callable[[int], str] = str, *, epochs: int = 10) -> Iterator[Progress]:
         began = time.perf_counter()
         rows, tags, count = self.z.learn_features(train.inputs), train.targets, len(train)
         begin, never, end = self.forbidden
@@ -80,7 +76,7 @@ class StructuredPerceptron:
 
     def load(self, state: dict[str, np.ndarray]) -> None:
         self.z.load(state)
-        self.between = fitting(state, "between", np.float32, self.between.shape)
+        self.between = checked_array(state, "between", np.float32, self.between.shape)
 
     def parameters_count(self) -> int:
         return self.z.parameters_count() + self.between.size
@@ -105,24 +101,24 @@ def correct(starts, columns, values, tags, bounds, order, weights, offsets, betw
             one[1] = size
             viterbi(z, one, begin, between + never, end, answer)
             for t in range(size):
-                right, said = tags[first + t], answer[t]
-                if right != said:
+                right, answered = tags[first + t], answer[t]
+                if right != answered:
                     wrong += 1
                     for n in range(starts[first + t], starts[first + t + 1]):
                         j, x = columns[n], values[n]
                         weights[j, right] += x
-                        weights[j, said] -= x
+                        weights[j, answered] -= x
                         sums[j, right] += step * x
-                        sums[j, said] -= step * x
+                        sums[j, answered] -= step * x
                     if bias:
                         offsets[right] += 1
-                        offsets[said] -= 1
+                        offsets[answered] -= 1
                         sums_offsets[right] += step
-                        sums_offsets[said] -= step
-                if t and (right != said or tags[first + t - 1] != answer[t - 1]):
+                        sums_offsets[answered] -= step
+                if t and (right != answered or tags[first + t - 1] != answer[t - 1]):
                     between[tags[first + t - 1], right] += 1
-                    between[answer[t - 1], said] -= 1
+                    between[answer[t - 1], answered] -= 1
                     sums_between[tags[first + t - 1], right] += step
-                    sums_between[answer[t - 1], said] -= step
+                    sums_between[answer[t - 1], answered] -= step
         step += 1
     return wrong

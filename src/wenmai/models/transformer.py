@@ -4,10 +4,7 @@
     x = embedding + position,  then `layers` blocks of attention and MLP,  then the head
 
 An image is read as its patches (Dosovitskiy et al. 2021). The memory of a label or a row of numbers is a single vector; of a
-picture, one for every patch.
-"""
-
-from __future__ import annotations
+picture, one for every patch."""
 
 from dataclasses import replace
 from math import sqrt

@@ -2,7 +2,7 @@
 
 leaderboard.py  words, columns, how it was measured; lengths.py: scores by the length of what was read
 pictures.py     pictures as SVG, and how numbers and a user's words are written
-report_page.py  the report as one HTML file
+report_page.py  the report as one HTML file; report.css and report.js go into it
 strict_json.py  JSON without NaN
 terminal.py     progress bars
 """

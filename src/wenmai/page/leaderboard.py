@@ -6,14 +6,7 @@ from typing import NamedTuple
 
 from wenmai.catalog import TASKS
 from wenmai.locale import Message, phrase, plural, told_in
-from wenmai.page.pictures import (
-    clean,
-    compact,
-    finite,
-    main_score,
-    metric_words,
-    number,
-)
+from wenmai.page.pictures import clean, compact, finite, main_score, metric_words, number
 
 WORDS = {
     "rung": phrase("report", "rung"), "rungs": phrase("report", "rungs"), "parameters": phrase("report", "parameters"),
@@ -78,14 +71,12 @@ def columns(report: dict) -> list[Column]:
     if any(finite(rung.get("spread")) is not None for rung in report["rungs"]):
         board.append(column(WORDS["spread"], lambda rung: rung.get("spread"), number))
     board += [metric(name) for name in list(others)[:2]]  # more than two would leave no room for the costs
-    board += [
-        column(WORDS["parameters"], lambda rung: rung.get("parameters"), compact),
-        column(WORDS["bytes"], lambda rung: rung.get("bytes"), size),
-        column(WORDS["seconds"], lambda rung: rung.get("seconds"), lambda x: "–" if finite(x) is None else f"{x:,.1f}"),
-        column(WORDS[speed_of(report)], lambda rung: rung.get("predictions_per_second"), compact),
-        column(WORDS["p50"], lambda rung: (rung.get("latency_ms") or {}).get("p50"), compact),
-        column(WORDS["p99"], lambda rung: (rung.get("latency_ms") or {}).get("p99"), compact),
-    ]
+    board += [column(WORDS["parameters"], lambda rung: rung.get("parameters"), compact),
+              column(WORDS["bytes"], lambda rung: rung.get("bytes"), size),
+              column(WORDS["seconds"], lambda rung: rung.get("seconds"), lambda x: "–" if finite(x) is None else f"{x:,.1f}"),
+              column(WORDS[speed_of(report)], lambda rung: rung.get("predictions_per_second"), compact),
+              column(WORDS["p50"], lambda rung: (rung.get("latency_ms") or {}).get("p50"), compact),
+              column(WORDS["p99"], lambda rung: (rung.get("latency_ms") or {}).get("p99"), compact)]  # fmt: skip
     return board
 
 
@@ -107,8 +98,7 @@ def recommended(report: dict) -> dict | None:
 def leaderboard(report: dict, lang: str = "en", width: int = 120):
     """The table for the terminal (rich); ✓ marks the recommended rung, and failures say why underneath.
 
-    A terminal of less than 100 columns has no room for the number of weights, the second metrics and the rarest wait.
-    """
+    A terminal of less than 100 columns has no room for the number of weights, the second metrics and the rarest wait."""
     from rich.table import Table
     from rich.text import Text
 
@@ -117,7 +107,7 @@ def leaderboard(report: dict, lang: str = "en", width: int = 120):
         kept = {metric_words(report["metric"]), *(WORDS[key] for key in ("spread", "bytes", "seconds", speed_of(report), "p50"))}
         shown = [column for column in shown if column.words in kept]
     failures = [rung for rung in report["rungs"] if rung.get("failed")]
-    reasons = [f"✗ {clean(rung['rung'], 24)}: {clean(why_failed(rung, lang))}" for rung in failures]
+    reasons = [f"✗ {clean(rung['rung'], 24)}: {clean(told_in(rung['failed'], lang))}" for rung in failures]
     caption = Text("\n".join(reasons), "red", overflow="fold")
     table = Table(box=None, header_style="dim", pad_edge=False, caption=caption, caption_justify="left")
     table.add_column("", justify="right", no_wrap=True)
@@ -165,11 +155,6 @@ def written_so(report: dict) -> list[Message]:
                 "the scores of several seeds and of less data are of greedy texts too."),
         Message("BLEU: sacrebleu {signature}; BLEU and chrF run from 0 to 100.", signature=clean(report["signature"])),
     ]  # fmt: skip
-
-
-def why_failed(rung: dict, lang: str) -> str:
-    """Why a rung failed."""
-    return told_in(rung["failed"], lang)
 
 
 def notes(report, lang):

@@ -1,13 +1,11 @@
 """The metric by the length of what was read, told once for terminal, Markdown and page: whether a rung loses long texts."""
 
-from __future__ import annotations
-
 from rich.table import Table
 from rich.text import Text
 
 from wenmai.locale import Message
 from wenmai.page.leaderboard import word
-from wenmai.page.pictures import clean, metric_name, number
+from wenmai.page.pictures import clean, metric_words, number
 
 
 def lengths(report: dict, lang: str) -> tuple[list[str], list[list[str]]] | None:
@@ -17,7 +15,7 @@ def lengths(report: dict, lang: str) -> tuple[list[str], list[list[str]]] | None
         return None
     spans = [Message("{shortest}–{longest} characters", shortest=part["shortest"], longest=part["longest"]).told_in(lang)
              for part in rows[0]["lengths"]]  # fmt: skip
-    name = metric_name(report["metric"], lang)
+    name = metric_words(report["metric"]).told_in(lang)
     cells = [[clean(rung["rung"], 48), *(number(part["score"]) for part in rung["lengths"])] for rung in rows]
     return [f"{word('rung', lang)} · {name}", *spans], cells
 

@@ -44,18 +44,13 @@ METRICS = {
 COSTS = {  # what a rung may cost: name → (its value, the axis)
     "parameters": (lambda rung: rung.get("parameters"), phrase("picture", "parameters")),
     "seconds": (lambda rung: rung.get("seconds"), Message("training time, seconds")),
-    "latency": (
-        lambda rung: (rung.get("latency_ms") or {}).get("p50"),
-        Message("time for one prediction, ms (median)"),
-    ),
+    "latency": (lambda rung: (rung.get("latency_ms") or {}).get("p50"), Message("time for one prediction, ms (median)")),
 }
-STYLE = {
-    "svg.fonttype": "none", "svg.hashsalt": "wenmai", "text.parse_math": False, "axes.unicode_minus": False,
-    "font.size": 9, "axes.labelsize": 9, "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": INK,
-    "xtick.color": INK, "ytick.color": INK, "axes.spines.top": False, "axes.spines.right": False,
-    "axes.facecolor": "none", "figure.facecolor": "none", "axes.grid": True, "grid.color": INK, "grid.alpha": 0.1,
-    "grid.linewidth": 0.7, "axes.linewidth": 0.7, "axes.axisbelow": True,
-}  # fmt: skip
+STYLE = {"svg.fonttype": "none", "svg.hashsalt": "wenmai", "text.parse_math": False, "axes.unicode_minus": False, "font.size": 9,
+         "axes.labelsize": 9, "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": INK, "xtick.color": INK,
+         "ytick.color": INK, "axes.spines.top": False, "axes.spines.right": False, "axes.facecolor": "none",
+         "figure.facecolor": "none", "axes.grid": True, "grid.color": INK, "grid.alpha": 0.1, "grid.linewidth": 0.7,
+         "axes.linewidth": 0.7, "axes.axisbelow": True}  # fmt: skip
 
 
 # How things are written: numbers and the user's words, the same in pictures, tables and pages.
@@ -104,10 +99,6 @@ TURNS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 def metric_words(metric: str) -> Message:
     """What a metric is called; one that is not known, by its own name."""
     return METRICS.get(metric) or Theirs(re.sub(r"\bf1\b", "F1", clean(metric, 40).replace("_", " ")))
-
-
-def metric_name(metric: str, lang: str) -> str:
-    return metric_words(metric).told_in(lang)
 
 
 def metric_key(metric: str) -> Message:
@@ -390,7 +381,5 @@ def _svg(figure, name: str) -> str:
     body = re.sub(r">\s+<", "><", body)
     fonts = escape(", ".join(["system-ui", *(f"'{font}'" for font in FONTS), "sans-serif"]))
     _, _, width, height = box.split()
-    return (
-        f'<svg viewBox="{box}" width="{width}pt" height="{height}pt" role="img" aria-label="{name}" '
-        f'font-family="{fonts}" stroke-linejoin="round">{body}</svg>'
-    )
+    return (f'<svg viewBox="{box}" width="{width}pt" height="{height}pt" role="img" aria-label="{name}" '
+            f'font-family="{fonts}" stroke-linejoin="round">{body}</svg>')  # fmt: skip

@@ -1,7 +1,5 @@
 """Progress on the terminal: one bar a rung, drawn on standard error."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 
 from rich.console import Console

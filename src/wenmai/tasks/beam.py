@@ -7,10 +7,7 @@ the `size` best that do not end live on. A text that reaches the source's longes
 
 A source is done when `size` of its texts are finished, or when no live one can be better than its `count`-th. Σ log p only falls,
 and the longer a text the more it is divided by: from Σ, no score above Σ / most^penalty can be reached. So where `size` is as
-large as the number of all texts, the best of all are found; where it is 1, the most probable token at every step.
-"""
-
-from __future__ import annotations
+large as the number of all texts, the best of all are found; where it is 1, the most probable token at every step."""
 
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
@@ -38,8 +35,8 @@ class Candidate(NamedTuple):
 def check(size: int, penalty: float, count: int) -> None:
     for name, value, kind in (("beam", size, Integral), ("penalty", penalty, Real), ("best", count, Integral)):
         if isinstance(value, bool) or not isinstance(value, kind):
-            wanted = Message("a whole number") if kind is Integral else phrase("number", "a number")
-            raise Mistake("{option}={value!r}: expected {wanted}, found {found}.", option=name, value=value, wanted=wanted,
+            expected = Message("a whole number") if kind is Integral else phrase("number", "a number")
+            raise Mistake("{option}={value!r}: expected {wanted}, found {found}.", option=name, value=value, wanted=expected,
                           found=type(value).__name__)  # fmt: skip
     if not 1 <= size <= 1000:
         raise Mistake("beam={size}: expected 1 to 1000, how many texts are kept at every step; 1 is the most probable token.",

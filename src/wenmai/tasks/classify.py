@@ -1,7 +1,5 @@
 """classify, N→1: one label for a text, a pair of texts, a row of numbers or an image."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from wenmai.data.files.columns import listed, short
@@ -14,6 +12,7 @@ from wenmai.layers.heads import OneOf
 from wenmai.locale import Message, phrase
 from wenmai.tasks import rows
 from wenmai.tasks.columns import inputs_in, labels_in, shown
+from wenmai.tasks.contract import row_name
 from wenmai.tasks.measuring.rows import measure_rows
 from wenmai.tasks.overviews import describe_labels
 from wenmai.tasks.profile import Profile, has_every_kind
@@ -27,10 +26,10 @@ class Classify:
     estimator_type, output_type = "classifier", np.float32
 
     # what every task with a target a row does
-    split, held_out, learn_inputs = rows.split, rows.held_out, rows.learn_inputs
+    inspect_targets, prepare, split, held_out = rows.no_notes, rows.as_given, rows.split, rows.held_out
+    learn_inputs, answers, evaluate, score = rows.learn_inputs, rows.answers, rows.evaluate, rows.score
     training_examples, judge, examples, trace_examples = rows.training_examples, rows.judge, rows.examples, rows.trace_examples
     outputs, streamed, predict, predict_proba = rows.outputs, rows.streamed, rows.predict, rows.predict_proba
-    answers, evaluate, score = rows.answers, rows.evaluate, rows.score
     running_text = two_texts = False  # rows, and of one text each
 
     def __init__(self, *, balance: bool = False):
@@ -49,18 +48,9 @@ class Classify:
 
     def targets_of(self, chunk: Chunk, source: str) -> list[str]:
         if "label" not in chunk.columns:
-            names = listed(chunk.columns)
             raise Mistake("{file} has no column label (found: {names}); name it with --columns label=NAME,text=NAME.",
-                          file=source, names=names)  # fmt: skip
+                          file=source, names=listed(chunk.columns))  # fmt: skip
         return labels_in(chunk, source)
-
-    def inspect_targets(self, targets, where) -> list[str]:
-        """What all rows together say, before any are held out: here, nothing."""
-        return []
-
-    def prepare(self, inputs, targets=None):
-        """Inputs and targets as the rows that are learned from: here, as they are."""
-        return inputs, targets
 
     def split_keys(self, inputs, targets) -> tuple:
         """What no two parts share, and what the first must have all kinds of."""
@@ -71,9 +61,8 @@ class Classify:
         self.classes, which = numbered(targets)
         self.counts = counts = np.bincount(which.ravel(), minlength=len(self.classes))
         if len(self.classes) < 2:
-            only = short(str(self.classes[0])) if len(self.classes) else "–"
-            raise Mistake("found one class only ({label}) in {rows} rows; to classify, at least two are needed.", label=only,
-                          rows=len(targets))  # fmt: skip
+            raise Mistake("found one class only ({label}) in {rows} rows; to classify, at least two are needed.",
+                          label=short(str(self.classes[0])) if len(self.classes) else "–", rows=len(targets))  # fmt: skip
         if counts.min() * 10 < counts.max():
             rare, often = self.classes[counts.argmin()], self.classes[counts.argmax()]
             return [Message("the classes are uneven: {often} has {most} rows, {rare} {least}; look at macro F1 beside "
@@ -81,7 +70,7 @@ class Classify:
                             least=counts.min())]  # fmt: skip
         return []
 
-    def encode(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> np.ndarray:
+    def encode(self, targets, where=row_name) -> np.ndarray:
         distinct, which = numbered(targets)
         classes = self.classes
         if distinct.dtype.kind in "US" and classes.dtype.kind not in "US":  # numbers in training, texts in a file
@@ -137,30 +126,19 @@ class Classify:
     def mistakes(self, outputs: np.ndarray, decided: np.ndarray, targets: np.ndarray, inputs) -> list[dict]:
         """What was read, expected and answered, a row each."""
         top, probable = outputs.max(1, initial=-np.inf), bool((outputs <= 1e-6).all())  # log-probabilities, not bare scores
-        return [
-            {
-                "input": shown(inputs[row]),
-                "expected": str(self.classes[targets[row]]),
-                "answer": str(self.classes[decided[row]]),
-                "probability": float(np.exp(top[row])) if probable else None,
-            }
-            for row in range(len(decided))
-        ]
+        return [{"input": shown(inputs[row]), "expected": str(self.classes[targets[row]]),
+                 "answer": str(self.classes[decided[row]]), "probability": float(np.exp(top[row])) if probable else None}
+                for row in range(len(decided))]  # fmt: skip
 
     def scores(self, decided: np.ndarray, targets: np.ndarray) -> dict[str, float]:
         counts = confusion(decided, targets, len(self.classes))
         return {"accuracy": float(np.trace(counts) / len(targets)), "macro_f1": macro_f1(counts)}
 
     def to_json(self) -> dict:
-        return {
-            "name": self.name,
-            "balance": self.balance,
-            "classes": self.classes.tolist(),
-            "counts": self.counts.tolist(),
-        }
+        return {"name": self.name, "balance": self.balance, "classes": self.classes.tolist(), "counts": self.counts.tolist()}
 
     @classmethod
-    def from_json(cls, saved: dict) -> Classify:
+    def from_json(cls, saved: dict) -> "Classify":
         task, classes = cls(balance=take.flag(saved, "balance")), take.items(saved, "classes")
         if len(classes) < 2 or len({type(name) for name in classes}) != 1:
             raise take.Unfit('"classes" are not two or more of one kind')
@@ -171,10 +149,8 @@ class Classify:
             raise take.Unfit('"classes" are not in order, or "counts" does not fit them')
         return task
 
-    profile = Profile(
-        phrase("task", "classify"), measure_rows, describe_labels,
-        few_rows=(["a b", "c d"] * 2, ["x", "y"] * 2), complete=has_every_kind,
-    )  # fmt: skip
+    profile = Profile(phrase("task", "classify"), measure_rows, describe_labels, few_rows=(["a b", "c d"] * 2, ["x", "y"] * 2),
+                      complete=has_every_kind)  # fmt: skip
 
 
 def confusion(decided: np.ndarray, targets: np.ndarray, size: int) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Columns → inputs, as every task reads them, and how an input is shown to a reader."""
 
-from __future__ import annotations
+from collections.abc import Callable
 
 import numpy as np
 
@@ -20,10 +20,8 @@ def inputs_in(chunk: Chunk, source: str):
     """The inputs in these columns: texts, pairs, tokens, images, numeric sequences, or else all columns as numbers."""
     columns = chunk.columns
     if "tokens" in columns:
-        return [
-            as_tokens(value, Message("{file}, line {line}", file=source, line=line))
-            for value, line in zip(columns["tokens"], chunk.lines)
-        ]
+        where = line_of(chunk, source)
+        return [as_tokens(value, where(row)) for row, value in enumerate(columns["tokens"])]
     if "text" in columns:
         return texts_in(chunk, "text", source)
     if "text_a" in columns and "text_b" in columns:
@@ -34,10 +32,15 @@ def inputs_in(chunk: Chunk, source: str):
         return number_sequences(columns["inputs"], chunk.lines, source, "inputs")
     names = [name for name in columns if name not in ANSWERS]
     if not names:
-        found = Listed(map(short, columns), Message(" and ")) if columns else phrase("columns", "nothing")
+        answers = Listed(map(short, columns), Message(" and ")) if columns else phrase("columns", "nothing")
         raise Mistake("{file} has only the column {answers}; expected text, text_a and text_b, tokens, image, inputs, or "
-                      "numbers too.", file=source, answers=found)  # fmt: skip
+                      "numbers too.", file=source, answers=answers)  # fmt: skip
     return numbers(columns, names, chunk.lines, source)
+
+
+def line_of(chunk: Chunk, source: str) -> Callable[[int], Message]:
+    """Where the user finds a row of the chunk."""
+    return lambda row: Message("{file}, line {line}", file=source, line=chunk.lines[row])
 
 
 def texts_in(chunk: Chunk, name: str, source: str) -> list[str]:
@@ -47,18 +50,17 @@ def texts_in(chunk: Chunk, name: str, source: str) -> list[str]:
     if not kinds <= PLAIN:
         for value, line in zip(values, chunk.lines):
             if value is None or isinstance(value, (list, dict, tuple, bytes)):
-                found = phrase("cell", "nothing") if value is None else repr(short(str(value), 40))
+                cell = phrase("cell", "nothing") if value is None else repr(short(str(value), 40))
                 raise Mistake("{file}, line {line}: found {found} in column {name}, expected a text; correct it or remove the "
-                              "row.", file=source, line=line, found=found, name=name)  # fmt: skip
+                              "row.", file=source, line=line, found=cell, name=name)  # fmt: skip
     return values if kinds == {str} and isinstance(values, list) else [str(value) for value in values]
 
 
 def labels_in(chunk: Chunk, source: str) -> list[str]:
     labels = [text.strip() for text in texts_in(chunk, "label", source)]
     if "" in labels:
-        row = labels.index("")
         raise Mistake("{file}, line {line}: the label is empty; give every row a label or drop the row.", file=source,
-                      line=chunk.lines[row])  # fmt: skip
+                      line=chunk.lines[labels.index("")])  # fmt: skip
     return labels
 
 
@@ -89,8 +91,7 @@ def numbers(columns: dict, names: list[str], lines, source: str) -> np.ndarray:
                               file=source, line=lines[row], value=str(value)[:40], name=short(name), number_do=do)  # fmt: skip
             if not np.isfinite(number):
                 raise Mistake("{file}, line {line}: found {value} in column {name}, expected a finite number; correct the line "
-                              "or remove it.", file=source, line=lines[row], value=short(str(value)),
-                              name=short(name))  # fmt: skip
+                              "or remove it.", file=source, line=lines[row], value=short(str(value)), name=short(name))
     raise Mistake("{file}: the columns {names} are not numbers of equal length.", file=source, names=listed(names))
 
 
@@ -112,9 +113,8 @@ def number_sequences(values, lines, source: str, name: str) -> Sequences:
         except (TypeError, ValueError, OverflowError):
             row = None
         if row is None or row.ndim not in (1, 2):
-            found = str(value)[:40]
             raise Mistake("{file}, line {line}: found {value!r} in {name}, expected a list of numbers such as [3, 5].",
-                          file=source, line=line, value=found, name=name)  # fmt: skip
+                          file=source, line=line, value=str(value)[:40], name=name)  # fmt: skip
         if not np.isfinite(row).all():
             at = int(np.argwhere(~np.isfinite(row))[0][0])
             raise Mistake("{file}, line {line}: found {value} at step {step} of {name}, expected a finite number.", file=source,
@@ -122,12 +122,10 @@ def number_sequences(values, lines, source: str, name: str) -> Sequences:
         if len(row):
             width = row.shape[1:] if width is None else width
             if row.shape[1:] != width:
-                found, expected = (
-                    Message("{count} numbers", count=shape[0]) if shape else Message("one number")
-                    for shape in (row.shape[1:], width)
-                )
+                size, expected = (Message("{count} numbers", count=shape[0]) if shape else Message("one number")
+                                  for shape in (row.shape[1:], width))  # fmt: skip
                 raise Mistake("{file}, line {line}: found {numbers1} a step in {name}, expected {numbers2} as before.",
-                              file=source, line=line, numbers1=found, name=name, numbers2=expected)  # fmt: skip
+                              file=source, line=line, numbers1=size, name=name, numbers2=expected)  # fmt: skip
         rows.append(row)
     return Sequences.of([row if len(row) else np.zeros((0, *(width or ()))) for row in rows], np.float64)
 

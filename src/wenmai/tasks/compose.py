@@ -3,10 +3,7 @@
     perplexity = exp(−Σ log p / tokens), of a word, a subword or a character      bits per byte = −Σ log₂ p / bytes
 
 Every text counts its end as a token, and as a byte. Exact match is the share of texts that the most probable token at every step
-spells out.
-"""
-
-from __future__ import annotations
+spells out."""
 
 from collections.abc import Callable
 from math import exp, log
@@ -21,9 +18,9 @@ from wenmai.data.files.readers import Chunk
 from wenmai.data.inputs import kinds as kinds_of_input
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Next
-from wenmai.locale import Message, phrase
+from wenmai.locale import phrase
 from wenmai.tasks import rows, writing
-from wenmai.tasks.columns import ANSWERS, labels_in, numbers, texts_in
+from wenmai.tasks.columns import ANSWERS, labels_in, line_of, numbers, texts_in
 from wenmai.tasks.contract import Answers, Parts, Scores, Trained, Untrained, row_name
 from wenmai.tasks.decoding import Choice, together
 from wenmai.tasks.generate import unknown_tokens
@@ -42,7 +39,7 @@ class Compose:
     reads = staticmethod(kinds_of_input.learn_both)
     estimator_type = None
 
-    split, held_out = rows.split, rows.held_out
+    inspect_targets, split, held_out = rows.no_notes, rows.split, rows.held_out
     training_examples, outputs, log_prob = writing.training_examples, writing.outputs, writing.log_prob
     cut_notes = staticmethod(writing.target_cut_notes)
     running_text = two_texts = False
@@ -60,25 +57,17 @@ class Compose:
             return labels_in(chunk, source)
         names = [name for name in columns if name not in (*ANSWERS, "text")]
         if not names:
-            found = listed(columns) or "–"
             raise Mistake("{file} has the columns {names}; to compose, it takes a label, numbers or an image beside the text: "
-                          "name them with --columns label=NAME,text=NAME.", file=source, names=found)  # fmt: skip
+                          "name them with --columns label=NAME,text=NAME.", file=source, names=listed(columns) or "–")
         return numbers(columns, names, chunk.lines, source)
 
     def targets_of(self, chunk: Chunk, source: str) -> list[str]:
         if "text" not in chunk.columns:
-            names = listed(chunk.columns)
             raise Mistake("{file} has no column text (found: {names}), which is what a model learns to write; name it with "
-                          "--columns text=NAME,….", file=source, names=names)  # fmt: skip
+                          "--columns text=NAME,….", file=source, names=listed(chunk.columns))  # fmt: skip
         texts = texts_in(chunk, "text", source)
-        if not all(map(str.strip, texts)):
-            row = next(row for row, text in enumerate(texts) if not text.strip())
-            where = Message("{file}, line {line}", file=source, line=chunk.lines[row])
-            raise Mistake("{where}: the text is empty; give every row a text to write or drop the row.", where=where)
+        self.encode(texts, line_of(chunk, source))
         return texts
-
-    def inspect_targets(self, targets, where) -> list[str]:
-        return []
 
     def prepare(self, inputs, targets=None):
         if isinstance(inputs, Sequences):
@@ -89,15 +78,14 @@ class Compose:
         """What no two parts share, and what the first must have all kinds of. Of labels there are few: the texts part them."""
         return (inputs, None) if isinstance(inputs, np.ndarray) and inputs.ndim > 1 else (targets, list(map(str, inputs)))
 
-    def learn(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> list[str]:
+    def learn(self, targets, where=row_name) -> list[str]:
         self.encode(targets, where)
         if len(set(targets)) < 2:
-            only = short(targets[0]) if targets else "–"
-            raise Mistake("found one text only ({only}) in {rows} rows; to compose, at least two are needed.", only=only,
-                          rows=len(targets))  # fmt: skip
+            raise Mistake("found one text only ({only}) in {rows} rows; to compose, at least two are needed.",
+                          only=short(targets[0]) if targets else "–", rows=len(targets))  # fmt: skip
         return []
 
-    def encode(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> None:
+    def encode(self, targets, where=row_name) -> None:
         """What is to be written is encoded by its tokenizer; here it is looked at."""
         for row, text in enumerate(targets):
             if not isinstance(text, str):
@@ -195,11 +183,9 @@ class Compose:
         return {"name": self.name}
 
     @classmethod
-    def from_json(cls, saved: dict) -> Compose:
+    def from_json(cls, saved: dict) -> "Compose":
         return cls()
 
-    profile = Profile(
-        phrase("task", "compose"), measure_compositions, describe_compositions,
-        few_rows=(["x", "y"] * 2, ["a b", "c d"] * 2), complete=has_every_kind, unit=unit_of_tokens,
-        next_command="compose {run} …",
-    )  # fmt: skip
+    profile = Profile(phrase("task", "compose"), measure_compositions, describe_compositions,
+                      few_rows=(["x", "y"] * 2, ["a b", "c d"] * 2), complete=has_every_kind, unit=unit_of_tokens,
+                      next_command="compose {run} …")  # fmt: skip

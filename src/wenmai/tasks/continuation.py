@@ -1,7 +1,5 @@
 """Continuation: how a language model goes on with texts that have begun, one or many side by side, over `begin` and `step`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import chain, groupby
 
@@ -27,13 +25,11 @@ def check_length(tokens: int, lines: int | None) -> None:
 
 def prompt_notes(trained: Trained, prompt: np.ndarray) -> list[str]:
     """What a model will not see of these tokens (T,)."""
-    model, notes = trained.model, []
-    if not getattr(model, "carried", True) and len(prompt) > model.context:
-        note = (Message("the prompt has {tokens:,} tokens, and {rung} looks back on {steps:,}: the first {unseen:,} play "
-                        "no part", tokens=len(prompt), rung=trained.rung, steps=model.context,
-                        unseen=len(prompt) - model.context))  # fmt: skip
-        notes.append(note)
-    return notes
+    model = trained.model
+    if getattr(model, "carried", True) or len(prompt) <= model.context:
+        return []
+    return [Message("the prompt has {tokens:,} tokens, and {rung} looks back on {steps:,}: the first {unseen:,} play no part",
+                    tokens=len(prompt), rung=trained.rung, steps=model.context, unseen=len(prompt) - model.context)]  # fmt: skip
 
 
 def pieces(trained: Trained, text: str, prompt: np.ndarray, tokens: int, lines: int | None, choice: Choice,

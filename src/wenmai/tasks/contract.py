@@ -1,10 +1,7 @@
 """What an estimator asks of a task, and what passes between the two.
 
 A task is one class in one file of this folder, and one row of the catalog. It needs no parent: what several tasks share are
-functions in `rows` (an input and a target a row) and `writing` (texts are written), and a task names those that it takes.
-"""
-
-from __future__ import annotations
+functions in `rows` (an input and a target a row) and `writing` (texts are written), and a task names those that it takes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -169,4 +166,4 @@ class Task(Protocol):
     def to_json(self) -> dict: ...
 
     @classmethod
-    def from_json(cls, saved: dict) -> Task: ...
+    def from_json(cls, saved: dict) -> "Task": ...

@@ -4,10 +4,7 @@
     top-p: only the most probable that together reach p (Holtzman et al. 2020)
 
 A number u, drawn evenly from 0 to 1, chooses the token at which the sum of p′ passes it: one number a row and step, whose seed is
-the row's own, so that a text is the same whether it is written alone or beside others.
-"""
-
-from __future__ import annotations
+the row's own, so that a text is the same whether it is written alone or beside others."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -3,12 +3,9 @@
     perplexity = exp(−Σ log p / tokens), of a word, a subword or a character      bits per byte = −Σ log₂ p / bytes
 
 Every line counts its end as a token. Bits per byte can be compared between models that cut the text differently, where both know
-every token of it.
-"""
+every token of it."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from math import exp, inf, log
@@ -48,7 +45,7 @@ class Total:
     unknown: int = 0
     lines: int = 0
 
-    def __add__(self, other: Total) -> Total:
+    def __add__(self, other: "Total") -> "Total":
         return Total(*(getattr(self, name) + getattr(other, name) for name in ("log_prob", "tokens", "size", "unknown", "lines")))
 
 
@@ -59,7 +56,7 @@ class Generate:
     reads = staticmethod(kinds_of_input.learn)
     estimator_type = None
 
-    learn_inputs = rows.learn_inputs
+    inspect_targets, prepare, learn_inputs = rows.no_notes, rows.as_given, rows.learn_inputs
     running_text, two_texts = True, False
 
     @staticmethod
@@ -79,12 +76,6 @@ class Generate:
     def inputs_of(self, chunk: Chunk, source: str) -> list[str]:
         """Texts to go on with."""
         return texts_in(chunk, "text", source)
-
-    def inspect_targets(self, targets, where) -> list[str]:
-        return []
-
-    def prepare(self, inputs, targets=None):
-        return inputs, targets
 
     def learn(self, targets, where=None) -> list[str]:
         return []
@@ -127,14 +118,9 @@ class Generate:
     def examples(self, trained: Trained, texts, targets=None, where=row_name) -> Examples:
         return Examples(trained.inputs.encode(Corpus.of(texts)))
 
-    def scored(self, trained: Trained, texts, apart: bool = False) -> Iterator[tuple[bytes, np.ndarray, np.ndarray, int]]:
-        """(lines, log p of each (L,), its tokens (L,), how many are unknown), some megabytes at a time. Lines follow one another,
-        or each stands apart."""
-        return trained.language.scored(Corpus.of(texts).blocks(), apart)
-
     def total(self, trained: Trained, texts) -> Total:
         total = Total()
-        for block, sums, lengths, unknown in self.scored(trained, texts):
+        for block, sums, lengths, unknown in trained.language.scored(Corpus.of(texts).blocks()):
             total += Total(float(sums.sum()), int(lengths.sum()), len(block) + (block[-1:] != b"\n"), unknown, len(sums))
         return total
 
@@ -202,17 +188,15 @@ class Generate:
         return {"name": self.name}
 
     @classmethod
-    def from_json(cls, saved: dict) -> Generate:
+    def from_json(cls, saved: dict) -> "Generate":
         return cls()
 
     def beginning(self, train: Part, share: float, seed: int) -> Part:
         return train.first_share(share)
 
-    profile = Profile(
-        phrase("task", "generate"), measure_text, describe_text,
-        few_rows=(["a b c d e f"] * 4, None), fewer=beginning, keeps_tokens=True, common_metric=common_metric,
-        unit=unit_of_tokens, next_command="generate {run} --prompt …",
-    )  # fmt: skip
+    profile = Profile(phrase("task", "generate"), measure_text, describe_text, few_rows=(["a b c d e f"] * 4, None),
+                      fewer=beginning, keeps_tokens=True, common_metric=common_metric, unit=unit_of_tokens,
+                      next_command="generate {run} --prompt …")  # fmt: skip
 
 
 def window_name(at: int) -> str:

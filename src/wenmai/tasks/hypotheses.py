@@ -1,7 +1,5 @@
 """Hypotheses: the texts that a translator finds for what it reads, by beam search or greedily, and where it looked meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
@@ -45,17 +43,12 @@ def batches(trained: Trained, encoded: Sequences, slots: int) -> Iterator[tuple[
         yield rows, part, trained.inputs.most(part.lengths)
 
 
-def end_of(trained: Trained) -> int:
-    """What closes a text that is written."""
-    return trained.inputs.target.special.end
-
-
 def greedy(trained: Trained, encoded: Sequences) -> list[Hypothesis]:
     """The text of the most probable token at every step for every row."""
-    texts: list = [None] * len(encoded)
+    texts, end = [None] * len(encoded), trained.inputs.target.special.end
     for rows, part, most in batches(trained, encoded, 1):
         first, state = begin(trained, part, int(most.max()))
-        chosen, sums = together(stepper(trained), first, state, most, GREEDY, [0] * len(rows), end_of(trained), 1)
+        chosen, sums = together(stepper(trained), first, state, most, GREEDY, [0] * len(rows), end, 1)
         for row, tokens, total in zip(rows.tolist(), chosen, sums):
             texts[row] = Hypothesis(text_of(trained, tokens, own_words(encoded, row)), tokens, total, total)
     return texts
@@ -70,18 +63,14 @@ def best(trained: Trained, encoded: Sequences, size: int, penalty: float, count:
         if size == 1:
             texts = greedy(trained, encoded)
             return [[replace(one, score=one.log_prob / max(1, len(one.tokens)) ** penalty)] for one in texts]
-        return searched(trained, encoded, size, penalty, count)
-
-
-def searched(trained: Trained, encoded: Sequences, size: int, penalty: float, count: int) -> list[list[Hypothesis]]:
-    texts: list = [None] * len(encoded)
-    for rows, part, most in batches(trained, encoded, size):
-        first, state = begin(trained, part, int(most.max()))
-        best_texts = beam(stepper(trained), first, state, most, size, penalty, count, end_of(trained))
-        for row, candidates in zip(rows.tolist(), best_texts):
-            words = own_words(encoded, row)
-            texts[row] = [Hypothesis(text_of(trained, one.tokens, words), *one) for one in candidates]
-    return texts
+        texts, end = [None] * len(encoded), trained.inputs.target.special.end
+        for rows, part, most in batches(trained, encoded, size):
+            first, state = begin(trained, part, int(most.max()))
+            best_texts = beam(stepper(trained), first, state, most, size, penalty, count, end)
+            for row, candidates in zip(rows.tolist(), best_texts):
+                words = own_words(encoded, row)
+                texts[row] = [Hypothesis(text_of(trained, one.tokens, words), *one) for one in candidates]
+        return texts
 
 
 def alignments(trained: Trained, encoded: Sequences, chosen: list[list[int]]) -> Iterator[dict]:
@@ -96,10 +85,8 @@ def alignments(trained: Trained, encoded: Sequences, chosen: list[list[int]]) ->
         names = [name for name in trace.notes if name.startswith("decoder") and name.endswith(("memory", "attention"))]
         across = [name for name in names if name.endswith("memory")] or names
         if not across:
-            raise Mistake(
-                "{rung} looks at nothing while it writes: it has no alignment; attention and transformer have.",
-                rung=trained.rung
-            )
+            raise Mistake("{rung} looks at nothing while it writes: it has no alignment; attention and transformer have.",
+                          rung=trained.rung)  # fmt: skip
         weights = trace.notes[across[-1]][0].float().mean(0)  # (T, S)
         yield {"source_tokens": source_tokens(trained, encoded, row),
                "target_tokens": target_tokens(trained, encoded, row, tokens),

@@ -3,8 +3,6 @@
     metric = Σ above / Σ below        two numbers a row; the 95% interval lies between the quantiles 0.025 and 0.975
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 SAMPLES, BUNDLES = 2000, 10_000

@@ -13,8 +13,6 @@ What a word is depends on how a language is written:
     unspaced   BLEU char   ROUGE: characters      Japanese, Thai, Lao, Khmer, Burmese, Tibetan
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Literal, get_args

@@ -1,8 +1,5 @@
 """What `wenmai data` tells of a data set, as JSON has it: rows and parts, what is read, how long and in which languages it is,
-what the answers are, and the first rows. A function a kind of task; the command line shows whatever stands in it.
-"""
-
-from __future__ import annotations
+what the answers are, and the first rows. A function a kind of task; the command line shows whatever stands in it."""
 
 from collections import Counter
 from itertools import chain, islice

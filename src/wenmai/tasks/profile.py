@@ -1,10 +1,7 @@
 """A task's profile: what compare, the report, the data overview and the command line ask of it beside its columns and scores.
 
 Every task of the catalog has one. What most of them do alike are the defaults here, so that a task names only what it does
-otherwise; nobody else needs to know a task by its name.
-"""
-
-from __future__ import annotations
+otherwise; nobody else needs to know a task by its name."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,34 +12,10 @@ from wenmai.data.dataset import Dataset, Part
 from wenmai.locale import Message
 
 
-def random_rows(task, train: Part, share: float, seed: int) -> Part:
-    return train.random_share(share, seed)
-
-
-def has_enough(task, some: Part, whole: Part) -> bool:
-    return True
-
-
 def has_every_kind(task, some: Part, whole: Part) -> bool:
     """Whether every class or label of all rows stands in some of them too."""
     own, every = (task.split_keys(*part.pair)[1] for part in (some, whole))
     return every is None or set(own) == set(every)
-
-
-def own_metric(task, rows: list[dict], samples: dict) -> tuple[str, dict[str, np.ndarray], list[Message]]:
-    return task.metric, samples, []
-
-
-def no_baseline(data: Dataset, best: float) -> None:
-    return None
-
-
-def no_details(task) -> dict:
-    return {}
-
-
-def no_unit(inputs) -> str:
-    return ""
 
 
 def unit_of_tokens(inputs) -> str:
@@ -61,18 +34,19 @@ class Profile:
     # Compare.
     judged: str = ""  # the metric on the validation rows while a rung is trained, where it is not the task's own
     quick: Mapping = field(default_factory=dict)  # options of `evaluate` where it has to be quick
-    fewer: Callable[..., Part] = random_rows  # (task, train, share, seed) → so large a share of the rows
-    complete: Callable[..., bool] = has_enough  # (task, some, whole): whether all can be asked of who learned from some
+    # so large a share of the rows
+    fewer: Callable[..., Part] = lambda task, train, share, seed: train.random_share(share, seed)
+    complete: Callable[..., bool] = lambda task, some, whole: True  # whether all can be asked of who learned from some
     settled: tuple[str, ...] = ()  # options that all rows settle, and a few of them might settle otherwise
     keeps_tokens: bool = False  # with fewer rows too: fewer words known would be fewer to be wrong about
-    # (task, rows, samples) → the metric by which all models can be compared, what it is on test sets drawn again, and notes
-    common_metric: Callable[..., tuple[str, dict, list[str]]] = own_metric
-    baseline: Callable[[Dataset, float], Message | None] = no_baseline  # (data, the best score) → what can be had without a model
-    details: Callable[..., dict] = no_details  # (task) → what the report says of how scores are counted
+    # the metric by which all models can be compared, what it is on test sets drawn again, and notes
+    common_metric: Callable[..., tuple[str, dict, list[str]]] = lambda task, rows, samples: (task.metric, samples, [])
+    baseline: Callable[[Dataset, float], Message | None] = lambda data, best: None  # what can be had without a model
+    details: Callable[..., dict] = lambda task: {}  # what the report says of how scores are counted
 
     # The command line.
     next_command: str = "predict {run} …"  # what a run is used with
-    unit: Callable[..., str] = no_unit  # (inputs) → what the metric is one of
+    unit: Callable[..., str] = lambda inputs: ""  # what the metric is one of
     counted: str = "speed"  # what the leaderboard counts a second: predictions (speed) or tokens
     blank_answer: Mapping | None = None  # for a text without a letter, which the model is not asked about
 

@@ -2,10 +2,7 @@
 
     MSE = Σ (y − ŷ)² / n        R² = 1 − Σ (y − ŷ)² / Σ (y − ȳ)²        MAE = Σ |y − ŷ| / n
 
-With a `horizon` the rows are a series in time: from `history` rows the next `horizon` values of the target are forecast.
-"""
-
-from __future__ import annotations
+With a `horizon` the rows are a series in time: from `history` rows the next `horizon` values of the target are forecast."""
 
 import numpy as np
 
@@ -21,7 +18,8 @@ from wenmai.layers.heads import Number
 from wenmai.locale import Message, phrase
 from wenmai.options import Count, Size
 from wenmai.tasks import rows
-from wenmai.tasks.columns import TARGETS, as_number, inputs_in, number_sequences, numbers, shown
+from wenmai.tasks.columns import TARGETS, as_number, inputs_in, line_of, number_sequences, numbers, shown
+from wenmai.tasks.contract import row_name
 from wenmai.tasks.measuring.rows import measure_rows
 from wenmai.tasks.overviews import describe_numbers
 from wenmai.tasks.profile import Profile
@@ -35,7 +33,7 @@ class Regress:
     estimator_type, output_type = "regressor", np.float64
 
     # what every task with a target a row does
-    split, learn_inputs = rows.split, rows.learn_inputs
+    inspect_targets, split_keys, split, learn_inputs = rows.no_notes, rows.inputs_apart, rows.split, rows.learn_inputs
     training_examples, judge, examples, trace_examples = rows.training_examples, rows.judge, rows.examples, rows.trace_examples
     outputs, streamed, predict, predict_proba = rows.outputs, rows.streamed, rows.predict, rows.predict_proba
     answers, evaluate, score = rows.answers, rows.evaluate, rows.score
@@ -76,7 +74,7 @@ class Regress:
             return numbers(chunk.columns, [name], chunk.lines, source)[:, 0]
         rows = number_sequences(values, chunk.lines, source, name)
         if "inputs" not in chunk.columns:
-            return table_of(rows, lambda row: Message("{file}, line {line}", file=source, line=chunk.lines[row]))
+            return table_of(rows, line_of(chunk, source))
         steps = np.array([len(row) for row in chunk.columns["inputs"]])
         wrong = np.flatnonzero(rows.lengths != steps)
         if len(wrong):
@@ -86,9 +84,6 @@ class Regress:
                           targets=TARGETS[name], steps=steps[row])  # fmt: skip
         return rows
 
-    def inspect_targets(self, targets, where) -> list[str]:
-        return []
-
     def prepare(self, inputs, targets=None):
         """Windows of a series; or, where there is a target a step, the inputs as sequences too."""
         if self.horizon:
@@ -97,10 +92,10 @@ class Regress:
         if isinstance(targets, np.ndarray) and isinstance(inputs, Sequences) and targets.ndim > 1 and len(targets) == len(inputs):
             ragged = (inputs.lengths == targets.shape[1]).all()
         if targets is not None and self.mean is not None and ragged != self.per_step:
-            found, expected = Message("one target a row"), Message("one a step")
+            given, expected = Message("one target a row"), Message("one a step")
             if ragged:
-                found, expected = Message("one target a step"), Message("one a row")
-            raise Mistake("found {per1}, expected {per2} as in training.", per1=found, per2=expected)
+                given, expected = Message("one target a step"), Message("one a row")
+            raise Mistake("found {per1}, expected {per2} as in training.", per1=given, per2=expected)
         if ragged and isinstance(inputs, np.ndarray):
             inputs = Sequences.of(list(inputs), np.float64)
         if ragged and targets is not None:
@@ -125,17 +120,13 @@ class Regress:
                           "{history} + {horizon}; give more rows, or a smaller history or horizon.", rows=len(inputs),
                           history=self.history, horizon=ahead)  # fmt: skip
         if targets is not None:
-            all_finite(flat_table(targets), lambda row: Message("row {row}", row=row + 1))
+            all_finite(flat_table(targets), row_name)
         at = np.arange(count)[:, None] + np.arange(self.history)
         flat = inputs[at].reshape(count * self.history, -1)  # the windows overlap
         rows = Sequences(flat, offsets_of(np.full(count, self.history)))
         if targets is None:
             return rows, None
         return rows, np.asarray(targets, np.float64)[np.arange(count)[:, None] + self.history + np.arange(self.horizon)]
-
-    def split_keys(self, inputs, targets) -> tuple:
-        """What no two parts share, and what the first must have all kinds of: here, nothing."""
-        return inputs, None
 
     def held_out(self, inputs, targets, share: float, seed: int) -> list[np.ndarray]:
         """Of a series its end, at least twice as long as what is forecast; of rows a share."""
@@ -144,7 +135,7 @@ class Regress:
         share = max(share, min(0.5, 2 * self.horizon / len(inputs)))
         return split_by_position(len(inputs), [share], self.history)
 
-    def learn(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> list[str]:
+    def learn(self, targets, where=row_name) -> list[str]:
         self.per_step = isinstance(targets, Sequences)
         values = all_finite(flat_table(targets, where), where, targets)
         if not len(values):
@@ -162,7 +153,7 @@ class Regress:
             return [Message("targets from {least} to {most}, one a step", least=least, most=most)]
         return [Message("targets from {least} to {most}", least=least, most=most)]
 
-    def encode(self, targets, where=lambda row: Message("row {row}", row=row + 1)):
+    def encode(self, targets, where=row_name):
         values = flat_table(targets, where)
         if values.shape[1] != len(self.mean):
             raise Mistake("found {found} targets a row, expected {expected} as in training.", found=values.shape[1],
@@ -189,17 +180,17 @@ class Regress:
 
     def score_terms(self, decided, targets) -> tuple[np.ndarray, np.ndarray]:
         """Two numbers a row; R² is the sum of the first over the sum of the second: what was explained, over the variation."""
-        predicted, wanted = flat_table(decided), flat_table(targets)
-        error, spread = np.square(predicted - wanted).sum(1), np.square(wanted - wanted.mean(0)).sum(1)
+        predicted, expected = flat_table(decided), flat_table(targets)
+        error, spread = np.square(predicted - expected).sum(1), np.square(expected - expected.mean(0)).sum(1)
         if isinstance(targets, Sequences):
             error, spread = (np.diff(np.concatenate([[0.0], np.cumsum(v)])[targets.offsets]) for v in (error, spread))
         return spread - error, spread
 
     def scores(self, decided, targets) -> dict[str, float]:
-        predicted, wanted = flat_table(decided), flat_table(targets)
-        error, spread = np.square(predicted - wanted), np.square(wanted - wanted.mean(0)).sum()
+        predicted, expected = flat_table(decided), flat_table(targets)
+        error, spread = np.square(predicted - expected), np.square(expected - expected.mean(0)).sum()
         r2 = 1 - error.sum() / spread if spread else float(not error.any())
-        return {"mse": float(error.mean()), "r2": float(r2), "mae": float(np.abs(predicted - wanted).mean())}
+        return {"mse": float(error.mean()), "r2": float(r2), "mae": float(np.abs(predicted - expected).mean())}
 
     def confusion(self, decided, targets) -> None:
         return None
@@ -220,7 +211,7 @@ class Regress:
                 "mean": self.mean.tolist(), "deviation": self.deviation.tolist()}  # fmt: skip
 
     @classmethod
-    def from_json(cls, saved: dict) -> Regress:
+    def from_json(cls, saved: dict) -> "Regress":
         task = cls(horizon=take.maybe_whole(saved, "horizon", 1), history=take.maybe_whole(saved, "history", 1))
         task.per_step, (task.mean, task.deviation) = take.flag(saved, "per_step"), take.scaling(saved)
         return task
@@ -233,20 +224,18 @@ class Regress:
         """Whether a series is long enough for some windows to learn from."""
         return not self.history or len(some) > self.history + self.horizon + 20
 
-    profile = Profile(
-        phrase("task", "regress"), measure_rows, describe_numbers,
-        few_rows=(["a b", "c d"] * 2, [0.2, 0.8] * 2), fewer=fewer_rows, complete=has_windows, settled=("horizon", "history"),
-    )  # fmt: skip
+    profile = Profile(phrase("task", "regress"), measure_rows, describe_numbers, few_rows=(["a b", "c d"] * 2, [0.2, 0.8] * 2),
+                      fewer=fewer_rows, complete=has_windows, settled=("horizon", "history"))  # fmt: skip
 
 
-def flat_table(targets, where=lambda row: Message("row {row}", row=row + 1)) -> np.ndarray:
+def flat_table(targets, where=row_name) -> np.ndarray:
     """(N, K), or (ΣT, K) where there is one a step."""
     try:
         values = np.asarray(targets.flat if isinstance(targets, Sequences) else targets, np.float64)
     except (TypeError, ValueError, OverflowError):
-        row, found = next((row, value) for row, value in enumerate(targets) if as_number(value) is None)
+        row, value = next((row, value) for row, value in enumerate(targets) if as_number(value) is None)
         raise Mistake("{where}: found the target {value!r}, expected a number.", where=where(row),
-                      value=str(found)[:40]) from None  # fmt: skip
+                      value=str(value)[:40]) from None  # fmt: skip
     return values[:, None] if values.ndim == 1 else values
 
 
@@ -262,9 +251,8 @@ def all_finite(values: np.ndarray, where, targets=None) -> np.ndarray:
 def table_of(rows: Sequences, where) -> np.ndarray:
     wrong = np.flatnonzero(rows.lengths != rows.lengths[0])
     if len(wrong):
-        found, expected = rows.lengths[wrong[0]], rows.lengths[0]
         raise Mistake("{where}: found {found} targets, expected {expected} as in the first row.", where=where(wrong[0]),
-                      found=found, expected=expected)  # fmt: skip
+                      found=rows.lengths[wrong[0]], expected=rows.lengths[0])  # fmt: skip
     return rows.flat.reshape(len(rows), -1)
 
 

@@ -1,10 +1,7 @@
 """What tasks share whose data are rows, an input and a target each. A task names what it takes of it: `predict = rows.predict`.
 
 Outputs become answers in two steps: `task.decide(outputs, model)` (the best class, the best path, the number), then
-`predictions`, `described` and `scores`, which are the task's own.
-"""
-
-from __future__ import annotations
+`predictions`, `described` and `scores`, which are the task's own."""
 
 from collections.abc import Callable, Iterator
 
@@ -23,6 +20,24 @@ from wenmai.training import memory
 FEWEST = 20  # rows of which some are held out
 TABLE = 1 << 25  # bytes of outputs that are held at once
 WATCHED = 20_000  # held-out rows, at the most, that training is judged by: more would take longer than training itself
+
+
+# The data
+
+
+def no_notes(task, targets, where) -> list[str]:
+    """What all rows together say, before any are held out: nothing."""
+    return []
+
+
+def as_given(task, inputs, targets=None) -> tuple:
+    """Inputs and targets as the rows that are learned from: as they are."""
+    return inputs, targets
+
+
+def inputs_apart(task, inputs, targets) -> tuple:
+    """What no two parts share, the inputs; and what the first must have all kinds of, nothing."""
+    return inputs, None
 
 
 # Learning
@@ -86,10 +101,9 @@ def examples(task, trained: Trained, inputs, targets=None, where: Callable = row
     examples = Examples(trained.inputs.encode(inputs), encoded, longest=trained.inputs.longest)
     if isinstance(examples.targets, Sequences):
         for row in np.flatnonzero(examples.inputs.lengths != examples.targets.lengths)[:1]:
-            found, expected = examples.targets.lengths[row], examples.inputs.lengths[row]
             raise Mistake("{where}: found {found} {targets} for a text that is cut into {expected} tokens, expected one "
-                          "for each; give the tokens instead of the text.", where=where(row), found=found,
-                          targets=task.target, expected=expected)  # fmt: skip
+                          "for each; give the tokens instead of the text.", where=where(row), targets=task.target,
+                          found=examples.targets.lengths[row], expected=examples.inputs.lengths[row])  # fmt: skip
     return examples
 
 

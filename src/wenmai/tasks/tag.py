@@ -5,8 +5,6 @@ Tags are learned in BIOES, whatever scheme they are written in (Ratinov & Roth 2
     span F1 = 2PR / (P + R),  P = right spans / spans answered,  R = right spans / spans expected        as seqeval counts
 """
 
-from __future__ import annotations
-
 from typing import Literal, get_args
 
 import numpy as np
@@ -26,7 +24,7 @@ from wenmai.layers.heads import EachOf
 from wenmai.locale import Message, phrase
 from wenmai.tasks import rows
 from wenmai.tasks.classify import confusion, macro_f1
-from wenmai.tasks.columns import inputs_in, shown
+from wenmai.tasks.columns import inputs_in, line_of, shown
 from wenmai.tasks.contract import row_name
 from wenmai.tasks.measuring.rows import measure_rows
 from wenmai.tasks.overviews import describe_tags
@@ -39,11 +37,11 @@ class Tag:
     name, metric, higher_is_better = "tag", "span_f1", True
     target = "tags"
     texts, history = "given", None  # texts come as tokens; rows have no order in time
-    reads = staticmethod(kinds_of_input.learn)
+    reads, inputs_of = staticmethod(kinds_of_input.learn), staticmethod(inputs_in)
     estimator_type, output_type = None, np.float32
 
     # what every task with targets in rows does
-    split, held_out, learn_inputs = rows.split, rows.held_out, rows.learn_inputs
+    split_keys, split, held_out, learn_inputs = rows.inputs_apart, rows.split, rows.held_out, rows.learn_inputs
     training_examples, judge, examples, trace_examples = rows.training_examples, rows.judge, rows.examples, rows.trace_examples
     outputs, streamed, predict, predict_proba = rows.outputs, rows.streamed, rows.predict, rows.predict_proba
     answers, evaluate, score = rows.answers, rows.evaluate, rows.score
@@ -60,22 +58,17 @@ class Tag:
     def fits(names: list[str]) -> bool:
         return "tags" in names
 
-    def inputs_of(self, chunk: Chunk, source: str):
-        return inputs_in(chunk, source)
-
     def targets_of(self, chunk: Chunk, source: str) -> list[list[str]]:
         if "tags" not in chunk.columns:
-            names = listed(chunk.columns)
             raise Mistake("{file} has no column tags (found: {names}); name it with --columns tokens=NAME,tags=NAME.",
-                          file=source, names=names)  # fmt: skip
+                          file=source, names=listed(chunk.columns))  # fmt: skip
         units = next((chunk.columns[name] for name in ("tokens", "inputs") if name in chunk.columns), None)
         rows = []
         for row, tags in enumerate(chunk.columns["tags"]):
-            where = Message("{file}, line {line}", file=source, line=chunk.lines[row])
+            where = line_of(chunk, source)(row)
             if not isinstance(tags, (list, tuple)) or not all(isinstance(tag, str) and tag for tag in tags):
-                found = str(tags)[:40]
                 raise Mistake('{where}: found {value!r} in column tags, expected a list of texts such as ["O", "B-PER"].',
-                              where=where, value=found)  # fmt: skip
+                              where=where, value=str(tags)[:40])  # fmt: skip
             if units is not None and len(tags) != len(units[row]):
                 raise Mistake("{where}: found {tags} tags for {tokens} tokens, expected one for each.", where=where,
                               tags=len(tags), tokens=len(units[row]))  # fmt: skip
@@ -99,17 +92,12 @@ class Tag:
         if targets is not None:
             for row, tags in enumerate(targets):
                 if isinstance(tags, str) or not all(isinstance(tag, str) for tag in tags):
-                    found = str(tags)[:40]
                     raise Mistake('row {row}: found {value!r}, expected a list of tags such as ["O", "B-PER"].', row=row + 1,
-                                  value=found)  # fmt: skip
+                                  value=str(tags)[:40])  # fmt: skip
                 if not isinstance(inputs[row], str) and len(inputs[row]) != len(tags):
                     raise Mistake("row {row}: found {tags} tags for {tokens} tokens, expected one for each.", row=row + 1,
                                   tags=len(tags), tokens=len(inputs[row]))  # fmt: skip
         return inputs, targets
-
-    def split_keys(self, inputs, targets) -> tuple:
-        """What no two parts share, and what the first must have all kinds of: here, nothing."""
-        return inputs, None
 
     def learn(self, targets, where=row_name) -> list[str]:
         notes = self.inspect_targets(targets, where)
@@ -128,7 +116,7 @@ class Tag:
                           rows=len(targets))  # fmt: skip
         return notes
 
-    def encode(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> Sequences:
+    def encode(self, targets, where=row_name) -> Sequences:
         offsets = offsets_of(np.fromiter(map(len, targets), np.int64, len(targets)))
         if self.scheme == "plain":
             number = {tag: at for at, tag in enumerate(self.classes.tolist())}
@@ -146,9 +134,8 @@ class Tag:
         if len(unknown):
             row = int(np.searchsorted(offsets, unknown[0], "right")) - 1
             tag = targets[row][unknown[0] - offsets[row]]
-            known = sorted({str(c).split("-", 1)[-1] for c in self.classes})
             raise Mistake("{where}: the tag {tag!r} is not among the trained ones: {names}.", where=where(row), tag=short(tag),
-                          names=listed(known))  # fmt: skip
+                          names=listed(sorted({str(c).split("-", 1)[-1] for c in self.classes})))  # fmt: skip
         return Sequences(flat, offsets)
 
     def head(self, inputs=None) -> EachOf:
@@ -266,7 +253,7 @@ class Tag:
                 "kinds": self.kinds, "classes": self.classes.tolist(), "marks": getattr(self, "_marks", [])}  # fmt: skip
 
     @classmethod
-    def from_json(cls, saved: dict) -> Tag:
+    def from_json(cls, saved: dict) -> "Tag":
         known = get_args(Scheme)
         scheme, write = take.one_of(saved, "scheme", known[1:]), take.one_of(saved, "write", known)
         task = cls(crf=take.flag(saved, "crf"), scheme=scheme, write=write)
@@ -290,10 +277,8 @@ class Tag:
         """Whether every tag of all rows stands in some of them too."""
         return {tag for row in some.targets for tag in row} == {tag for row in whole.targets for tag in row}
 
-    profile = Profile(
-        phrase("task", "tag"), measure_rows, describe_tags,
-        few_rows=([["a", "b"]] * 4, [["x", "y"]] * 4), complete=has_every_tag, settled=("scheme",),
-    )  # fmt: skip
+    profile = Profile(phrase("task", "tag"), measure_rows, describe_tags, few_rows=([["a", "b"]] * 4, [["x", "y"]] * 4),
+                      complete=has_every_tag, settled=("scheme",))  # fmt: skip
 
 
 def per_row(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:

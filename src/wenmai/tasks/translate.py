@@ -2,10 +2,7 @@
 
 Translations are measured by BLEU, summaries by ROUGE-L (overlap.py). Where it is not said which they are, their lengths say it:
 summaries, if by the median a source has 100 letters or more and is at least three times as long as its target. Where most targets
-are a single word, a date or a number, they are right or wrong: exact match.
-"""
-
-from __future__ import annotations
+are a single word, a date or a number, they are right or wrong: exact match."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -26,7 +23,7 @@ from wenmai.layers.copying import CopyHead
 from wenmai.layers.heads import Next
 from wenmai.locale import Message, phrase
 from wenmai.tasks import hypotheses, overlap, rows, writing
-from wenmai.tasks.columns import texts_in
+from wenmai.tasks.columns import line_of, texts_in
 from wenmai.tasks.contract import Answers, Parts, Scores, Trained, Untrained, row_name
 from wenmai.tasks.measuring.translations import lead, measure_translations
 from wenmai.tasks.overviews import describe_pairs
@@ -45,9 +42,8 @@ class Translate:
     reads = staticmethod(Pairs.learn)
     estimator_type = None
 
-    split, held_out = rows.split, rows.held_out
+    inspect_targets, split, held_out, score = rows.no_notes, rows.split, rows.held_out, rows.score
     training_examples, outputs, log_prob = writing.training_examples, writing.outputs, writing.log_prob
-    score = rows.score
     running_text, two_texts = False, True
 
     def __init__(self, *, summarise: bool | None = None):
@@ -63,24 +59,15 @@ class Translate:
 
     def inputs_of(self, chunk: Chunk, source: str) -> list[str]:
         if "source" not in chunk.columns:
-            names = listed(chunk.columns)
             raise Mistake("{file} has no column source (found: {names}), which is what a model reads; name it with --columns "
-                          "source=NAME,target=NAME.", file=source, names=names)  # fmt: skip
+                          "source=NAME,target=NAME.", file=source, names=listed(chunk.columns))  # fmt: skip
         return texts_in(chunk, "source", source)
 
     def targets_of(self, chunk: Chunk, source: str) -> list[str]:
         if "target" not in chunk.columns:
-            names = listed(chunk.columns)
             raise Mistake("{file} has no column target (found: {names}), which is what a model learns to write; name it with "
-                          "--columns source=NAME,target=NAME.", file=source, names=names)  # fmt: skip
-        return not_empty(
-            texts_in(chunk, "target", source),
-            "target",
-            lambda row: Message("{file}, line {line}", file=source, line=chunk.lines[row]),
-        )
-
-    def inspect_targets(self, targets, where) -> list[str]:
-        return []
+                          "--columns source=NAME,target=NAME.", file=source, names=listed(chunk.columns))  # fmt: skip
+        return not_empty(texts_in(chunk, "target", source), "target", line_of(chunk, source))
 
     def prepare(self, inputs, targets=None):
         """Sources are texts. The first that come with their targets, those of training, say whether these are summaries."""
@@ -92,7 +79,7 @@ class Translate:
     def check_sources(self, inputs) -> None:
         if isinstance(inputs, Sequences) or (isinstance(inputs, np.ndarray) and (inputs.ndim > 1 or inputs.dtype.kind in "biuf")):
             raise Mistake("found numbers; to translate, give a text for every text that is to be written.")
-        not_empty(inputs, "source", lambda row: Message("row {row}", row=row + 1))
+        not_empty(inputs, "source", row_name)
 
     def decide_kind(self, sources: Sequence[str], targets: Sequence[str]) -> None:
         rows = range(0, len(targets), max(1, len(targets) // LOOKED_AT))
@@ -106,12 +93,11 @@ class Translate:
         self.check_sources(inputs)  # while rows are counted as they were given
         return inputs, None
 
-    def learn(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> list[str]:
+    def learn(self, targets, where=row_name) -> list[str]:
         self.encode(targets, where)
         if len(set(targets)) < 2:
-            only = short(targets[0]) if len(targets) else "–"
-            raise Mistake("found one target only ({only}) in {rows} rows; to translate, at least two are needed.", only=only,
-                          rows=len(targets))  # fmt: skip
+            raise Mistake("found one target only ({only}) in {rows} rows; to translate, at least two are needed.",
+                          only=short(targets[0]) if len(targets) else "–", rows=len(targets))  # fmt: skip
         self.script = overlap.script_of(targets)
         words = np.median([len(text.split()) for text in targets[:LOOKED_AT]])
         self.single = self.script in ("english", "spaced") and bool(words == 1)
@@ -121,7 +107,7 @@ class Translate:
     def measure(self) -> None:
         self.metric = "rouge_l" if self.summarise else "exact_match" if self.single else "bleu"
 
-    def encode(self, targets, where=lambda row: Message("row {row}", row=row + 1)) -> None:
+    def encode(self, targets, where=row_name) -> None:
         """What is to be written is encoded by its tokenizer; here it is looked at."""
         not_empty(targets, "target", where)
 
@@ -137,9 +123,9 @@ class Translate:
         """The likeness of what it writes to what it should, character for character: of single words there is no BLEU."""
         examples = self.examples(untrained, *rows.watched(self, parts, seed))
         some = examples.take(np.sort(np.random.default_rng(0).permutation(len(examples))[:JUDGED]))
-        wanted = [writing.text_of(untrained, tokens.tolist(), hypotheses.own_words(some.inputs, row))
-                  for row, tokens in enumerate(some.written)]  # fmt: skip
-        return lambda trained: self.likeness([one.text for one in hypotheses.greedy(trained, some.inputs)], wanted)
+        expected = [writing.text_of(untrained, tokens.tolist(), hypotheses.own_words(some.inputs, row))
+                    for row, tokens in enumerate(some.written)]  # fmt: skip
+        return lambda trained: self.likeness([one.text for one in hypotheses.greedy(trained, some.inputs)], expected)
 
     # Answering
 
@@ -213,9 +199,8 @@ class Translate:
         examples = rows.pairs(self, trained, inputs, targets, where)
         unknown, tokens = int((examples.written.flat == trained.inputs.target.special.unknown).sum()), len(examples.written.flat)
         note = Message("{count:,} of the {tokens:,} tokens that are expected are unknown to the model, which never writes "
-                       "them", count=unknown, tokens=tokens)
-        notes = [note] if unknown else []
-        notes += self.source_cut_notes(trained, examples)
+                       "them", count=unknown, tokens=tokens)  # fmt: skip
+        notes = ([note] if unknown else []) + self.source_cut_notes(trained, examples)
         return Answers((first for first, *_ in hypotheses.best(trained, examples.inputs, beam, penalty, 1, precision)), notes)
 
     def evaluate(self, trained: Trained, inputs, targets, where=row_name, **search) -> Scores:
@@ -236,7 +221,7 @@ class Translate:
         tokens = [(hypotheses.source_tokens(trained, examples.inputs, row),
                    hypotheses.target_tokens(trained, examples.inputs, row, written.tolist()))
                   for row, written in enumerate(examples.written)]  # fmt: skip
-        return examples, [read for read, _ in tokens], [written for _, written in tokens]
+        return examples, [source for source, _ in tokens], [target for _, target in tokens]
 
     # Scores
 
@@ -276,7 +261,7 @@ class Translate:
         return {"name": self.name, "summarise": bool(self.summarise), "single": self.single, "script": self.script}
 
     @classmethod
-    def from_json(cls, saved: dict) -> Translate:
+    def from_json(cls, saved: dict) -> "Translate":
         task = cls(summarise=take.flag(saved, "summarise"))
         task.script, task.single = take.one_of(saved, "script", overlap.SCRIPTS), take.flag(saved, "single")
         task.measure()
@@ -285,21 +270,18 @@ class Translate:
     def details(self) -> dict:
         return {"signature": self.signature()}
 
-    profile = Profile(
-        phrase("task", "translate"), measure_translations, describe_pairs,
-        few_rows=(["a b", "c d"] * 2, ["x y", "z"] * 2), judged="chrf", quick={"beam": 1}, settled=("summarise",),
-        baseline=lead, details=details, counted="tokens", next_command="translate {run} …",
-        blank_answer={"text": "", "log_prob": 0.0},
-    )  # fmt: skip
+    profile = Profile(phrase("task", "translate"), measure_translations, describe_pairs,
+                      few_rows=(["a b", "c d"] * 2, ["x y", "z"] * 2), judged="chrf", quick={"beam": 1}, settled=("summarise",),
+                      baseline=lead, details=details, counted="tokens", next_command="translate {run} …",
+                      blank_answer={"text": "", "log_prob": 0.0})  # fmt: skip
 
 
 def not_empty(texts: Sequence[str], side: str, where):
     """The same texts, or what is wrong with the first of them that is none."""
     for row, text in enumerate(texts):
         if not isinstance(text, str):
-            found = f"{type(text).__name__} {str(text)[:40]!r}"
             raise Mistake("{where}: expected a text, found {value}; to translate, give a text for a text.", where=where(row),
-                          value=found)  # fmt: skip
+                          value=f"{type(text).__name__} {str(text)[:40]!r}")  # fmt: skip
         if not text.strip():
             if side == "source":
                 raise Mistake("{where}: the source is empty; give it a text to read or drop the row.", where=where(row))

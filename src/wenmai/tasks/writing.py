@@ -1,9 +1,6 @@
 """What tasks share that write a text for what they read, over any network with `begin` and `step`: compose (1→N) and translate
 (N→M). Examples with texts that are to be written, how probable these are, and the steps of one that is written. All logarithms
-are natural.
-"""
-
-from __future__ import annotations
+are natural."""
 
 from collections.abc import Callable, Collection, Iterator
 

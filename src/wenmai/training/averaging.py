@@ -1,7 +1,5 @@
 """The mean of the weights after every step since averaging began (Polyak & Juditsky 1992)."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 
 import torch

@@ -2,10 +2,7 @@
 
 A small network's update is hundreds of kernels of some microseconds each, and a GPU waits longer for the next to be started than
 it takes. Running text is read in batches of one shape, so that what was recorded fits every one of them: only batch, state and
-rate are written to where the recording reads them. Random numbers follow from the seed that is set before each launch.
-"""
-
-from __future__ import annotations
+rate are written to where the recording reads them. Random numbers follow from the seed that is set before each launch."""
 
 from dataclasses import replace
 
@@ -20,7 +17,7 @@ WARM = 3  # updates before the recording, that kernels are chosen and moments ma
 
 class Captured:
     @classmethod
-    def of(cls, updater) -> Captured | None:
+    def of(cls, updater) -> "Captured | None":
         """For running text, read by one process with dense gradients."""
         fits = updater.examples.one_shape and updater.team.size == 1 and not updater.optimizer.tables
         return cls(updater) if fits else None

@@ -4,10 +4,7 @@
     RUN/training/000000123/   state.json and arrays.safetensors after 123 updates; the last two are kept
 
 Each is a folder that is there whole or not at all. They are written when the plan stands, then when so much time has passed
-that writing them costs under a fiftieth of it, and when training is asked to stop.
-"""
-
-from __future__ import annotations
+that writing them costs under a fiftieth of it, and when training is asked to stop."""
 
 import json
 import os
@@ -26,7 +23,7 @@ from wenmai.locale.theirs import Theirs
 from wenmai.training import folders
 from wenmai.training.distributed import Team
 from wenmai.training.progress import Progress, Snapshot
-from wenmai.training.run_folder import understood, write_arrays, write_json
+from wenmai.training.run_folder import understood, unfinished, write_arrays, write_json
 
 KEPT = 2
 OFTEN = 20.0  # seconds between two, at the least
@@ -43,10 +40,6 @@ class Checkpoints:
         self.arguments = arguments
         self.remove()
 
-    def begun(self) -> bool:
-        """Whether there is a training to go on with; one that was killed before it stood there whole is none."""
-        return (self.folder / "start").is_dir()
-
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -55,7 +48,7 @@ class Checkpoints:
         if progress.snapshot is None:
             return
         writes = self.team.rank == 0
-        if writes and not self.begun():
+        if writes and not unfinished(self.folder.parent):
             folders.write(self.folder / "start", lambda part: self._start(part, estimator))
         now = time.monotonic()
         due = self.last is None or now - self.last > max(OFTEN, SHARE * self.cost)
@@ -86,14 +79,12 @@ class Checkpoints:
         """The arguments of the training, the last whole checkpoint, and a sentence on every damaged one that was passed over."""
         from safetensors.numpy import load_file
 
-        if not self.begun():
+        if not unfinished(self.folder.parent):
             raise Mistake("{folder} holds no training that was stopped; start one with wenmai train RUNG DATA.",
                           folder=self.folder.parent)  # fmt: skip
         folders.check(self.folder / "start", "arguments.json", "inputs.json")
         with understood(self.folder / "start" / "arguments.json") as path:
-            self.arguments = json.loads(path.read_text(encoding="utf-8"))
-            if not isinstance(self.arguments, dict):
-                raise take.Unfit("found {value}, expected an object", value=take.told(self.arguments))
+            self.arguments = object_in(path)
         with understood(self.folder / "start" / "inputs.json") as path:
             inputs = json.loads(path.read_text(encoding="utf-8"))
             kinds_of_input.from_json(inputs)
@@ -104,18 +95,22 @@ class Checkpoints:
             try:
                 folders.check(folder, "state.json", "arrays.safetensors")
                 with understood(folder / "state.json") as path:
-                    facts = json.loads(path.read_text(encoding="utf-8"))
-                    if not isinstance(facts, dict):
-                        raise take.Unfit("found {value}, expected an object", value=take.told(facts))
+                    facts = object_in(path)
                 with understood(folder / "arrays.safetensors") as path:
                     return self.arguments, Snapshot(load_file(path), facts, inputs), notes
             except (Mistake, OSError) as damage:
-                said = damage.message if isinstance(damage, Mistake) else Theirs(damage)
-                reason = said.values.get("reason", said)  # without what to do
+                message = damage.message if isinstance(damage, Mistake) else Theirs(damage)
                 notes.append(Message("{folder} is damaged ({reason}); the checkpoint before it is used.", folder=folder,
-                                     reason=reason))  # fmt: skip
+                                     reason=message.values.get("reason", message)))  # without what to do # fmt: skip
                 self.damaged.append(folder)
         return self.arguments, Snapshot({}, {}, inputs), notes
+
+
+def object_in(path: Path) -> dict:
+    known = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(known, dict):
+        raise take.Unfit("found {value}, expected an object", value=take.told(known))
+    return known
 
 
 @contextmanager

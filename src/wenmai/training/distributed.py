@@ -7,8 +7,6 @@ summed over all of them and divided by the count of the whole batch, so that the
     fsdp   every process holds a part of weights, gradients and moments (Zhao et al. 2023)
 """
 
-from __future__ import annotations
-
 import atexit
 import copy
 import os
@@ -93,9 +91,8 @@ class Team:
 
 def shared(part: nn.Module, network: nn.Module) -> bool:
     """Whether a weight of the part, such as a table of vectors, is another part's too: then it is gathered with the whole."""
-    own, everywhere = (
-        Counter(map(id, dict(module.named_parameters(remove_duplicate=False)).values())) for module in (part, network)
-    )
+    own, everywhere = (Counter(map(id, dict(module.named_parameters(remove_duplicate=False)).values()))
+                       for module in (part, network))  # fmt: skip
     return any(everywhere[weight] > times for weight, times in own.items())
 
 

@@ -1,7 +1,5 @@
 """What libraries below torch read from the environment, once, when they are first used; a value that the user has set stays."""
 
-from __future__ import annotations
-
 import os
 
 # A product of another shape is another kernel, and batches have many shapes: by itself oneDNN keeps a thousand kernels.

@@ -1,10 +1,7 @@
 """Folders that are there whole or not at all, that tell when they were damaged, and that one process writes at a time.
 
 A folder is written beside its place under another name, every file of it is brought to the disk, a manifest names them with
-their sizes and checksums, and then it is renamed: on every system one step, which a kill or a full disk cannot cut in two.
-"""
-
-from __future__ import annotations
+their sizes and checksums, and then it is renamed: on every system one step, which a kill or a full disk cannot cut in two."""
 
 import glob
 import hashlib
@@ -80,12 +77,6 @@ def recover(folder: Path) -> None:
             return
 
 
-def sweep(folder: Path) -> None:
-    """Removes what earlier writers of this folder left half written; only who holds its lock may."""
-    for left in (path for kind in ("part", "old") for path in folder.parent.glob(f".{glob.escape(folder.name)}.{kind}.*")):
-        shutil.rmtree(left, ignore_errors=True)
-
-
 def checksum(file: Path) -> dict:
     """Of a large file one that is quicker to make, so that opening it takes no time to speak of."""
     if file.stat().st_size > LARGE:
@@ -115,27 +106,22 @@ def check(folder: Path, *needed: str) -> None:
         files = json.loads(path.read_text(encoding="utf-8"))["files"]
         named = {Path(str(name)).name: {"bytes": int(about["bytes"]), **about} for name, about in files.items()}
     except FileNotFoundError:
-        raise Damaged(
-            "{reason}: the folder is damaged; train it again.", reason=Message("{file} is missing", file=path)
-        ) from None
+        raise Damaged("{reason}: the folder is damaged; train it again.",
+                      reason=Message("{file} is missing", file=path)) from None  # fmt: skip
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
-        raise Damaged(
-            "{reason}: the folder is damaged; train it again.", reason=Message("{file} is not as it was written", file=path)
-        ) from None
+        raise Damaged("{reason}: the folder is damaged; train it again.",
+                      reason=Message("{file} is not as it was written", file=path)) from None  # fmt: skip
     for name in needed:
         if name not in named:
-            raise Damaged(
-                "{reason}: the folder is damaged; train it again.",
-                reason=Message("{file} does not name {name}", file=path, name=name),
-            )
+            raise Damaged("{reason}: the folder is damaged; train it again.",
+                          reason=Message("{file} does not name {name}", file=path, name=name))  # fmt: skip
     there = {file.name for file in folder.iterdir() if file.is_file()}
     for name, about in named.items():
         file, size = folder / name, about["bytes"]
         if name not in there:
             raise Damaged("{reason}: the folder is damaged; train it again.", reason=Message("{file} is missing", file=file))
-        found = file.stat().st_size
-        if found != size:
-            reason = Message("{file}: found {found} bytes, expected {expected}", file=file, found=found, expected=size)
+        if (bytes_there := file.stat().st_size) != size:
+            reason = Message("{file}: found {found} bytes, expected {expected}", file=file, found=bytes_there, expected=size)
             raise Damaged("{reason}: the file is damaged; train it again.", reason=reason)
         if checksum(file) != about:
             reason = Message("{file} is not as it was written (its checksum differs)", file=file)
@@ -176,7 +162,9 @@ def only_one(folder: Path) -> Iterator[None]:
                               folder=folder) from None  # fmt: skip
         try:
             recover(folder)
-            sweep(folder)
+            for kind in ("part", "old"):  # what earlier writers left half written
+                for left in folder.parent.glob(f".{glob.escape(folder.name)}.{kind}.*"):
+                    shutil.rmtree(left, ignore_errors=True)
             yield
         finally:
             with suppress(OSError):

@@ -1,10 +1,7 @@
 """The loop: trains anything that has gradients, and yields its progress.
 
 Batches are a function of seed and epoch, learning rate and random numbers of the step: so the same seed gives the same weights.
-How long training is, `schedule` says; one update, `updater`; what to go back to when a loss is no number, `recovery`.
-"""
-
-from __future__ import annotations
+How long training is, `schedule` says; one update, `updater`; what to go back to when a loss is no number, `recovery`."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -34,19 +31,10 @@ CHECKED = 50  # steps of a GPU between two looks at the loss, for which it has t
 STILL = 5  # scores without a new best after which asgd begins to average
 
 
-def train(
-    network: Network,
-    examples: ExampleSource,
-    judge: Callable[[], float] | None,
-    higher_is_better: bool,
-    device: str,
-    seed: int,
-    minutes: float | None = None,
-    resume: Snapshot | None = None,
-    deterministic: bool = False,
-    where: Callable[[int], str] = lambda row: Message("row {row}", row=row + 1),
-    options: TrainingOptions | None = None,
-) -> Iterator[Progress]:
+def train(network: "Network", examples: ExampleSource, judge: Callable[[], float] | None, higher_is_better: bool, device: str,
+          seed: int, minutes: float | None = None, resume: Snapshot | None = None, deterministic: bool = False,
+          where: Callable[[int], str] = lambda row: Message("row {row}", row=row + 1),
+          options: TrainingOptions | None = None) -> Iterator[Progress]:  # fmt: skip
     """Trains the network in place and leaves the best state in it: the one that `judge` scored highest. `where` names the place
     of a row in messages; `resume` is what `snapshot()` of a Progress gave."""
     training = Training(network, examples, judge, higher_is_better, device, seed, minutes, deterministic,
@@ -60,7 +48,7 @@ def train(
         heartbeat_due, halved = training.update(next(batches)[1], time.perf_counter() - heartbeat > HEARTBEAT)
         evaluation_due = training.schedule.evaluates_after(training.state.step)
         check = device == "cpu" or evaluation_due or heartbeat_due or halved or len(training.recovery.unseen) == CHECKED
-        failure = training.failure(where) if check else None
+        failure = training.recovery.failure(training.losses, training.state.step, where) if check else None
         if failure and training.state.lowered:
             yield training.given_up(failure)
             break
@@ -82,7 +70,7 @@ def train(
 class Training:
     """One training: what it has come to, and all that it takes to go on."""
 
-    def __init__(self, network: Network, examples: ExampleSource, judge: Callable[[], float] | None, higher_is_better: bool,
+    def __init__(self, network: "Network", examples: ExampleSource, judge: Callable[[], float] | None, higher_is_better: bool,
                  device: str, seed: int, minutes: float | None, deterministic: bool, options: TrainingOptions):  # fmt: skip
         self.began = self.tidied = time.perf_counter()
         network.to(device)
@@ -122,9 +110,6 @@ class Training:
         return heartbeat_due, self.state.micro_batches > state.micro_batches
 
     # A loss that is no number
-
-    def failure(self, where: Callable[[int], str]) -> Failure | None:
-        return self.recovery.failure(self.losses, self.state.step, where)
 
     def gone_back(self, failure: Failure) -> Progress:
         """To the last good state, with a lower learning rate."""

@@ -4,8 +4,6 @@ weights      each with its gradient and the optimizer's moments; as the best, as
 one batch    what the forward pass keeps for the backward pass, measured on the longest row, and as much again
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 from collections.abc import Callable, Iterator
@@ -67,11 +65,10 @@ def check_weights(count: int, optimizer: str, device: str, parts: int) -> None:
     """Whether so many weights can be trained here; asked before the first of them is made."""
     there, needed = free(device), count * bytes_each(optimizer, parts)
     if there is not None and needed > USED * there:
-        each = bytes_each(optimizer, parts)
         raise Mistake("these options make {count:,} weights, which take {needed} to train (each {bytes} bytes with gradient, "
                       "moments and the states that are kept), and {free} are free on {device}; choose smaller ones, such as "
-                      "hidden, embed or layers.", count=count, needed=size(needed), bytes=each, free=size(there),
-                      device=device)  # fmt: skip
+                      "hidden, embed or layers.", count=count, needed=size(needed), bytes=bytes_each(optimizer, parts),
+                      free=size(there), device=device)  # fmt: skip
 
 
 def check_table(features: int, columns: int) -> None:
@@ -98,10 +95,9 @@ def micro_batches_of(row: int, rows: int, weights: int, device: str, tokens: int
         return 1
     room = USED * there - weights
     if row > room:
-        left = size(max(0, int(room)))
         raise Mistake("the longest row ({tokens:,} tokens) takes {needed} to learn from, and {left} are left on {device} "
                       "beside the weights; cut rows with --set max_length=…, or choose a smaller model.", tokens=tokens,
-                      needed=size(row), left=left, device=device)  # fmt: skip
+                      needed=size(row), left=size(max(0, int(room))), device=device)  # fmt: skip
     count = 1
     while row * -(-rows // count) > room:
         count *= 2

@@ -8,8 +8,6 @@ asgd        plain steps at one rate, averaged: from when the held-out score stop
             weights after every step since (Polyak & Juditsky 1992; begun as in AWD-LSTM, Merity, Keskar & Socher 2018)
 """
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 
@@ -49,7 +47,9 @@ class Optimizer:
         self.rest, self.tables, self.clip = rest, tables, options.clip
 
     def state(self) -> dict[str, torch.Tensor]:
-        return flat_state(self.parts)
+        """As named tensors: number of the optimizer, number of the weight, name."""
+        return {f"{number}.{index}.{name}": torch.as_tensor(value) for number, part in enumerate(self.parts)
+                for index, values in part.state_dict()["state"].items() for name, value in values.items()}  # fmt: skip
 
     def load(self, state: dict[str, torch.Tensor]) -> None:
         for number, part in enumerate(self.parts):
@@ -91,9 +91,3 @@ class Optimizer:
             part.step()
         self.forget()
         return norm
-
-
-def flat_state(parts: list) -> dict[str, torch.Tensor]:
-    """The state of these optimizers as named tensors: number of the optimizer, number of the weight, name."""
-    return {f"{number}.{index}.{name}": torch.as_tensor(value) for number, part in enumerate(parts)
-            for index, values in part.state_dict()["state"].items() for name, value in values.items()}  # fmt: skip

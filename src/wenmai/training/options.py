@@ -1,7 +1,5 @@
 """The options of training by the loop: its signature is their schema."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -19,8 +17,7 @@ class TrainingOptions:
     pieces a batch is cut, memory says where it is not given. What is `learning_rate`, `weight_decay` and `clip` where they are
     not given, the network says. With `average`, the rate stays, and from when the score stops getting better, at the latest
     half-way, what counts is the mean of the weights after every step since. `compile` has torch make kernels of its own for the
-    network, which takes a minute first and pays where training takes many.
-    """
+    network, which takes a minute first and pays where training takes many."""
 
     epochs: Size | None = None
     steps: Size | None = None
@@ -38,7 +35,7 @@ class TrainingOptions:
     micro_batches: Size | None = None
     compile: bool = False
 
-    def completed(self, network: Network) -> TrainingOptions:
+    def completed(self, network: "Network") -> "TrainingOptions":
         """With what the network asks for, where it is not given."""
         usual = training_defaults(network, self.optimizer)
         return replace(self, **{name: value for name, value in usual.items() if getattr(self, name) is None})
@@ -48,7 +45,7 @@ class TrainingOptions:
         return self.average or self.optimizer == "asgd"
 
 
-def training_defaults(network: Network, optimizer: str) -> dict[str, float]:
+def training_defaults(network: "Network", optimizer: str) -> dict[str, float]:
     """What these options are, where they are not given: as the network asks for, or as suits most."""
     if optimizer == "asgd":  # of AWD-LSTM
         return {"learning_rate": 30.0, "weight_decay": 1.2e-6, "clip": 0.25}

@@ -1,7 +1,5 @@
 """Passes over the rows, for a rung that learns without the loop; minutes become a number of them, once."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 
@@ -25,9 +23,8 @@ class Passes:
 
     def planned(self) -> Iterator[Progress]:
         if not self.done:
-            seconds = time.perf_counter() - self.began
-            yield Progress(0, self.epochs * self.count, 0.0, float("nan"), 0.0, seconds, note=Message("planned"),
-                           plan={"epochs": self.epochs}, snapshot=lambda: Snapshot({}, {}))  # fmt: skip
+            yield Progress(0, self.epochs * self.count, 0.0, float("nan"), 0.0, time.perf_counter() - self.began,
+                           note=Message("planned"), plan={"epochs": self.epochs}, snapshot=lambda: Snapshot({}, {}))  # fmt: skip
 
     def __iter__(self) -> Iterator[tuple[int, np.ndarray]]:
         while self.done < self.epochs:

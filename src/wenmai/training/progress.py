@@ -1,7 +1,5 @@
 """Progress: what training yields, whoever trains. The command line draws it, the report plots it, a test takes three."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -53,7 +51,7 @@ class Progress:
     snapshot: Callable[[], Snapshot] | None = field(default=None, repr=False, compare=False)  # to be called before the next
 
     @classmethod
-    def from_json(cls, saved: dict) -> Progress:
+    def from_json(cls, saved: dict) -> "Progress":
         """What `to_json` gave; Unfit if it did not. A loss may be infinite, or nobody knows it (NaN)."""
         values = {name: take.value(saved, name) for name in ("epoch", "loss", "rate", "seconds", "score")}
         for name, value in values.items():

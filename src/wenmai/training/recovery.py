@@ -1,7 +1,5 @@
 """Recovery: what training goes back to, once, when a loss is no longer a number, and then with a lower learning rate."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple

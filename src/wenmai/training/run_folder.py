@@ -7,10 +7,7 @@
     manifest.json     every file's size and checksum
     training/         while training goes on: what it takes to go on after a stop (checkpoints.py)
 
-It is there whole, or not at all (folders.py).
-"""
-
-from __future__ import annotations
+It is there whole, or not at all (folders.py)."""
 
 import json
 import re
@@ -50,8 +47,10 @@ class SavedRun:
 def save(estimator, folder: Path, more: dict, training: bool = False) -> Path:
     """`training`: the run is what came of the training that stands in the folder, whose place it takes, and who calls holds its
     lock already."""
+    # the run that it started from, and what was taken over
+    start = {"from": {name: value for name, value in estimator.start_.items() if name != "note"}} if estimator.start_ else {}
     about = {"format": FORMAT, "wenmai": __version__, "rung": estimator.rung, "options": estimator.options,
-             "build": estimator.build_.to_json(), "task": estimator.task_.to_json(), **started(estimator), **more}  # fmt: skip
+             "build": estimator.build_.to_json(), "task": estimator.task_.to_json(), **start, **more}  # fmt: skip
 
     def fill(part: Path) -> None:
         write_json(part / "run.json", about)
@@ -61,7 +60,7 @@ def save(estimator, folder: Path, more: dict, training: bool = False) -> Path:
         model = estimator.model_
         if is_mapped(model):
             arrays.write(part / "weights.safetensors", model.state() | words_of(estimator.inputs_))
-        elif is_network(model):
+        elif isinstance(model, nn.Module):
             tensors = {name: value.numpy(force=True) for name, value in model.state_dict().items()}
             write_arrays(part / "weights.safetensors", tensors | words_of(estimator.inputs_))
         else:
@@ -71,16 +70,6 @@ def save(estimator, folder: Path, more: dict, training: bool = False) -> Path:
         check_place(folder, training)
         folders.write(folder, fill)
     return folder
-
-
-def started(estimator) -> dict:
-    """The run that it started from, and what was taken over."""
-    known = estimator.start_
-    return {"from": {name: value for name, value in known.items() if name != "note"}} if known else {}
-
-
-def is_network(model) -> bool:
-    return isinstance(model, nn.Module)
 
 
 def is_mapped(model) -> bool:
@@ -213,7 +202,7 @@ def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
         if is_mapped(model):
             model.load(arrays.mapped(path)[0])
             return model
-        if not is_network(model):
+        if not isinstance(model, nn.Module):
             model.load(load_arrays(path))
             return model
         expected = {name: (KINDS.get(value.dtype), tuple(value.shape) or (1,)) for name, value in model.state_dict().items()}

@@ -1,9 +1,6 @@
 """The schedule: how long training is, when it is judged, and the learning rate of every step.
 
-Minutes are turned into steps once, after a timed warm-up whose effect is undone; from then on the clock plays no part.
-"""
-
-from __future__ import annotations
+Minutes are turned into steps once, after a timed warm-up whose effect is undone; from then on the clock plays no part."""
 
 import math
 import time

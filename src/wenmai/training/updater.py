@@ -1,10 +1,7 @@
 """Updater: one update after another. A batch, its losses, the gradient, a step of the optimizer.
 
 The random numbers of a step (dropout) are a function of seed and step, as its batch is: nothing of them has to be kept. A batch
-that does not fit into memory is read in two pieces, four, … (micro-batches); their gradients add up to that of the whole.
-"""
-
-from __future__ import annotations
+that does not fit into memory is read in two pieces, four, … (micro-batches); their gradients add up to that of the whole."""
 
 from contextlib import contextmanager
 from dataclasses import replace
@@ -31,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Updater:
-    def __init__(self, network: Network, examples: ExampleSource, options: TrainingOptions, device: str, seed: int,
+    def __init__(self, network: "Network", examples: ExampleSource, options: TrainingOptions, device: str, seed: int,
                  deterministic: bool = False):  # fmt: skip
         self.network, self.examples, self.options, self.device, self.seed = network, examples, options, device, seed
         self.deterministic, self.team, self.micro_batches = deterministic, distributed.team(), 1
@@ -184,7 +181,7 @@ def added(one: Loss, other: Loss) -> Loss:
     return one._replace(total=one.total + other.total, count=one.count + other.count)
 
 
-def bf16_pays(network: Network, device: str) -> bool:
+def bf16_pays(network: "Network", device: str) -> bool:
     """On a GPU always; on a CPU with bf16 instructions where the work is in large products, which a recurrent step has not, but
     what says the next token has."""
     if device.startswith("cuda"):
@@ -194,7 +191,7 @@ def bf16_pays(network: Network, device: str) -> bool:
 
 
 @contextmanager
-def evaluating(network: Network):
+def evaluating(network: "Network"):
     network.eval()
     try:
         yield

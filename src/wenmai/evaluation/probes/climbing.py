@@ -1,10 +1,7 @@
 """Growing lengths: a rung is trained at each, from first weights, until it fails at one.
 
 Going on from the weights of the length before was tried and left: gru needed more updates so, and attention, which had learned to
-look so many steps back, did not come off it.
-"""
-
-from __future__ import annotations
+look so many steps back, did not come off it."""
 
 import time
 from collections.abc import Iterator

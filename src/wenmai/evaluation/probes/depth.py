@@ -1,12 +1,10 @@
 """depth: one layer against two and three, one way against both. Each costs weights and time; what does it buy?"""
 
-from __future__ import annotations
-
-import time
 from collections.abc import Iterator
 from typing import Literal
 
 from wenmai.evaluation.probes.finding import Finding, Grid
+from wenmai.evaluation.probes.variants import Variant, apart, compared, costs, how, open_rows, with_spread
 from wenmai.evaluation.probes.variants_picture import picture as drawn
 from wenmai.evaluation.probes.variants_picture import quality_and_cost
 from wenmai.locale import Message, plural
@@ -17,34 +15,24 @@ Cell = Literal["gru", "lstm", "rnn", "rnn-residual", "rnn-coupled", "rnn-gated"]
 
 
 def run(source: str, columns: dict[str, str] | None = None, settings: dict | None = None, seed: int = 0) -> Iterator:
-    from wenmai.evaluation.probes.variants import rows_note, spread_note
-
     known = yield from measured(source, columns, seed, **assign_options(settings or {}, {"probe": measured})["probe"])
-    notes = [rows_note(known), spread_note(known),
+    notes = [*how(known),
              Message("{rung} with hidden={hidden} and embed={embed}; both ways means as much again, from the end",
                      rung=known["rung"], hidden=known["hidden"], embed=known["embed"])]  # fmt: skip
     title = Message("{source}: layers and directions of {rung}", source=source, rung=known["rung"])
-    grids = {lang: [table(known, lang)] for lang in ("en", "zh")}
-    return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), conclusions(known), notes)
+    return Finding.of(known, title, tables, picture, conclusions(known), notes)
 
 
 def measured(source: str, columns, seed: int, *, rung: Cell = "gru", layers: int = 3, rows: int = 4000, epochs: int = 8,
-             hidden: int = 48, embed: int = 32, learning_rate: float = 4e-3, seeds: int = 3,
-             device: str = "auto") -> Iterator:  # fmt: skip
+             hidden: int = 48, embed: int = 32, learning_rate: float = 4e-3, seeds: int = 3, device: str = "auto") -> Iterator:
     """`layers` up to which it is stacked; `rows` to learn from, at the most; `seeds` how often each is trained."""
-    from wenmai.evaluation.probes.variants import Variant, compared, open_rows, sizes
-    from wenmai.training.distributed import device_named
-
-    began, device = time.perf_counter(), device_named(device)
     data = open_rows(source, columns, [rung], rows, seed)
     options = {"hidden": hidden, "embed": embed}
     variants = [Variant(f"{number} {'both' if both else 'one'}", rung, options | {"layers": number, "bidirectional": both})
                 for both in (False, True) for number in range(1, layers + 1)]  # fmt: skip
     training = {"epochs": epochs, "learning_rate": learning_rate, "device": device}
-    metric, results = yield from compared(data, variants, training, seeds, seed)
-    return {"probe": "depth", "data": source, "task": data.task.name, "metric": metric, "rung": rung, "rows": sizes(data),
-            "epochs": epochs, "hidden": hidden, "embed": embed, "learning_rate": learning_rate, "seed": seed, "seeds": seeds,
-            "device": device, "variants": results, "seconds": round(time.perf_counter() - began, 1)}  # fmt: skip
+    known = {"probe": "depth", "data": source, "rung": rung, "hidden": hidden, "embed": embed}
+    return (yield from compared(known, data, variants, training, seeds, seed))
 
 
 def named(row: dict, lang: str) -> str:
@@ -54,16 +42,13 @@ def named(row: dict, lang: str) -> str:
 
 
 def conclusions(known: dict) -> list[str]:
-    from wenmai.evaluation.probes.variants import apart, with_spread
-
     rows, metric = known["variants"], metric_key(known["metric"])
     one, half = rows[0], len(rows) // 2
     gist = []
     for deep in rows[1:half]:
         gist.append(Message("{layers} layers instead of one, one way: {metric} {one} → {deep}, {apart}; {times:.1f} times the "
                             "seconds.", layers=deep["options"]["layers"], metric=metric, one=with_spread(one),
-                            deep=with_spread(deep), apart=apart(deep, one),
-                            times=deep["median_seconds"] / one["median_seconds"]))  # fmt: skip
+                            deep=with_spread(deep), apart=apart(deep, one), times=deep["median_seconds"] / one["median_seconds"]))
     both = rows[half]
     gist.append(Message("Both ways instead of one, one layer: {metric} {one} → {both}, {apart}; {times:.1f} times the seconds.",
                         metric=metric, one=with_spread(one), both=with_spread(both), apart=apart(both, one),
@@ -71,10 +56,8 @@ def conclusions(known: dict) -> list[str]:
     return gist
 
 
-def table(known: dict, lang: str) -> Grid:
-    from wenmai.evaluation.probes.variants import quality_and_cost
-
-    return quality_and_cost(known, Message("layers and ways"), [named(row, lang) for row in known["variants"]], lang)
+def tables(known: dict, lang: str) -> list[Grid]:
+    return [costs(known, Message("layers and ways"), [named(row, lang) for row in known["variants"]], lang)]
 
 
 def picture(known: dict, lang: str):

@@ -5,10 +5,7 @@ running-sum  T whole numbers below 100; the sum so far at each
 adding       T values with a mark beside, 1 at two of them; the sum of those two
 
 copy is judged by the share of rows that are right at every step, the sums by the squared error of the last (for adding the only)
-answer over the variance of what was wanted.
-"""
-
-from __future__ import annotations
+answer over the variance of what was wanted."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -51,15 +48,15 @@ class Exercise:
         """Drawn some at a time: as numbers of 64 bits and lists of tags they are many times as large."""
         inputs, targets = [], []
         for start in range(0, rows, DRAWN):
-            drawn, wanted = self.draw(generator, min(DRAWN, rows - start), steps)
+            drawn, answers = self.draw(generator, min(DRAWN, rows - start), steps)
             inputs.append(kind.encode(drawn))
-            targets.append(task.encode(wanted))
+            targets.append(task.encode(answers))
         return Examples(joined(inputs), joined(targets), longest=1 << 20)
 
     def score(self, network: Network, examples: Examples, device: str) -> float:
         """Of rows that are all equally long."""
         size = max(1, PIECE // int(examples.inputs.lengths.max()))
-        right, errors, wanted = [], [], []
+        right, errors, expected = [], [], []
         with torch.no_grad():
             for start in range(0, len(examples), size):
                 batch = examples.batch(np.arange(start, min(start + size, len(examples)))).to(device)
@@ -70,10 +67,10 @@ class Exercise:
                 target = batch.target.view(answered.shape).double()
                 answered, target = (value[:, -1] if value.dim() == 3 else value for value in (answered.double(), target))
                 errors.append((answered - target).square().cpu())
-                wanted.append(target.cpu())
+                expected.append(target.cpu())
         if self.higher_is_better:
             return float(torch.cat(right).double().mean())
-        return float(torch.cat(errors).mean() / torch.cat(wanted).var(correction=0))
+        return float(torch.cat(errors).mean() / torch.cat(expected).var(correction=0))
 
 
 def copies(generator, rows: int, steps: int):
@@ -104,15 +101,11 @@ def last_tag(outputs, batch):
 
 
 def last_number(outputs, batch):
-    answered, wanted = outputs.double(), batch.target.view(outputs.shape).double()
-    return ((answered[:, -1] - wanted[:, -1]) if outputs.dim() == 3 else (answered - wanted)).square().sum()
+    answered, expected = outputs.double(), batch.target.view(outputs.shape).double()
+    return ((answered[:, -1] - expected[:, -1]) if outputs.dim() == 3 else (answered - expected)).square().sum()
 
 
-EXERCISES = {
-    exercise.name: exercise
-    for exercise in (
-        Exercise("copy", lambda: Tag(scheme="plain"), copies, True, EXACT, last_tag),
-        Exercise("running-sum", Regress, sums, False, ERROR, last_number),
-        Exercise("adding", Regress, pairs, False, ERROR, last_number),
-    )
-}
+EXERCISES = {exercise.name: exercise
+             for exercise in (Exercise("copy", lambda: Tag(scheme="plain"), copies, True, EXACT, last_tag),
+                              Exercise("running-sum", Regress, sums, False, ERROR, last_number),
+                              Exercise("adding", Regress, pairs, False, ERROR, last_number))}  # fmt: skip

@@ -5,10 +5,7 @@ On its way back the gradient passes every state between (Hochreiter 1991; Bengio
     ∂L/∂h_t = ∂L/∂h_N · Π_{k=t+1..N} ∂h_k/∂h_{k−1},      rnn: ∂h_k/∂h_{k−1} = diag(1 − h_k²) U
 
 A product of N − t factors shrinks or grows by a power; a gate that is open, or a sum h + u, keeps them near 1, and attention
-makes do with one.
-"""
-
-from __future__ import annotations
+makes do with one."""
 
 import numpy as np
 import torch

@@ -1,7 +1,5 @@
 """What a probe found: numbers, tables, a picture and a few sentences, kept as files and shown on the terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,12 +22,20 @@ class Grid:
 
 @dataclass
 class Finding:
+    """`of` makes one of what was measured: `tables(known, language)` give the grids, `picture(known, language)` a figure."""
+
     known: dict  # for JSON; what is infinite is null there
     title: Message
     grids: dict[str, list[Grid]]  # the first is shown on the terminal, all of them stand in the file
     draw: Callable  # language → a figure
     conclusions: list[Message] = field(default_factory=list)  # what to look at
     notes: list[Message] = field(default_factory=list)  # and how it was measured
+
+    @classmethod
+    def of(cls, known: dict, title: Message, tables: Callable, picture: Callable, conclusions: list[Message],
+           notes: list[Message]) -> "Finding":  # fmt: skip
+        grids = {lang: tables(known, lang) for lang in LANGS}
+        return cls(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), conclusions, notes)
 
     def show(self, lang: str) -> None:
         grid = self.grids[lang][0]

@@ -1,15 +1,12 @@
 """gates: the gru has two gates where the lstm has three. What do they buy, and what do they cost?
 
 All of them at the same `hidden`, where the lstm has four matrices a layer, the gru three and the rnn one; then gru and rnn as
-large as the lstm is, counted in weights (as Chung et al. 2014 compare them).
-"""
+large as the lstm is, counted in weights (as Chung et al. 2014 compare them)."""
 
-from __future__ import annotations
-
-import time
 from collections.abc import Iterator
 
 from wenmai.evaluation.probes.finding import Finding, Grid
+from wenmai.evaluation.probes.variants import Variant, apart, as_large, compared, costs, counter, how, open_rows, with_spread
 from wenmai.evaluation.probes.variants_picture import picture as drawn
 from wenmai.evaluation.probes.variants_picture import quality_and_cost
 from wenmai.locale import Message
@@ -20,25 +17,18 @@ CELLS = ("rnn", "gru", "lstm")
 
 
 def run(source: str, columns: dict[str, str] | None = None, settings: dict | None = None, seed: int = 0) -> Iterator:
-    from wenmai.evaluation.probes.variants import rows_note, spread_note
-
     known = yield from measured(source, columns, seed, **assign_options(settings or {}, {"probe": measured})["probe"])
-    notes = [rows_note(known), spread_note(known),
+    notes = [*how(known),
              Message("embed={embed}, one layer, one way; as large as lstm means the hidden that comes nearest to its weights",
                      embed=known["embed"])]  # fmt: skip
     title = Message("{source}: what gates buy and cost", source=source)
-    grids = {lang: tables(known, lang) for lang in ("en", "zh")}
-    return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), conclusions(known), notes)
+    return Finding.of(known, title, tables, picture, conclusions(known), notes)
 
 
 def measured(source: str, columns, seed: int, *, rows: int = 6000, epochs: int = 8, hidden: int = 64, embed: int = 32,
              learning_rate: float = 4e-3, seeds: int = 3, device: str = "auto") -> Iterator:  # fmt: skip
     """`rows` to learn from, at the most; `hidden` is the size of all three, and of the lstm that the others are then made as
     large as; `seeds` how often each is trained."""
-    from wenmai.evaluation.probes.variants import Variant, as_large, compared, counter, open_rows, sizes
-    from wenmai.training.distributed import device_named
-
-    began, device = time.perf_counter(), device_named(device)
     data = open_rows(source, columns, list(CELLS), rows, seed)
     count, options = counter(data), {"embed": embed}
     weights = count("lstm", options | {"hidden": hidden})
@@ -47,19 +37,15 @@ def measured(source: str, columns, seed: int, *, rows: int = 6000, epochs: int =
         size = as_large(count, cell, options, weights)
         variants.append(Variant(f"{cell}, {size}", cell, options | {"hidden": size}))
     training = {"epochs": epochs, "learning_rate": learning_rate, "device": device}
-    metric, results = yield from compared(data, variants, training, seeds, seed)
-    return {"probe": "gates", "data": source, "task": data.task.name, "metric": metric,
-            "higher_is_better": data.task.higher_is_better, "rows": sizes(data), "epochs": epochs,
-            "hidden": hidden, "embed": embed, "learning_rate": learning_rate, "seed": seed, "seeds": seeds, "device": device,
-            "variants": results, "seconds": round(time.perf_counter() - began, 1)}  # fmt: skip
+    known = {"probe": "gates", "data": source, "higher_is_better": data.task.higher_is_better, "hidden": hidden, "embed": embed}
+    return (yield from compared(known, data, variants, training, seeds, seed))
 
 
 def conclusions(known: dict) -> list[str]:
-    from wenmai.evaluation.probes.variants import apart, best_of, with_spread
-
     rnn, gru, lstm, large_rnn, large_gru = known["variants"]
     metric, higher = metric_key(known["metric"]), known["higher_is_better"]
-    gated = best_of([gru, lstm, large_gru], higher)["mean"] - best_of([rnn, large_rnn], higher)["mean"]
+    best = max if higher else min
+    gated = best(row["mean"] for row in (gru, lstm, large_gru)) - best(row["mean"] for row in (rnn, large_rnn))
     shares = [f"{cell['parameters'] / lstm['parameters']:.0%}" for cell in (gru, rnn)]
     return [
         Message("Equal hidden: {metric} of gru {gru}, of lstm {lstm}; the difference is {apart}. Of the lstm's weights gru has "
@@ -73,9 +59,7 @@ def conclusions(known: dict) -> list[str]:
 
 
 def tables(known: dict, lang: str) -> list[Grid]:
-    from wenmai.evaluation.probes.variants import quality_and_cost
-
-    whole = quality_and_cost(known, Message("rung, hidden"), [row["variant"] for row in known["variants"]], lang)
+    whole = costs(known, Message("rung, hidden"), [row["variant"] for row in known["variants"]], lang)
     equal, large = Message("Equal hidden").told_in(lang), Message("As many weights as lstm").told_in(lang)
     return [whole, Grid(equal, whole.head, whole.rows[:3]), Grid(large, whole.head, whole.rows[2:])]
 

@@ -4,9 +4,6 @@ entropy  −Σ_s a_ts log a_ts / log S    of a head: 0 where it looks at one pla
 overlap  Σ_s min(a_ts, a'_ts)          of two heads of a layer: 1 where they look at the same, 0 where at nothing in common
 """
 
-from __future__ import annotations
-
-import time
 from collections.abc import Iterator
 from functools import partial
 from itertools import combinations
@@ -15,6 +12,7 @@ from statistics import mean
 from wenmai.errors import Mistake
 from wenmai.evaluation.probes.finding import Finding, Grid
 from wenmai.evaluation.probes.growing import growing_numbers
+from wenmai.evaluation.probes.variants import Variant, apart, compared, how, open_rows, with_spread
 from wenmai.evaluation.probes.variants_picture import Panel, quality
 from wenmai.evaluation.probes.variants_picture import picture as drawn
 from wenmai.locale import Message
@@ -25,36 +23,25 @@ TRACED = 64  # rows of the test part whose attention is shown
 
 
 def run(source: str, columns: dict[str, str] | None = None, settings: dict | None = None, seed: int = 0) -> Iterator:
-    from wenmai.evaluation.probes.variants import rows_note, spread_note
-
     known = yield from measured(source, columns, seed, **assign_options(settings or {}, {"probe": measured})["probe"])
-    notes = [rows_note(known), spread_note(known),
+    notes = [*how(known),
              Message("width {width} and {layers} layers for all: the weights are equally many, only their use differs",
                      width=known["width"], layers=known["layers"]),
              Message("entropy (0: one place, 1: all places alike) and overlap (1: two heads of a layer look at the same) are "
                      "means over layers, heads and the real places of {rows} test rows", rows=TRACED)]  # fmt: skip
     title = Message("{source}: one head against many", source=source)
-    grids = {lang: [table(known, lang)] for lang in ("en", "zh")}
-    return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), conclusions(known), notes)
+    return Finding.of(known, title, tables, picture, conclusions(known), notes)
 
 
 def measured(source: str, columns, seed: int, *, heads: str = "1,2,4,8", width: int = 64, layers: int = 2, rows: int = 6000,
              epochs: int = 8, learning_rate: float = 2e-3, seeds: int = 3, device: str = "auto") -> Iterator:  # fmt: skip
     """`heads` are compared at equal `width`; `rows` to learn from, at the most; `seeds` how often each is trained."""
-    from wenmai.evaluation.probes.variants import Variant, compared, open_rows, sizes
-    from wenmai.training.distributed import device_named
-
-    began, device = time.perf_counter(), device_named(device)
     numbers = heads_of(heads, width)
     data = open_rows(source, columns, ["transformer"], rows, seed)
     variants = [Variant(str(number), "transformer", {"heads": number, "width": width, "layers": layers}) for number in numbers]
     training = {"epochs": epochs, "learning_rate": learning_rate, "device": device}
-    looks = partial(attention_of, part=data.test)
-    metric, results = yield from compared(data, variants, training, seeds, seed, looks)
-    return {"probe": "heads", "data": source, "task": data.task.name, "metric": metric,
-            "higher_is_better": data.task.higher_is_better, "rows": sizes(data), "epochs": epochs,
-            "width": width, "layers": layers, "learning_rate": learning_rate, "seed": seed, "seeds": seeds, "device": device,
-            "variants": results, "seconds": round(time.perf_counter() - began, 1)}  # fmt: skip
+    known = {"probe": "heads", "data": source, "higher_is_better": data.task.higher_is_better, "width": width, "layers": layers}
+    return (yield from compared(known, data, variants, training, seeds, seed, partial(attention_of, part=data.test)))
 
 
 def heads_of(text: str, width: int) -> list[int]:
@@ -100,10 +87,8 @@ def overlap(weights, mask) -> list[float]:
 
 
 def conclusions(known: dict) -> list[str]:
-    from wenmai.evaluation.probes.variants import apart, best_of, with_spread
-
     rows, metric = known["variants"], metric_key(known["metric"])
-    best, one = best_of(rows, known["higher_is_better"]), rows[0]
+    best, one = (max if known["higher_is_better"] else min)(rows, key=lambda row: row["mean"]), rows[0]
     gist = [Message("The best {metric} is {best}, with heads={heads1}; with heads={heads2} it is {one}.", metric=metric,
                     best=with_spread(best), heads1=best["variant"], heads2=one["variant"], one=with_spread(one))]  # fmt: skip
     if best is not one:
@@ -112,21 +97,17 @@ def conclusions(known: dict) -> list[str]:
     if several:
         many = several[-1]
         gist.append(Message("With heads={heads} two heads share {share:.0%} of what they look at, on average: the rest is what a "
-                            "single head could not see at the same time.", heads=many["variant"],
-                            share=mean(many["overlap"])))  # fmt: skip
+                            "single head could not see at the same time.", heads=many["variant"], share=mean(many["overlap"])))
     return gist
 
 
-def table(known: dict, lang: str) -> Grid:
-    from wenmai.evaluation.probes.variants import with_spread
-
+def tables(known: dict, lang: str) -> list[Grid]:
     names = Message("heads"), metric_words(known["metric"]), Message("entropy"), Message("overlap"), Message("weights")
     head = [name.told_in(lang) for name in (*names, Message("seconds to train"))]
     rows = [[row["variant"], with_spread(row), f"{mean(row['entropy']):.3f}",
              "–" if None in row["overlap"] else f"{mean(row['overlap']):.3f}", f"{row['parameters']:,}",
-             f"{row['median_seconds']:.1f}"]
-            for row in known["variants"]]  # fmt: skip
-    return Grid(Message("Heads at equal width").told_in(lang), head, rows)
+             f"{row['median_seconds']:.1f}"] for row in known["variants"]]  # fmt: skip
+    return [Grid(Message("Heads at equal width").told_in(lang), head, rows)]
 
 
 def picture(known: dict, lang: str):

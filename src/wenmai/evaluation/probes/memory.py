@@ -2,10 +2,7 @@
 
 Three exercises that nothing but a memory solves (copy, running-sum, adding) at growing length. Every rung gets the same updates
 and rows at each length, begins anew with first weights, and stops at the first length where it fails. Then,
-before and after training, the gradient of the last loss is followed back to the first step (fading.py).
-"""
-
-from __future__ import annotations
+before and after training, the gradient of the last loss is followed back to the first step (fading.py)."""
 
 import time
 from collections.abc import Iterator
@@ -26,9 +23,8 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
     refuse("memory", source, columns)
     known = yield from measured(seed, **assign_options(settings or {}, {"probe": measured})["probe"])
     notes = noted(known)
-    grids = {lang: tables(known, lang) for lang in ("en", "zh")}
     title = Message("How far a rung remembers")
-    return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), conclusions(known), notes)
+    return Finding.of(known, title, tables, picture, conclusions(known), notes)
 
 
 def refuse(name: str, source: str, columns: dict[str, str] | None) -> None:
@@ -39,12 +35,10 @@ def refuse(name: str, source: str, columns: dict[str, str] | None) -> None:
         raise Mistake("the probe {name} makes its own data and has no columns to name; leave --columns out.", name=name)
 
 
-def measured(
-    seed: int, *, copy: str = "2,4,6,8,10,20,40", running_sum: str = "10,20,40", adding: str = "10,30,60",
-    rungs: str = ",".join(RUNGS), updates: int = 600, rows: int = 32, learning_rate: float = 1e-2, attention_rate: float = 1e-3,
-    transformer_rate: float = 3e-3, clip: float = 1.0, hidden: int = 128, width: int = 64, cell: str = "none", fading: int = 20,
-    seeds: int = 1, device: str = "auto",
-) -> Iterator:  # fmt: skip
+def measured(seed: int, *, copy: str = "2,4,6,8,10,20,40", running_sum: str = "10,20,40", adding: str = "10,30,60",
+             rungs: str = ",".join(RUNGS), updates: int = 600, rows: int = 32, learning_rate: float = 1e-2,
+             attention_rate: float = 1e-3, transformer_rate: float = 3e-3, clip: float = 1.0, hidden: int = 128, width: int = 64,
+             cell: str = "none", fading: int = 20, seeds: int = 1, device: str = "auto") -> Iterator:  # fmt: skip
     """`copy`, `running_sum` and `adding` are their growing lengths T, or none; at each, `updates` of `rows` rows. `learning_rate`
     is that of the recurrent rungs, `attention_rate` and `transformer_rate` those of the others; `hidden` the size of the
     recurrent rungs and of attention, `width` the transformer's, `cell` attention's cell; `fading` the length T of copy at which
@@ -60,12 +54,12 @@ def measured(
 
     began = time.perf_counter()
     names = chosen_rungs(rungs)
-    wanted = {"copy": lengths_of("copy", copy), "running-sum": lengths_of("running_sum", running_sum),
-              "adding": lengths_of("adding", adding)}  # fmt: skip
+    lengths_in = {"copy": lengths_of("copy", copy), "running-sum": lengths_of("running_sum", running_sum),
+                  "adding": lengths_of("adding", adding)}  # fmt: skip
     recipe = Recipe(updates, rows, learning_rate, attention_rate, transformer_rate, clip, hidden, width, cell,
                     device_named(device))  # fmt: skip
     exercises, faded = [], []
-    for name, lengths in wanted.items():
+    for name, lengths in lengths_in.items():
         exercise = EXERCISES[name]
         row = {"exercise": name, "bar": exercise.bar, "higher_is_better": exercise.higher_is_better, "lengths": lengths,
                "rungs": []}  # fmt: skip
@@ -82,11 +76,10 @@ def measured(
                                   "a_step_after": chained(rung, after)})  # fmt: skip
             row["rungs"].append({"rung": rung, "parameters": network.parameters_count(), "climbs": climbs})
         exercises += [row] if lengths else []
-    return {"probe": "memory", "updates": updates, "rows": rows, "learning_rate": learning_rate,
-            "attention_rate": attention_rate, "transformer_rate": transformer_rate, "clip": clip, "hidden": hidden,
-            "width": width, "cell": cell, "device": recipe.device, "seed": seed, "seeds": seeds, "exercises": exercises,
-            "fading": {"exercise": "copy", "length": fading, "rungs": faded},
-            "seconds": round(time.perf_counter() - began, 1)}  # fmt: skip
+    return {"probe": "memory", "updates": updates, "rows": rows, "learning_rate": learning_rate, "attention_rate": attention_rate,
+            "transformer_rate": transformer_rate, "clip": clip, "hidden": hidden, "width": width, "cell": cell,
+            "device": recipe.device, "seed": seed, "seeds": seeds, "exercises": exercises,
+            "fading": {"exercise": "copy", "length": fading, "rungs": faded}, "seconds": round(time.perf_counter() - began, 1)}
 
 
 def chosen_rungs(text: str) -> list[str]:
@@ -127,8 +120,7 @@ def noted(known: dict) -> list[str]:
              Message("one layer of {hidden1} for the recurrent rungs; attention compares states of {hidden2} (cell={cell}); "
                      "the transformer has two layers of width {width}; nothing is dropped", hidden1=known["hidden"],
                      hidden2=known["hidden"], cell=known["cell"], width=known["width"]),
-             Message("training at a length stops when 512 held-out rows are surely right; the score is that of 1,000 "
-                     "others")]  # fmt: skip
+             Message("training at a length stops when 512 held-out rows are surely right; the score is that of 1,000 others")]
     if "copy" in exercises:
         notes.append(Message("copy counts as remembered where 99% of the held-out rows are right at every step"))
     if exercises & {"running-sum", "adding"}:
@@ -149,9 +141,8 @@ def conclusions(known: dict) -> list[str]:
     for row in known["exercises"]:
         far = {rung["rung"]: worst(rung) for rung in row["rungs"]}
         listed = ", ".join(f"{rung} {length}" for rung, length in sorted(far.items(), key=lambda pair: pair[1]))
-        gist.append(
-            Message("The longest T that was remembered in {exercise}: {listed}.", exercise=row["exercise"], listed=listed)
-        )
+        gist.append(Message("The longest T that was remembered in {exercise}: {listed}.", exercise=row["exercise"],
+                            listed=listed))  # fmt: skip
     factors = {row["rung"]: row for row in known["fading"]["rungs"]}
     if "rnn" in factors:
         rnn, steps = factors["rnn"], 2 * known["fading"]["length"]

@@ -1,23 +1,15 @@
 """The picture of memory: how far each rung came, a panel an exercise; then the gradient on its way back."""
 
-from __future__ import annotations
-
 from math import log10
 
 from wenmai.locale import Listed, Message
 from wenmai.page.pictures import INK, PAPER
 
 # Okabe and Ito's colours; dashes tell apart what shares one.
-LOOKS = {
-    "rnn": ("#d55e00", "-", 2.6),
-    "rnn-residual": ("#c98500", (0, (4, 1.5)), 1.8),
-    "rnn-coupled": ("#858585", (0, (4, 1.5)), 1.8),
-    "rnn-gated": ("#858585", (0, (1, 1.2)), 1.8),
-    "lstm": ("#c75b9b", "-", 1.8),
-    "gru": ("#c75b9b", (0, (4, 1.5)), 1.8),
-    "attention": ("#3f9fdc", "-", 1.8),
-    "transformer": ("#009e73", "-", 1.8),
-}
+LOOKS = {"rnn": ("#d55e00", "-", 2.6), "rnn-residual": ("#c98500", (0, (4, 1.5)), 1.8),
+         "rnn-coupled": ("#858585", (0, (4, 1.5)), 1.8), "rnn-gated": ("#858585", (0, (1, 1.2)), 1.8),
+         "lstm": ("#c75b9b", "-", 1.8), "gru": ("#c75b9b", (0, (4, 1.5)), 1.8), "attention": ("#3f9fdc", "-", 1.8),
+         "transformer": ("#009e73", "-", 1.8)}  # fmt: skip
 WIDTH, HEIGHT, LOW = 14.5, 5.2, 1e-8
 
 

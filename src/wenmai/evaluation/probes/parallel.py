@@ -1,10 +1,7 @@
 """parallel: a recurrent layer takes one step after another, self-attention all at once; one grows with T, the other with T².
 
 One layer of each, forward and backward, at growing length T and a fixed batch. At the long end time ≈ c·Tᵖ; the exponent p is
-fitted there: near 1 for a chain of steps, near 2 for all pairs of places.
-"""
-
-from __future__ import annotations
+fitted there: near 1 for a chain of steps, near 2 for all pairs of places."""
 
 import time
 from collections.abc import Iterator
@@ -34,11 +31,9 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
                      device=known["device"], threads=known["threads"]),
              Message("forward and backward, the median of {repeats} that took turns, after one that does not count",
                      repeats=known["repeats"]),
-             Message("the exponent p of time ≈ c·Tᵖ is fitted to the {count} longest",
-                     count=min(LONG, len(known["lengths"])))]  # fmt: skip
+             Message("the exponent p of time ≈ c·Tᵖ is fitted to the {count} longest", count=min(LONG, len(known["lengths"])))]
     title = Message("Serial against parallel, linear against quadratic")
-    grids = {lang: [table(known, lang)] for lang in ("en", "zh")}
-    return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), conclusions(known), notes)
+    return Finding.of(known, title, tables, picture, conclusions(known), notes)
 
 
 def measured(seed: int, *, lengths: str = "64,128,256,512,1024,2048,4096", batch: int = 4, width: int = 128, heads: int = 4,
@@ -46,14 +41,12 @@ def measured(seed: int, *, lengths: str = "64,128,256,512,1024,2048,4096", batch
     """`lengths` T; `batch` rows of `width` numbers a step; `repeats` passes each, of which the median counts."""
     import torch
 
+    from wenmai.layers.transformer import check_heads
     from wenmai.training.distributed import device_named
 
     began, device = time.perf_counter(), device_named(device)
     growing = lengths_of(lengths)
-    if width % heads:
-        fitting = max(1, width // heads) * heads
-        raise Mistake("width={width} cannot be shared by heads={heads}: expected a multiple; try width={fitting}.", width=width,
-                      heads=heads, fitting=fitting)  # fmt: skip
+    check_heads(width, heads)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         passes = {name: one_pass(name, width, heads, device) for name in LAYERS}
@@ -70,8 +63,7 @@ def measured(seed: int, *, lengths: str = "64,128,256,512,1024,2048,4096", batch
     for name in LAYERS:
         middle = [median(values) for values in taken[name]]
         layers.append({"layer": name, "seconds": middle, "fastest": [min(values) for values in taken[name]],
-                       "slowest": [max(values) for values in taken[name]],
-                       "exponent": exponent(growing[-LONG:], middle[-LONG:])})  # fmt: skip
+                       "slowest": [max(values) for values in taken[name]], "exponent": exponent(growing[-LONG:], middle[-LONG:])})
     return {"probe": "parallel", "lengths": growing, "batch": batch, "width": width, "heads": heads, "repeats": repeats,
             "device": device, "threads": torch.get_num_threads(), "seed": seed, "layers": layers,
             "seconds": round(time.perf_counter() - began, 1)}  # fmt: skip
@@ -127,17 +119,16 @@ def conclusions(known: dict) -> list[str]:
     gist = [Message("Time grows at the long end as T to the power of: {listed}.", listed=listed)]
     ratios = [slow / fast for slow, fast in zip(lstm["seconds"], attention["seconds"])]
     gist.append(Message("The lstm takes {ratio1:.1f} times as long as self-attention at T = {length1} and {ratio2:.1f} times "
-                        "at T = {length2}.", ratio1=ratios[0], length1=lengths[0], ratio2=ratios[-1],
-                        length2=lengths[-1]))  # fmt: skip
+                        "at T = {length2}.", ratio1=ratios[0], length1=lengths[0], ratio2=ratios[-1], length2=lengths[-1]))
     return gist
 
 
-def table(known: dict, lang: str) -> Grid:
+def tables(known: dict, lang: str) -> list[Grid]:
     head = ["T", *known_names(lang)]
     rows = [[f"{steps:,}", *(f"{row['seconds'][at] * 1000:,.2f}" for row in known["layers"])]
             for at, steps in enumerate(known["lengths"])]  # fmt: skip
     rows.append([Message("exponent p").told_in(lang), *(f"{row['exponent']:.2f}" for row in known["layers"])])
-    return Grid(Message("Milliseconds of one forward and backward pass").told_in(lang), head, rows)
+    return [Grid(Message("Milliseconds of one forward and backward pass").told_in(lang), head, rows)]
 
 
 def known_names(lang: str) -> list[str]:

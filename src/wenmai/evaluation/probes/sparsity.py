@@ -2,10 +2,7 @@
 
 The last tenth of a text is held out. Of the rest 1/64, 1/16, 1/4 and all is counted, and every smoothing of every order is asked
 for the perplexity of what is held out (as Chen & Goodman 1999 compare them). All of them know the same words, those of all of the
-training text, so that their perplexities can be compared; other words are <unk>.
-"""
-
-from __future__ import annotations
+training text, so that their perplexities can be compared; other words are <unk>."""
 
 import time
 from collections.abc import Iterator
@@ -60,9 +57,8 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
              "orders": list(range(1, len(amounts[-1]["unseen"]) + 1)), "amounts": amounts,
              "seconds": round(time.perf_counter() - began, 2)}  # fmt: skip
     notes = measured(known, text.size < whole.size)
-    grids = {lang: tables(known, lang) for lang in ("en", "zh")}
     title = Message("{source}: why n-grams need smoothing", source=source)
-    return Finding(known | {"notes": notes}, title, grids, lambda lang: picture(known, lang), conclusions(known), notes)
+    return Finding.of(known, title, tables, picture, conclusions(known), notes)
 
 
 # The text
@@ -153,15 +149,13 @@ def measured(known: dict, cut_off: bool) -> list[str]:
              Message("all cells know the same {vocabulary:,} tokens, those of all of the training text, so that their "
                      "perplexities can be compared; {unknown:,} of the tokens held out count as <unk>",
                      vocabulary=known["vocabulary"], unknown=held["unknown"]),
-             Message("an n-gram lies in one line, with what opens and closes it; unseen ones count as often as they are there"),
-            ]  # fmt: skip
+             Message("an n-gram lies in one line, with what opens and closes it; unseen ones count as often as they are there")]
     if cut_off:
         notes.append(Message("the text is long: only its beginning is read, about {most:,} tokens to learn from", most=MOST))
     if stand_ins := sum(amount["stand_ins"] for amount in amounts):
-        cells = len(amounts) * len(known["orders"]) * len(SMOOTHINGS)
         notes.append(Message("in {stand_ins} of the {cells} cells fixed discounts stand in for estimates, since too few "
                              "n-grams were seen once or twice, or the counts run the wrong way", stand_ins=stand_ins,
-                             cells=cells))  # fmt: skip
+                             cells=len(amounts) * len(known["orders"]) * len(SMOOTHINGS)))  # fmt: skip
     return notes
 
 
@@ -193,8 +187,7 @@ def tables(known: dict, lang: str) -> list[Grid]:
                   [[amount_name(row["share"], lang), f"{row['tokens']:,}", *(f"{share:.1%}" for share in row["unseen"])]
                    for row in known["amounts"]])]  # fmt: skip
     for row in reversed(known["amounts"]):
-        name = amount_name(row["share"], lang)
-        heading = Message("Perplexity of the held-out text, {amount}", amount=name).told_in(lang)
+        heading = Message("Perplexity of the held-out text, {amount}", amount=amount_name(row["share"], lang)).told_in(lang)
         columns = [Message("smoothing").told_in(lang), *(Message("order {order}", order=n).told_in(lang) for n in orders)]
         rows = [[kind, *map(shown, values)] for kind, values in row["perplexity"].items()]
         grids.append(Grid(heading, columns, rows))

@@ -1,23 +1,14 @@
 """The picture of sparsity: what was never seen, by order; then the perplexities, a panel an amount of text."""
 
-from __future__ import annotations
-
 from math import inf
 
 from wenmai.locale import Message, told_in
 from wenmai.page.pictures import INK, PAPER, compact
 
 # Okabe and Ito's colours, which the colour-blind can tell apart; dashes and markers say the same once more.
-LOOKS = {
-    "none": ("#858585", "-", "x"),
-    "add-one": ("#d55e00", "-", "s"),
-    "add-delta": ("#d55e00", (0, (4, 1.5)), "s"),
-    "absolute": ("#c98500", "-", "^"),
-    "witten-bell": ("#009e73", "-", "v"),
-    "katz": ("#c75b9b", (0, (4, 1.5)), "P"),
-    "kneser-ney": ("#3f9fdc", (0, (4, 1.5)), "o"),
-    "modified-kneser-ney": (INK, "-", "o"),
-}
+LOOKS = {"none": ("#858585", "-", "x"), "add-one": ("#d55e00", "-", "s"), "add-delta": ("#d55e00", (0, (4, 1.5)), "s"),
+         "absolute": ("#c98500", "-", "^"), "witten-bell": ("#009e73", "-", "v"), "katz": ("#c75b9b", (0, (4, 1.5)), "P"),
+         "kneser-ney": ("#3f9fdc", (0, (4, 1.5)), "o"), "modified-kneser-ney": (INK, "-", "o")}  # fmt: skip
 NAMES = {"none": Message("none: ∞"), "add-one": Message("add-one"), "add-delta": Message("add-delta"),
          "absolute": Message("absolute")}  # fmt: skip
 AMOUNTS = [("#a6c8ea", "D"), ("#6ea3dc", "^"), ("#3a78c2", "s"), ("#1d4f91", "o")]  # the more text, the darker

@@ -1,10 +1,7 @@
 """Variants of a rung on the same rows of real data, each trained a few times: what gates, heads and depth have in common.
 
 The rows are split once; only the seed of the training differs. Variants take turns, seed after seed, so that a machine that slows
-down slows all of them. The score is that of the test part, which no training has seen.
-"""
-
-from __future__ import annotations
+down slows all of them. The score is that of the test part, which no training has seen."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -12,13 +9,9 @@ from dataclasses import dataclass, field, replace
 from statistics import mean, median, stdev
 
 import numpy as np
-import torch
 
-from wenmai.catalog import RUNGS, TASKS, rung_named
 from wenmai.data.dataset import Dataset, open_dataset
 from wenmai.errors import Mistake
-from wenmai.estimator import Estimator
-from wenmai.estimators import ESTIMATORS
 from wenmai.evaluation.probes.finding import Grid
 from wenmai.locale import Message
 from wenmai.page.pictures import metric_words
@@ -35,6 +28,8 @@ class Variant:
 
 def open_rows(source: str, columns: dict[str, str] | None, rungs: list[str], rows: int, seed: int) -> Dataset:
     """At most `rows` rows to learn from, and a test part of a quarter as many at the most."""
+    from wenmai.catalog import TASKS, rung_named
+
     data = open_dataset(source, TASKS, None, columns, valid="0.1", test="0.2", seed=seed)
     if data.task.running_text:
         raise Mistake("{source} is running text, and this probe wants rows with an answer; give it a table with text and label.",
@@ -55,6 +50,11 @@ def open_rows(source: str, columns: dict[str, str] | None, rungs: list[str], row
 
 def counter(data: Dataset) -> Callable[[str, dict], int]:
     """(rung, options) → how many weights it has on this data."""
+    import torch
+
+    from wenmai.catalog import RUNGS
+    from wenmai.estimators import ESTIMATORS
+
     estimator = ESTIMATORS[data.task.name]("gru", steps=1, device="cpu", hidden=1, embed=1)
     next(iter(estimator.training(*data.train.pair, data.valid.pair)))
 
@@ -80,9 +80,14 @@ def as_large(count: Callable[[str, dict], int], rung: str, options: dict, weight
     return min((below, low), key=lambda size: abs(count(rung, options | {"hidden": size}) - weights))
 
 
-def compared(data: Dataset, variants: list[Variant], training: dict, seeds: int, seed: int,
-             inspect: Callable[[Estimator], dict] = lambda estimator: {}) -> Iterator:  # fmt: skip
-    """Yields (variant, stage, Progress); returns a dict a variant. `inspect` sees every trained estimator and adds to its row."""
+def compared(known: dict, data: Dataset, variants: list[Variant], training: dict, seeds: int, seed: int,
+             inspect: Callable = lambda estimator: {}) -> Iterator:  # fmt: skip
+    """Yields (variant, stage, Progress); returns what is `known` and a dict a variant. `inspect` sees every trained estimator and
+    adds to its row."""
+    from wenmai.estimators import ESTIMATORS
+    from wenmai.training.distributed import device_named
+
+    began, training = time.perf_counter(), training | {"device": device_named(training["device"])}
     results = [{"variant": variant.name, "rung": variant.rung, "options": variant.options, "scores": [], "seconds": []}
                for variant in variants]  # fmt: skip
     warm = ESTIMATORS[data.task.name](variants[0].rung, **training | {"epochs": 1, "steps": 2}, **variants[0].options)
@@ -90,23 +95,20 @@ def compared(data: Dataset, variants: list[Variant], training: dict, seeds: int,
     for number in range(seed, seed + seeds):
         for variant, row in zip(variants, results):
             estimator = ESTIMATORS[data.task.name](variant.rung, seed=number, **training, **variant.options)
-            began = time.perf_counter()
+            start = time.perf_counter()
             for progress in estimator.training(*data.train.pair, data.valid.pair):
                 yield variant.name, Message("seed {seed}", seed=number), replace(progress, snapshot=None)
-            row["seconds"].append(round(time.perf_counter() - began, 3))
+            row["seconds"].append(round(time.perf_counter() - start, 3))
             row["scores"].append(estimator.evaluate(*data.test.pair)[estimator.task_.metric])
             row["parameters"] = estimator.model_.parameters_count()
             for name, value in inspect(estimator).items():
                 row.setdefault(name, []).append(value)
-    metric = estimator.task_.metric
     for row in results:
         row |= {"mean": mean(row["scores"]), "spread": stdev(row["scores"]) if seeds > 1 else None,
                 "median_seconds": median(row["seconds"])}  # fmt: skip
-    return metric, results
-
-
-def best_of(rows: list[dict], higher_is_better: bool) -> dict:
-    return (max if higher_is_better else min)(rows, key=lambda row: row["mean"])
+    rows = {name: len(getattr(data, name)) for name in ("train", "valid", "test")}
+    return known | {"task": data.task.name, "metric": estimator.task_.metric, "rows": rows, **training, "seed": seed,
+                    "seeds": seeds, "variants": results, "seconds": round(time.perf_counter() - began, 1)}  # fmt: skip
 
 
 def with_spread(row: dict) -> str:
@@ -123,7 +125,7 @@ def apart(better: dict, other: dict) -> str:
     return Message("more than chance") if large else Message("no more than chance")
 
 
-def quality_and_cost(known: dict, heading: Message, names: list[str], lang: str) -> Grid:
+def costs(known: dict, heading: Message, names: list[str], lang: str) -> Grid:
     """A table: the metric, weights and seconds of every variant, under these names."""
     columns = (heading, metric_words(known["metric"]), Message("weights"), Message("seconds to train"))
     rows = [[name, with_spread(row), f"{row['parameters']:,}", f"{row['median_seconds']:.1f}"]
@@ -131,16 +133,10 @@ def quality_and_cost(known: dict, heading: Message, names: list[str], lang: str)
     return Grid(Message("Quality and cost").told_in(lang), [column.told_in(lang) for column in columns], rows)
 
 
-def rows_note(known: dict) -> str:
-    return Message("{data}: {train:,} rows to learn from, {test:,} of the test part to judge by, the same for all; {epochs} "
-                   "epochs each, the state that was best on {valid:,} others is kept", data=known["data"], epochs=known["epochs"],
-                   **known["rows"])  # fmt: skip
-
-
-def spread_note(known: dict) -> str:
-    return Message("± is the standard deviation over {seeds} seeds, from {seed} on; seconds are the median of whole trainings, "
-                   "which took turns, on {device}", seeds=known["seeds"], seed=known["seed"], device=known["device"])  # fmt: skip
-
-
-def sizes(data: Dataset) -> dict[str, int]:
-    return {name: len(getattr(data, name)) for name in ("train", "valid", "test")}
+def how(known: dict) -> list[Message]:
+    """How the variants were trained and judged."""
+    return [Message("{data}: {train:,} rows to learn from, {test:,} of the test part to judge by, the same for all; {epochs} "
+                    "epochs each, the state that was best on {valid:,} others is kept", data=known["data"],
+                    epochs=known["epochs"], **known["rows"]),
+            Message("± is the standard deviation over {seeds} seeds, from {seed} on; seconds are the median of whole trainings, "
+                    "which took turns, on {device}", seeds=known["seeds"], seed=known["seed"], device=known["device"])]

@@ -1,12 +1,10 @@
 """The picture of variants: a row a variant, a panel a quantity; a dot a seed; a line at their mean, a bar to their median."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from statistics import mean, median
 
 from wenmai.locale import Message
-from wenmai.page.pictures import INK, PAPER, compact, metric_name
+from wenmai.page.pictures import INK, PAPER, compact, metric_words
 
 COLOURS = ["#4c6fd1", "#c75b9b", "#009e73", "#c98500", "#3f9fdc", "#d55e00"]
 LEFT, GAP, ROW = 2.1, 0.3, 0.42
@@ -21,7 +19,7 @@ class Panel:
 
 def quality(known: dict, lang: str) -> Panel:
     """The scores on the test part."""
-    title = Message("{metric}, test part", metric=metric_name(known["metric"], lang)).told_in(lang)
+    title = Message("{metric}, test part", metric=metric_words(known["metric"])).told_in(lang)
     return Panel(title, [row["scores"] for row in known["variants"]], False)
 
 

@@ -1,7 +1,5 @@
 """What compare shows of a model that writes texts: how likely the test texts are, the least likely, and some that it writes."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np
@@ -18,11 +16,10 @@ def measure_compositions(estimator, data: Dataset) -> tuple[dict, np.ndarray]:
     test = data.test
     sums, lengths = estimator.log_prob(*test.pair), estimator.inputs_.target.encode(test.targets).lengths
     samples = bootstrap(-sums, lengths.astype(np.float64))  # of log perplexity
-    return {
-        "scores": {"test": estimator.evaluate(*test.pair, test.where)}, "interval": np.exp(confidence_interval(samples)).tolist(),
-        "predictions_per_second": speed(estimator, test), "latency_ms": latency(estimator, test), "confusion": None,
-        "worst": worst(estimator, test, -sums / lengths), "samples": some(estimator, test),
-    }, samples  # fmt: skip
+    return {"scores": {"test": estimator.evaluate(*test.pair, test.where)},
+            "interval": np.exp(confidence_interval(samples)).tolist(), "predictions_per_second": speed(estimator, test),
+            "latency_ms": latency(estimator, test), "confusion": None, "worst": worst(estimator, test, -sums / lengths),
+            "samples": some(estimator, test)}, samples  # fmt: skip
 
 
 def speed(estimator, test: Part) -> float:

@@ -1,7 +1,5 @@
 """Of rows that have an answer each: scores, what was confused with what, the worst mistakes, predictions a second, latency."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np
@@ -12,7 +10,7 @@ from wenmai.data.examples.sequences import joined
 from wenmai.data.values import pick
 from wenmai.tasks.metrics import bootstrap, confidence_interval
 
-WORST = 10
+WORST, SECONDS = 10, 1.0  # mistakes that are shown; that latency is measured for
 
 
 def measure_rows(estimator, data: Dataset) -> tuple[dict, np.ndarray]:
@@ -30,12 +28,10 @@ def measure_rows(estimator, data: Dataset) -> tuple[dict, np.ndarray]:
         estimator.predict(test.inputs)
         rates.append(len(test) / (time.perf_counter() - start))
     samples = bootstrap(*task.score_terms(decided, targets))
-    return {
-        "scores": {"test": task.scores(decided, targets)}, "interval": confidence_interval(samples),
-        "predictions_per_second": float(np.median(rates)), "latency_ms": latency(estimator, test),
-        "confusion": task.confusion(decided, targets),
-        "worst": worst(estimator, examples, missed, task.prepare(*test.pair)[0]),
-    }, samples  # fmt: skip
+    return {"scores": {"test": task.scores(decided, targets)}, "interval": confidence_interval(samples),
+            "predictions_per_second": float(np.median(rates)), "latency_ms": latency(estimator, test),
+            "confusion": task.confusion(decided, targets),
+            "worst": worst(estimator, examples, missed, task.prepare(*test.pair)[0])}, samples  # fmt: skip
 
 
 def worst(estimator, examples: Examples, missed: np.ndarray, inputs, most: int = WORST) -> list[dict]:
@@ -48,11 +44,11 @@ def worst(estimator, examples: Examples, missed: np.ndarray, inputs, most: int =
     return estimator.task_.mistakes(outputs, decided, few.targets, [inputs[row] for row in rows])
 
 
-def latency(estimator, test: Part, seconds: float = 1.0) -> dict[str, float]:
+def latency(estimator, test: Part) -> dict[str, float]:
     """Of one prediction at a time, tokenizing included; a forecast is made from as many rows as it looks back on."""
     times, start, size = [], time.perf_counter(), estimator.task_.history or 1
     estimator.predict(test.inputs[:size])
-    while len(times) < 200 and (time.perf_counter() - start < seconds or len(times) < 20):
+    while len(times) < 200 and (time.perf_counter() - start < SECONDS or len(times) < 20):
         row = len(times) % (len(test) - size + 1)
         began = time.perf_counter()
         estimator.predict(test.inputs[row : row + size])

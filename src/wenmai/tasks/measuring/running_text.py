@@ -1,8 +1,5 @@
 """Of running text: how likely its lines are, and the least likely of them; speed is in tokens, of a next token in time. And the
-metric by which all models can be compared, also those that cut the text differently.
-"""
-
-from __future__ import annotations
+metric by which all models can be compared, also those that cut the text differently."""
 
 import time
 from math import inf, log, log2
@@ -35,12 +32,11 @@ def measure_text(estimator, data: Dataset) -> tuple[dict, tuple]:
         times.append(1000 * (time.perf_counter() - start))
     interval = np.exp(confidence_interval(bootstrap(-sums, lengths))).tolist() if np.isfinite(sums).all() else [inf, inf]
     scores = estimator.evaluate(text)
-    return {
-        "scores": {"test": scores}, "interval": interval,
-        "predictions_per_second": float(lengths.sum() / seconds), "latency_ms": p50_and_p99(times), "confusion": None,
-        "worst": [{"input": shown(lines[row]), "perplexity": f"{np.exp(mean[row]):,.0f}"} for row in rows],
-        "unit": estimator.inputs_.unit, "vocabulary": len(estimator.inputs_), "notes": scores.notes,
-    }, (-sums, lengths.astype(np.float64), sizes.astype(np.float64))  # fmt: skip
+    return {"scores": {"test": scores}, "interval": interval, "predictions_per_second": float(lengths.sum() / seconds),
+            "latency_ms": p50_and_p99(times), "confusion": None,
+            "worst": [{"input": shown(lines[row]), "perplexity": f"{np.exp(mean[row]):,.0f}"} for row in rows],
+            "unit": estimator.inputs_.unit, "vocabulary": len(estimator.inputs_),
+            "notes": scores.notes}, (-sums, lengths.astype(np.float64), sizes.astype(np.float64))  # fmt: skip
 
 
 def sizes_in(block: bytes) -> np.ndarray:

@@ -1,9 +1,6 @@
 """What compare shows of a model that translates or summarises: its scores, those of short and of long sources, the texts that it
 missed by most, some that it writes, and how many tokens a second it writes. All by beam search, as `evaluate` does. And of
-summaries, what the first words of every source score: the lead, which asks for no model.
-"""
-
-from __future__ import annotations
+summaries, what the first words of every source score: the lead, which asks for no model."""
 
 import time
 
@@ -25,11 +22,10 @@ def measure_translations(estimator, data: Dataset) -> tuple[dict, np.ndarray]:
     task, test = data.task, data.test
     answers, speed, notes = written(estimator, test)
     samples = task.bootstrap(answers, test.targets)
-    return {
-        "scores": {"test": task.scores(answers, test.targets)}, "interval": confidence_interval(samples),
-        "predictions_per_second": speed, "latency_ms": latency(estimator, test), "confusion": None, "worst": worst(test, answers),
-        "samples": some(test, answers), "lengths": by_length(task, test, answers), "notes": notes,
-    }, samples  # fmt: skip
+    return {"scores": {"test": task.scores(answers, test.targets)}, "interval": confidence_interval(samples),
+            "predictions_per_second": speed, "latency_ms": latency(estimator, test), "confusion": None,
+            "worst": worst(test, answers), "samples": some(test, answers), "lengths": by_length(task, test, answers),
+            "notes": notes}, samples  # fmt: skip
 
 
 def written(estimator, test: Part) -> tuple[list[str], float, list[str]]:

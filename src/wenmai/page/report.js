@@ -1,0 +1,15 @@
+const root = document.documentElement, hash = () => location.hash.slice(1)
+const speak = lang => { root.lang = lang; document.querySelectorAll('nav a').forEach(
+  a => a.toggleAttribute('aria-current', a.hash == '#' + lang)) }
+const follow = () => { const to = document.getElementById(hash())
+  if (/^(en|zh)$/.test(hash())) speak(hash()); else if (to) { to.open = true; to.scrollIntoView() } }
+speak(navigator.language.startsWith('zh') ? 'zh' : 'en'); follow(); addEventListener('hashchange', follow)
+document.querySelectorAll('.board button').forEach(button => button.onclick = () => {
+  const th = button.parentNode, at = th.cellIndex, body = th.closest('table').tBodies[0]
+  const up = th.ariaSort != 'ascending', sign = up ? 1 : -1
+  th.parentNode.querySelectorAll('th').forEach(other => other.removeAttribute('aria-sort'))
+  th.ariaSort = up ? 'ascending' : 'descending'
+  const value = row => row.className == 'failed' || row.cells[at].dataset.v === '' ? NaN : +row.cells[at].dataset.v
+  body.append(...[...body.rows].sort((a, b) => { const x = value(a), y = value(b)
+    return isNaN(x) - isNaN(y) || sign * (x - y) || 0 }))
+})
