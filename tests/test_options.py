@@ -9,7 +9,7 @@ from wenmai.estimators import ESTIMATORS
 from wenmai.options import Count, Finite, NonNegative, Share, Size, accepted, assign_options
 
 
-def build(inputs, head, *, hidden: int = 64, layers: int = 1, window: int | None = None, dropout: float = 0.1,
+def build(inputs, head, *, hidden: int = 64, layers: int = 1, window: Count | None = None, dropout: Share = 0.1,
           both_ways: bool = False, cell: Literal["lstm", "gru"] = "gru", widths: str = "2,3"):  # fmt: skip
     """A builder to give options to."""
 

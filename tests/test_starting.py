@@ -75,7 +75,7 @@ REFUSED = [
     (lambda runs: Classifier("softmax").fit(TEXTS, LABELS, start=Classifier("softmax").fit(TEXTS, LABELS)), "no single body"),
     (lambda runs: LanguageModel("lstm").fit(TEXTS, start=Classifier("lstm", hidden=8, steps=1, bidirectional=True).fit(
         TEXTS, LABELS)), "looks at what comes after a token"),
-    (lambda runs: LanguageModel("cnn").fit(TEXTS, start=Classifier("cnn", steps=1).fit(TEXTS, LABELS)), "looks at what comes after"),
+    (lambda runs: LanguageModel("cnn").fit(TEXTS, start=Classifier("cnn", steps=1).fit(TEXTS, LABELS)), "looks at what comes"),
     (lambda runs: Classifier("lstm").fit(TEXTS, LABELS, start=runs / "nothing"), "is not a run folder"),
 ]  # fmt: skip
 
