@@ -66,6 +66,5 @@ class ExtendedTokenizer:
         ids, size = [int(i) for i in ids], len(self.tokens)
         if max(ids, default=0) < size:
             return self.tokenizer.decode(ids)
-        unsaid = set(self.special.numbers) - {self.special.unknown}
-        kept = (i for i in ids if i not in unsaid)
+        kept = (i for i in ids if i not in self.special.unsaid)
         return self.tokenizer.joined([self.tokens[i] if i < size else self.words[i - size] for i in kept])

@@ -1,6 +1,7 @@
 """Tokens that stand for no part of a text. Every vocabulary has those it has, where it has them: its tokenizer is asked."""
 
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from typing import Self
 
 from wenmai.data.storage import saved as take
@@ -20,7 +21,7 @@ class Special:
     separator: int | None = None  # stands between two texts
     mask: int | None = None  # hides a word that is to be guessed
 
-    @property
+    @cached_property
     def numbers(self) -> tuple[int, ...]:
         """All that there are, in their order."""
         return tuple(sorted({number for number in asdict(self).values() if number is not None}))
@@ -30,6 +31,11 @@ class Special:
         """Those that never follow anything in a text, among them none that is known to stand there: not its end, and not what is
         unknown, which stands for words."""
         return tuple(number for number in self.numbers if number not in (self.end, self.unknown))
+
+    @cached_property
+    def unsaid(self) -> frozenset[int]:
+        """Those that are left out when tokens are put into words: all but what is unknown."""
+        return frozenset(self.numbers) - {self.unknown}
 
     def opening(self, vocabulary: int) -> int:
         """What stands before a line where lines are counted: `begin`, or, where there is none, or one for both ends of a text,

@@ -247,8 +247,7 @@ class Words:
         return " ".join(tokens)
 
     def decode(self, ids) -> str:
-        unsaid = set(self.special.numbers) - {self.special.unknown}
-        return self.joined([self.tokens[i] for i in ids if i not in unsaid])
+        return self.joined([self.tokens[i] for i in ids if i not in self.special.unsaid])
 
     def to_json(self) -> dict:
         return {"kind": self.kind, "lowercase": self.lowercase, "tokens": self.tokens}
