@@ -273,4 +273,6 @@ def within(state, rows: Tensor):
 
 def join(states: Sequence):
     """The rows of several states as one."""
+    if len(states) == 1:
+        return states[0]
     return torch.cat(list(states)) if isinstance(states[0], Tensor) else type(states[0]).joined(states)
