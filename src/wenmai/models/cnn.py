@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from wenmai.data.files.columns import short
 from wenmai.errors import Mistake
 from wenmai.layers.body import Body
 from wenmai.layers.dropout import Dropout, Locked
@@ -46,7 +47,8 @@ def cnn_language_model(inputs, head, *, embed: int = 256, filters: int = 256, la
 def sizes(widths: str) -> list[int]:
     parts = [part.strip() for part in widths.split(",")]
     if not all(part.isdecimal() and int(part) for part in parts):
-        raise Mistake("widths={widths!r}: expected whole numbers from 1 on with commas between them, as in 2,3,4.", widths=widths)
+        raise Mistake("widths={widths!r}: expected whole numbers from 1 on with commas between them, as in 2,3,4.",
+                      widths=short(widths))  # fmt: skip
     return [int(part) for part in parts]
 
 

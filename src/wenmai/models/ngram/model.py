@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from wenmai.data.examples.rows import Examples
+from wenmai.data.files.columns import short
 from wenmai.data.storage.threads import side_by_side, threads
 from wenmai.data.text.lines import Lines, Running
 from wenmai.data.text.vocabulary import BEGIN, END, SPECIAL
@@ -236,5 +237,5 @@ def size_in_bytes(text: str | None) -> int | None:
     except (ValueError, KeyError, OverflowError):
         size = 0
     if size < 1 << 20:
-        raise Mistake("memory={memory}: expected a size of at least 1M, such as 500M or 2G.", memory=text)
+        raise Mistake("memory={memory}: expected a size of at least 1M, such as 500M or 2G.", memory=short(text))
     return size

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from wenmai.data.files.columns import short
 from wenmai.data.text.vocabulary import BEGIN, END
 from wenmai.errors import Mistake
 from wenmai.models.ngram.counts import Level
@@ -30,7 +31,7 @@ from wenmai.models.ngram.weights import Smoothed, Smoothing, Weights
 def thresholds(given: str | Sequence[int], order: int) -> list[int]:
     """One for every order, from "0 0 1": the last one holds for all that are higher."""
     cells = given.replace(",", " ").split() if isinstance(given, str) else [str(value) for value in given]
-    given = " ".join(cells)
+    given = short(" ".join(cells))
     if not all(cell.isascii() and cell.isdigit() for cell in cells):
         raise Mistake("prune={given}: expected a whole number for every order, as in 0 0 1, which drops what was seen once from "
                       "order 3 on.", given=given)  # fmt: skip
