@@ -5,6 +5,7 @@ import lzma
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +16,9 @@ from sacrebleu.metrics import BLEU, CHRF
 
 from wenmai.data.files.readers import Chunk
 from wenmai.data.storage.saved import Unfit
+from wenmai.data.text.special import OWN
 from wenmai.errors import Mistake
+from wenmai.layers.heads import Next
 from wenmai.tasks import overlap
 from wenmai.tasks.translate import Translate
 
@@ -159,7 +162,9 @@ def test_it_reads_two_columns_and_is_saved_as_it_was():
     chunk = Chunk({"source": ["good day", 5], "target": ["guten Tag", "fünf"]}, [2, 3])
     assert task.fits(["source", "target", "id"]) and not task.fits(["source"]) and not task.fits(["text", "label"])
     assert task.inputs_of(chunk, "a.tsv") == ["good day", "5"] and task.targets_of(chunk, "a.tsv") == ["guten Tag", "fünf"]
-    assert task.split_keys(["a", "b"], ["c", "d"]) == (["a", "b"], None) and task.fits(["source", "target"])
+    assert task.split_keys(["a", "b"], ["c", "d"]) == (["a", "b"], None)
+    texts = SimpleNamespace(target=SimpleNamespace(vocabulary=9, special=OWN))
+    assert isinstance(task.head(texts), Next) and task.head(texts).tokens == 9 and OWN.begin in task.head(texts).unwritten
     task.learn(["guten Tag", "fünf"])
     task.prepare(["x " * 90] * 2, ["guten Tag", "fünf"])
     again = Translate.from_json(json.loads(json.dumps(task.to_json())))
