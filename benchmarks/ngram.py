@@ -7,9 +7,10 @@ estimation  Modified Kneser-Ney of order 3 and 5, from a text file to a model on
             system, all threads), and the most memory a process held; of Wenmai also without what it held after its imports.
 growth      The first 1, 4 and all million tokens of the large text, order 5: seconds a million tokens.
 scoring     A file that the model has not seen, order 5 (the valid part of PTB; the last 2 million tokens of the large text, the
-            model being of the rest): KenLM's `score` and `full_scores` a line at a time, from a probing file; Wenmai's `total`
-            of the file, fast and small layout. How often a model backs off decides how long it takes, so perplexity is told.
-            The sums are compared: both models are estimated from the same text.
+            model being of the rest): KenLM's program `query`, start and all, alone and two at once on halves of the file, and its
+            module's `score` and `full_scores` a line at a time, from a probing file; Wenmai's `total` of the file, fast and small
+            layout; on one core (--threads 1) and on two. How often a model backs off decides how long it takes, so perplexity is
+            told. The sums are compared: both models are estimated from the same text.
 word        One word in its context, from Python: KenLM's `BaseScore`, Wenmai's `advance`.
 sizes       Of the files: KenLM's probing and trie, Wenmai's fast and small layout.
 opening     `wenmai.load` of the largest model, its file in the system's cache; KenLM's module with a probing file beside it.
@@ -17,7 +18,8 @@ nltk        Fit and perplexity of the same text, order 3: 50,000 tokens by nltk.
             tokens by nltk.lm's KneserNeyInterpolated, whose time grows with the square of the text, and by Wenmai's kneser-ney.
 
 KenLM's programs are built from its source, https://github.com/kpu/kenlm (cmake, a C++ compiler, Boost), and named with --lmplz;
-build_binary is looked for beside it. The large text is any file with a sentence a line, words between spaces: --text FILE.
+build_binary and query are looked for beside it. The large text is any file with a sentence a line, words between spaces: --text
+FILE.
 """
 
 from __future__ import annotations
@@ -27,11 +29,13 @@ import gc
 import json
 import lzma
 import os
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -235,6 +239,35 @@ def scoring_kenlm(options, whole: bool):
     return turn, {"sum": found, "tokens": tokens}
 
 
+def querying_kenlm(options, processes: int):
+    """The program, `processes` of them at once, each with a part of the file."""
+    lines, parts = options.file.read_text(encoding="utf-8").splitlines(keepends=True), []
+    for number in range(processes):
+        parts.append(options.place / f"query-{processes}-{number}.txt")
+        parts[-1].write_text("".join(lines[number * len(lines) // processes : (number + 1) * len(lines) // processes]), "utf-8")
+    query = Path(options.lmplz).with_name("query")
+    command, tokens = [str(query), "-v", "sentence", "-l", "lazy", str(options.probing)], tokens_in(options.file)
+
+    def score() -> float:
+        with ExitStack() as stack:
+            given = [stack.enter_context(open(part, "rb")) for part in parts]
+            pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+            running = [subprocess.Popen(command, stdin=part, stdout=pipe, stderr=nowhere, text=True) for part in given]
+            lines = [line for process in running for line in process.communicate()[0].splitlines()]
+        return sum(float(line.split()[1]) for line in lines if line.startswith("Total:"))
+
+    found = score()
+
+    def turn() -> dict[str, float]:
+        began, used = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+        score()
+        seconds, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+        processor = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
+        return {"tokens": tokens / seconds, "processor": tokens / processor}
+
+    return turn, {"sum": found, "tokens": tokens}
+
+
 def words_of(options) -> list[list[str]]:
     """Lines of some 100,000 words."""
     rows, count = [], 0
@@ -345,6 +378,8 @@ CONTESTANTS = {
     "wenmai, small, scoring": lambda options: scoring_wenmai(options, "small"),
     "kenlm, score": lambda options: scoring_kenlm(options, False),
     "kenlm, full_scores": lambda options: scoring_kenlm(options, True),
+    "kenlm, query": lambda options: querying_kenlm(options, 1),
+    "kenlm, query, two at once": lambda options: querying_kenlm(options, 2),
     "wenmai, fast, advance": lambda options: word_wenmai(options, "fast"),
     "wenmai, small, advance": lambda options: word_wenmai(options, "small"),
     "kenlm, BaseScore": word_kenlm,
@@ -418,6 +453,7 @@ def make(options, file: Path, place: Path) -> None:
 def race_together(options, title: str, names: list[str], measures: dict[str, Measure], file: Path, place: Path,
                   model: str) -> tuple[dict, dict]:  # fmt: skip
     given = ["--file", str(file), "--place", str(place), "--model", model, "--probing", str(place / f"{model}.probing")]
+    given += ["--lmplz", str(options.lmplz)] if options.lmplz else []
     names = [name for name in names if wanted(name, options)]
     results, about = turns.race(__file__, names, given, options.turns, options.threads)
     print(f"\n{title}; {options.turns} turns\n")
@@ -426,13 +462,16 @@ def race_together(options, title: str, names: list[str], measures: dict[str, Mea
 
 
 def wanted(name: str, options) -> bool:
+    if name.startswith("kenlm, query"):
+        return bool(options.lmplz) and (options.threads > 1 or name == "kenlm, query")
     if name.startswith("kenlm"):
         return bool(options.lmplz and find_spec("kenlm"))
     return not name.startswith("nltk") or find_spec("nltk") is not None
 
 
 def race_scoring(options, file: Path, scored: Path, place: Path) -> dict:
-    names = ["wenmai, fast, scoring", "wenmai, small, scoring", "kenlm, score", "kenlm, full_scores"]
+    names = ["wenmai, fast, scoring", "wenmai, small, scoring", "kenlm, query", "kenlm, query, two at once", "kenlm, score",
+             "kenlm, full_scores"]  # fmt: skip
     title = f"scoring {tokens_in(scored):,} tokens, the model of {file.stem}, order 5"
     found, about = race_together(options, title, names, SCORING, scored, place, f"{file.stem}.5")
     sums = {name: said["sum"] for name, said in about.items()}

@@ -2,15 +2,19 @@
 
 The same sentences of SST-2 in the same numbers (a vocabulary of some 14,000 words), the same shape (4 blocks of width 256
 or 6 of 384, feed-forward four times the width, dropout 0.1), gradients clipped at 1, AdamW. What counts is how many real
-tokens, padding not among them, a second of training gets through: a batch is 32 sentences at random, padded to the longest
-of them, for the peers, and what Wenmai makes of it for Wenmai. A turn is a new training; its first steps are not timed.
+tokens, padding not among them, a second of training gets through. An update has as many tokens for all: --sentences of the mean
+length. The peers read so many sentences of like length (the Trainer's group_by_length, and the same order in the loop), padded
+to the longest of them, and beside that at random; Wenmai what fits into as many tokens. A turn is a new training; its first steps
+are not timed.
 
-Everyone runs in float32 and in bf16 (autocast), Wenmai also with the plain AdamW; then the fastest of each is compared.
+Everyone runs in float32 and in bf16 (autocast), Wenmai also with the plain AdamW, the Trainer also with eager attention; then the
+fastest of each is compared.
 Wenmai drops nothing from the attention weights, so by default the peers do not either (it would slow them further down).
 """
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Iterator
 
@@ -19,12 +23,13 @@ import turns
 from turns import Measure
 
 SHAPES = {"4x256": (4, 256, 4), "6x384": (6, 384, 6)}  # layers, width, heads
-MEASURES = {"tokens": Measure("real tokens a second", "more")}
+MEASURES = {"tokens": Measure("real tokens a second", "more"), "update": Measure("real tokens an update")}
 WARM_UP = 4  # steps
-SENTENCES = 32  # a batch of the peers
+POOL = 50  # batches whose sentences are sorted by length, as the Trainer does it
 CONTESTANTS = ("wenmai, bf16, lazy-adamw", "wenmai, bf16, adamw", "wenmai, float32, lazy-adamw", "wenmai, float32, adamw",
-               "torch loop, bf16", "torch loop, float32", "trainer, bf16", "trainer, bf16, eager",
-               "trainer, float32")  # fmt: skip
+               "torch loop, bf16, grouped", "torch loop, bf16, random", "torch loop, float32, grouped",
+               "trainer, bf16, sdpa, grouped", "trainer, bf16, eager, grouped", "trainer, bf16, eager, random",
+               "trainer, float32, sdpa, grouped", "trainer, float32, eager, grouped")  # fmt: skip
 
 
 class Clock:
@@ -47,7 +52,7 @@ class Clock:
         return self.tokens >= self.wanted
 
     def rate(self) -> dict[str, float]:
-        return {"tokens": self.tokens / (self.now - self.began)}
+        return {"tokens": self.tokens / (self.now - self.began), "update": self.tokens / (self.steps - WARM_UP)}
 
 
 def wenmai(corpus, shape, wanted, options):
@@ -55,11 +60,12 @@ def wenmai(corpus, shape, wanted, options):
 
     (layers, width, heads), (precision, optimizer) = shape, options.variant
     enough = 10 * wanted // 512  # more steps than a turn can need
+    tokens = round(options.sentences * sum(len(text.split()) for text in corpus.train[0]) / len(corpus.train[0]))
 
     def turn() -> dict[str, float]:
         model = Classifier("transformer", layers=layers, width=width, heads=heads, feed_forward=4 * width, dropout=0.1,
                            precision=precision, optimizer=optimizer, validation=0.0, steps=enough, evaluations=enough,
-                           device="cpu")  # fmt: skip
+                           batch_tokens=tokens, device="cpu")  # fmt: skip
         clock = Clock(wanted)
         for progress in model.training(*corpus.train):
             if progress.step == 0:
@@ -99,7 +105,7 @@ def torch_loop(corpus, shape, wanted, options):
     import torch
     from torch import nn
 
-    (layers, width, heads), (precision,) = shape, options.variant
+    (layers, width, heads), (precision, grouping) = shape, options.variant
     texts, labels, vocabulary = encoded(corpus)
     labels = torch.tensor(labels)
 
@@ -119,8 +125,14 @@ def torch_loop(corpus, shape, wanted, options):
             return self.output((y * mask.unsqueeze(-1)).sum(1) / mask.sum(1, keepdim=True))  # (B, C)
 
     def batches() -> Iterator[torch.Tensor]:
+        lengths = torch.tensor([len(text) for text in texts])
         while True:
-            yield from torch.randperm(len(texts)).split(SENTENCES)
+            order = torch.randperm(len(texts))
+            if grouping == "grouped":
+                pools = order.split(POOL * options.sentences)
+                order = torch.cat([pool[lengths[pool].argsort(descending=True)] for pool in pools])
+            parts = order.split(options.sentences)
+            yield from (parts[number] for number in torch.randperm(len(parts)))
 
     def turn() -> dict[str, float]:
         torch.manual_seed(0)
@@ -157,21 +169,23 @@ def trainer(corpus, shape, wanted, options):
     )
 
     transformers.logging.set_verbosity_error()
-    (layers, width, heads), (precision, *attention) = shape, options.variant
+    (layers, width, heads), (precision, attention, grouping) = shape, options.variant
     texts, labels, vocabulary = encoded(corpus)
-    rows = [{"text": text, "label": label} for text, label in zip(texts, labels)]
+    rows = [{"input_ids": text, "label": label} for text, label in zip(texts, labels)]
     config = BertConfig(
         vocab_size=vocabulary, hidden_size=width, num_hidden_layers=layers, num_attention_heads=heads,
         intermediate_size=4 * width, hidden_dropout_prob=0.1, attention_probs_dropout_prob=options.attention_dropout,
-        attn_implementation=attention[0] if attention else None,
+        attn_implementation=attention,
     )  # fmt: skip
+    renamed = "group_by_length" not in inspect.signature(TrainingArguments).parameters
+    grouped = {"train_sampling_strategy": "group_by_length"} if renamed else {"group_by_length": True}
     folder = tempfile.TemporaryDirectory()  # never written to; the Trainer wants one
 
     def turn() -> dict[str, float]:
         clock = Clock(wanted)
 
         def collate(picked: list[dict]) -> dict:
-            tokens, mask = padded([row["text"] for row in picked])
+            tokens, mask = padded([row["input_ids"] for row in picked])
             sizes.append(int(mask.sum()))
             return {"input_ids": tokens, "attention_mask": mask.long(), "labels": torch.tensor([row["label"] for row in picked])}
 
@@ -182,9 +196,9 @@ def trainer(corpus, shape, wanted, options):
 
         sizes: list[int] = []
         about = TrainingArguments(
-            folder.name, per_device_train_batch_size=SENTENCES, max_steps=100_000, use_cpu=True, bf16=precision == "bf16",
+            folder.name, per_device_train_batch_size=options.sentences, max_steps=100_000, use_cpu=True, bf16=precision == "bf16",
             report_to="none", save_strategy="no", logging_strategy="no", eval_strategy="no", disable_tqdm=True,
-            remove_unused_columns=False, learning_rate=1e-3, seed=0,
+            remove_unused_columns=False, learning_rate=1e-3, seed=0, **(grouped if grouping == "grouped" else {}),
         )  # fmt: skip
         model = BertForSequenceClassification(config)
         run = Trainer(model, about, train_dataset=rows, data_collator=collate, callbacks=[Watch()])
@@ -202,6 +216,7 @@ def main() -> None:
     parser = turns.arguments(__doc__)
     parser.add_argument("--shape", choices=tuple(SHAPES), action="append", help="only this one; may be repeated")
     parser.add_argument("--tokens", type=int, default=25_000, help="real tokens to train on in a turn, some 40 batches of 32")
+    parser.add_argument("--sentences", type=int, default=32, help="of an update, and as many tokens for Wenmai")
     parser.add_argument("--attention-dropout", type=float, default=0.0, help="of the peers")
     parser.add_argument("--only", help="contestants whose names hold this text")
     options = parser.parse_args()
@@ -219,6 +234,7 @@ def main() -> None:
     names = [name for name in CONTESTANTS if not options.only or options.only in name]
     for shape in options.shape or SHAPES:
         given = ["--shape", shape, "--tokens", str(options.tokens), "--attention-dropout", str(options.attention_dropout),
+                 "--sentences", str(options.sentences),
                  "--threads", str(options.threads), *(["--data", str(options.data)] if options.data else [])]  # fmt: skip
         results, about = turns.race(__file__, names, given, options.turns, options.threads)
         print(f"\n{shape}: training on the {len(corpus.train[0]):,} sentences of sst2; {options.threads} threads, "

@@ -5,9 +5,10 @@ train       3 + 3 layers of 256 (feed-forward 1024, 4 heads), 8,000 words, pairs
 greedy 1, greedy 32, beam 1, beam 32    that shape writes 20 tokens for sources of 15: one text at a time, or 32 side by side; the
             most probable token, or a beam of 5; output tokens a second
 
-What is read means nothing (words at random) and costs what a text does. Every contestant is a process of its own; float32 and
-bf16 in training, of which the faster counts; in decoding float32, and what is faster and less exact: bf16, a peer's int8. On a
-GPU with --device cuda.
+What is read means nothing (words at random) and costs what a text does. Every contestant is a process of its own; in training
+float32 and bf16, the peers also with each kernel of attention, of which the fastest counts; in decoding float32, and what is
+faster and less exact: bf16, a peer's int8. Tokens are counted where they are read. With --busy another program takes a core
+meanwhile. On a GPU with --device cuda.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ ROWS, TOKENS, WARM = 4000, 4096, 5  # pairs; tokens of both sides in a batch; up
 READ, WRITTEN, BEAM = 15, 20, 5
 DECODING = ("wenmai, float32", "wenmai, bf16", "hugging face", "ctranslate2, float32", "ctranslate2, int8")
 CONTESTANTS = {
-    "train": ("wenmai, bf16", "wenmai, float32", "torch loop, bf16", "torch loop, float32", "hugging face, bf16",
-              "hugging face, float32"),
+    "train": ("wenmai, bf16", "wenmai, float32", "torch loop, bf16", "torch loop, float32", "hugging face, bf16, sdpa",
+              "hugging face, bf16, eager", "hugging face, float32, sdpa", "hugging face, float32, eager"),
 } | {f"{way} {count}": DECODING for way in ("greedy", "beam") for count in (1, 32)}  # fmt: skip
 
 
@@ -63,22 +64,34 @@ def wenmai_trains(options, variant: list[str]):
     from wenmai import Translator
 
     sources, targets = ([" ".join(f"w{n}" for n in row) for row in side] for side in pairs())
-    written = sum(text.count(" ") + 2 for text in targets) / ROWS  # its end too
 
     def turn() -> dict[str, float]:
         model = Translator("transformer", width=WIDTH, heads=HEADS, layers=LAYERS, feed_forward=WIDE, tokenizer="words",
                            vocabulary=WORDS, joint=True, batch_tokens=TOKENS, steps=2 * options.steps, evaluations=2,
                            validation=0.0, device=options.device, precision=variant[0])  # fmt: skip
-        began, rows = None, 0
+        began, sizes = None, []
         for progress in model.training(sources, targets):
+            if progress.step == 0:
+                model.model_.losses = counting(model.model_.losses, sizes)
             if progress.step == options.steps:
                 ready(options.device)
-                began = time.perf_counter()
-                rows = progress.epoch * ROWS
+                began, sizes[:] = time.perf_counter(), []
         ready(options.device)
-        return told((progress.epoch * ROWS - rows) * written, time.perf_counter() - began)
+        seconds = time.perf_counter() - began
+        return told(sum(map(int, sizes)), seconds)
 
     return turn, {}
+
+
+def counting(losses, sizes: list):
+    """As `losses`; how many target tokens each batch has, their ends too, is added to `sizes`."""
+
+    def counted(batch):
+        if batch.target_mask is not None:
+            sizes.append(batch.target_mask.sum())
+        return losses(batch)
+
+    return counted
 
 
 def batches():
@@ -158,13 +171,13 @@ def torch_loop(options, variant: list[str]):
     return loop(model, model.loss, options, variant[0] == "bf16"), {}
 
 
-def bart():
+def bart(attention: str | None = None):
     from transformers import BartConfig, BartForConditionalGeneration
 
     config = BartConfig(vocab_size=WORDS, d_model=WIDTH, encoder_layers=LAYERS, decoder_layers=LAYERS, encoder_ffn_dim=WIDE,
                         decoder_ffn_dim=WIDE, encoder_attention_heads=HEADS, decoder_attention_heads=HEADS,
                         max_position_embeddings=128, pad_token_id=1, bos_token_id=0, eos_token_id=2, decoder_start_token_id=2,
-                        forced_eos_token_id=None, dropout=0.2)  # fmt: skip
+                        forced_eos_token_id=None, dropout=0.2, attn_implementation=attention)  # fmt: skip
     for name, value in {"normalize_before": False, "normalize_embedding": True, "add_final_layer_norm": False,
                         "static_position_embeddings": False}.items():  # fmt: skip
         setattr(config, name, value)  # which CTranslate2 asks for
@@ -172,7 +185,7 @@ def bart():
 
 
 def hugging_face_trains(options, variant: list[str]):
-    model = bart()
+    model = bart(variant[1])
 
     def loss(source, target):
         return model(source, attention_mask=source != 1, labels=target.masked_fill(target == 1, -100)).loss
@@ -284,6 +297,7 @@ def main() -> None:
     parser.add_argument("--what", choices=tuple(CONTESTANTS), action="append", help="only this; may be repeated")
     parser.add_argument("--steps", type=int, default=15, help="updates of training in a turn")
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
+    parser.add_argument("--busy", action="store_true", help="beside a program that takes a core, with the least priority")
     options = parser.parse_args()
     if options.contestant:
         import torch
@@ -301,7 +315,8 @@ def main() -> None:
             print("ctranslate2 is left out: it is not installed.", file=sys.stderr)
             names = [name for name in names if not name.startswith("ctranslate2")]
         more = ["--steps", str(options.steps), "--device", options.device, "--threads", str(options.threads)]
-        results, _ = turns.race(__file__, [f"{what}, {name}" for name in names], more, options.turns, options.threads)
+        with turns.company(options.busy):
+            results, _ = turns.race(__file__, [f"{what}, {name}" for name in names], more, options.turns, options.threads)
         results = {name.removeprefix(f"{what}, "): rows for name, rows in results.items()}
         mine = [turns.fastest(results, "wenmai", "rate", "more")] if what == "train" else DECODING[:2]
         for one in mine:  # of several, each beside all

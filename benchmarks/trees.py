@@ -1,112 +1,118 @@
-"""Two trees of Wenmai against each other: the same work by the public interface, taking turns.
+"""Two trees of Wenmai against each other, by their own benchmarks: every case of ours, without the peers, taking turns.
 
-    python benchmarks/trees.py OLD [NEW] [--turns 5] [--threads 2]
+    python benchmarks/trees.py OLD [NEW] [--only rungs] [--device cuda]
 
-OLD and NEW are checkouts (git worktree add OLD REVISION). Every turn starts a process for each tree, in reversed order every
-second time; what is printed is seconds and the ratio old ÷ new, turn by turn: above 1 the new tree is faster.
+OLD and NEW are checkouts (git worktree add OLD REVISION). For each case both trees' processes get ready, then take turns in
+reversed order; what is printed is the ratio new ÷ old of the rates, turn by turn: above 1 the new tree is faster.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
-import random
-import statistics
 import subprocess
 import sys
-import time
+import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
-RUNGS = ("softmax", "mlp", "cnn", "lstm", "gru", "attention", "transformer")
+import turns
+
+RUNGS = ("perceptron", "logistic", "softmax", "mlp", "cnn", "rnn", "rnn-gated", "rnn-residual", "lstm", "gru",
+         "attention", "transformer")  # fmt: skip
+FASTER = {"rate": "more", "tokens": "more", "float32": "more", "bf16": "more", "predictions": "more", "latency": "less",
+          "seconds": "less", "microseconds": "less", "milliseconds": "less"}  # fmt: skip
+
+
+def cases(options, places: dict[str, Path]) -> dict[str, tuple[str, str, list[str], dict[str, list[str]]]]:
+    """name → (script, contestant, its options, what each tree is given besides)"""
+    data = ["--data", str(options.data)] if options.data else []
+    shared = ["--device", options.device, "--threads", str(options.threads)]
+    found = {}
+    for what in ("lstm, wenmai, bf16", "lstm, wenmai, float32", "gpt, wenmai, bf16", "generate 1, wenmai", "generate 32, wenmai"):
+        found[f"language_models {what}"] = ("language_models", what, ["--steps", "10", *shared], {})
+    if options.device != "cpu":
+        for what in ("gpt, wenmai, compiled", "generate 1, wenmai", "generate 32, wenmai"):
+            found[f"language_models large {what}"] = ("language_models", what, ["--steps", "10", "--large", *shared], {})
+    for what in ("train", "greedy 1", "greedy 32", "beam 1", "beam 32"):
+        for precision in ("float32", "bf16"):
+            found[f"translation {what}, {precision}"] = (
+                "translation",
+                f"{what}, wenmai, {precision}",
+                ["--steps", "15", *shared],
+                {},
+            )
+    if options.device == "cpu":
+        for shape in ("4x256", "6x384"):
+            for variant in ("bf16, lazy-adamw", "float32, lazy-adamw"):
+                given = ["--shape", shape, "--threads", str(options.threads), *data]
+                found[f"transformer {shape}, {variant}"] = ("transformer", f"wenmai, {variant}", given, {})
+        for corpus in ("languages", "sst2"):
+            for rung in RUNGS:
+                found[f"rungs {corpus}, {rung}"] = ("trees", f"{corpus}, {rung}", ["--threads", str(options.threads), *data], {})
+        for layout in ("estimation", "fast, scoring", "small, scoring", "fast, advance", "fast, load"):
+            name = "wenmai" if layout == "estimation" else f"wenmai, {layout}"
+            more = {tree: ["--file", str(place / ("ptb.txt" if layout == "estimation" else "held.txt")), "--place", str(place),
+                           "--order", "5", "--model", "ptb.5"] for tree, place in places.items()}  # fmt: skip
+            found[f"ngram {layout}"] = ("ngram", name, [], more)
+    return {name: case for name, case in found.items() if not options.only or any(word in name for word in options.only)}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("old", type=Path)
+    parser = turns.arguments(__doc__)
+    parser.add_argument("old", type=Path, nargs="?")
     parser.add_argument("new", type=Path, nargs="?", default=Path(__file__).parents[1])
-    parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=2)
-    given = parser.parse_args()
-    seconds: dict[str, dict[str, list[float]]] = {}
-    for turn in range(given.turns):
-        trees = {"old": given.old, "new": given.new}
-        for name in sorted(trees, reverse=bool(turn % 2)):
-            for case, taken in one_turn(trees[name], given.threads).items():
-                seconds.setdefault(case, {}).setdefault(name, []).append(taken)
-    print("| work | old, s | new, s | old ÷ new, median (least–most) |\n| --- | ---: | ---: | ---: |")
-    for case, both in seconds.items():
-        ratios = sorted(old / new for old, new in zip(both["old"], both["new"]))
-        middle = statistics.median(ratios)
-        print(f"| {case} | {statistics.median(both['old']):.2f} | {statistics.median(both['new']):.2f} | "
-              f"**{middle:.2f}** ({ratios[0]:.2f}–{ratios[-1]:.2f}) |")  # fmt: skip
+    parser.add_argument("--only", action="append", help="cases whose names hold this text; may be repeated")
+    parser.add_argument("--device", default="cpu", help="cpu or cuda")
+    options = parser.parse_args()
+    if options.contestant:
+        return turns.serve(lambda: rung(options))
+    trees = {"old": options.old.resolve(), "new": options.new.resolve()}
+    everything = {}
+    with tempfile.TemporaryDirectory() as folder:
+        places = {tree: Path(folder) / tree for tree in trees}
+        chosen = cases(options, places)
+        for tree, place in places.items() if any(script == "ngram" for script, *_ in chosen.values()) else ():
+            place.mkdir()
+            run = "import sys, ngram; from pathlib import Path; data, place = map(Path, sys.argv[1:]); "
+            run += "ngram.penn(data, place).rename(place / 'ptb.txt'); ngram.held_out(data, place).rename(place / 'held.txt'); "
+            run += "ngram.models(place / 'ptb.txt', 5, place)"
+            subprocess.run([sys.executable, "-c", run, str(options.data), str(place)], env=paths(trees[tree]), check=True)
+        print("| case | measure | old | new | new ÷ old, median (least–most) |\n| --- | --- | ---: | ---: | ---: |")
+        for name, (script, contestant, given, more) in chosen.items():
+            with ExitStack() as stack:
+                workers = {}
+                for tree, root in trees.items():
+                    file = Path(__file__) if script == "trees" else root / "benchmarks" / f"{script}.py"
+                    workers[tree] = stack.enter_context(turns.Worker(
+                        str(file), contestant, [*given, *more.get(tree, [])], options.threads, **paths(root)))  # fmt: skip
+                results = turns.take_turns(workers, options.turns)
+            everything[name] = results
+            for measure in results["new"][0]:
+                if measure not in FASTER:
+                    continue
+                better = FASTER[measure]
+                old, new = (turns.spread(results, tree, measure) for tree in ("old", "new"))
+                times = turns.ratio(results, "new", "old", measure, better)
+                spread = f"**{times.median:.2f}** ({times.least:.2f}–{times.most:.2f})"
+                print(f"| {name} | {measure} | {old.text()} | {new.text()} | {spread} |", flush=True)
+    turns.finish(everything, options.json)
 
 
-def one_turn(tree: Path, threads: int) -> dict[str, float]:
-    paths = {"PYTHONPATH": str(tree.resolve() / "src"), "OMP_NUM_THREADS": str(threads)}
-    ran = subprocess.run([sys.executable, __file__, "work", "--work"], env=os.environ | paths, capture_output=True, text=True,
-                         check=False, cwd="/")  # fmt: skip
-    if ran.returncode:
-        sys.exit(ran.stderr)
-    return json.loads(ran.stdout.splitlines()[-1])
+def paths(tree: Path) -> dict[str, str]:
+    return dict(os.environ) | {"PYTHONPATH": f"{tree / 'src'}:{tree / 'benchmarks'}"}
 
 
-def timed(work) -> float:
-    """The least of three, lest a short moment of another program count."""
-    taken = []
-    for _ in range(3):
-        began = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - began)
-    return min(taken)
+def rung(options):
+    """A case of rungs.py, whose contestants share a process there."""
+    import corpora
+    import rungs
 
+    import torch  # isort: skip
 
-def work() -> dict[str, float]:
-    """Seconds of each; whatever is compiled or allocated once was used before."""
-    from wenmai import Classifier, LanguageModel, Translator
-
-    chance = random.Random(0)
-    words = [f"w{int(chance.paretovariate(0.6))}" for _ in range(60_000)]
-    lines = [" ".join(words[at : at + 20]) for at in range(0, len(words), 20)]
-    labels = [str(len(line) % 3) for line in lines]
-    found = {}
-    for rung in RUNGS:
-        more = {"epochs": 2} if rung == "softmax" else {"steps": 60, "validation": 0.0}
-        less = {"epochs": 1} if rung == "softmax" else {"steps": 2, "validation": 0.0}
-        Classifier(rung, **less).fit(lines[:200], labels[:200])
-        model = Classifier(rung, **more)
-        found[f"train {rung}"] = timed(lambda model=model: model.fit(lines, labels))
-        found[f"predict {rung}"] = timed(lambda model=model: model.predict(lines))
-    sizes = {"lstm": {"hidden": 200, "embed": 200}, "gpt": {"width": 256, "heads": 4, "layers": 4, "context": 128}}
-    for rung, size in sizes.items():
-        LanguageModel(rung, steps=2, validation=0.0, **size).fit(lines[:500])
-        model = LanguageModel(rung, steps=20, validation=0.0, batch_tokens=2048, **size)
-        found[f"train {rung} to write"] = timed(lambda model=model: model.fit(lines))
-        model.generate("w1 w2", tokens=5)
-        found[f"generate {rung}, one text"] = timed(lambda model=model: model.generate("w1 w2", tokens=120))
-        model.generate(["w1 w2"] * 32, tokens=5)
-        found[f"generate {rung}, 32 texts"] = timed(lambda model=model: model.generate(["w1 w2"] * 32, tokens=60))
-        found[f"score {rung}"] = timed(lambda model=model: model.perplexity(lines[:400]))
-    model = LanguageModel("ngram", order=4)
-    model.fit(lines[:100])
-    found["train ngram"] = timed(lambda: model.fit(lines * 5))
-    found["score ngram"] = timed(lambda: model.perplexity(lines * 10))
-    targets = [" ".join(reversed(line.split()[:8])) for line in lines[:1500]]
-    sources = [" ".join(line.split()[:8]) for line in lines[:1500]]
-    for rung in ("attention", "transformer"):
-        model = Translator(rung, steps=30, tokenizer="words", validation=0.0, learning_rate=1e-4).fit(sources, targets)
-        found[f"train {rung} to translate"] = timed(lambda rung=rung: Translator(
-            rung, steps=30, tokenizer="words", validation=0.0, learning_rate=1e-4).fit(sources, targets))  # fmt: skip
-        for beam in (1, 5):
-            model.translate(sources[:2], beam=beam)
-            found[f"translate by {rung}, beam {beam}, 32 texts"] = timed(
-                lambda model=model, beam=beam: model.translate(sources[:32], beam=beam)
-            )
-    return found
+    torch.set_num_threads(options.threads)
+    corpus, name = options.contestant.split(", ")
+    return rungs.Contestant(name, corpora.sst2(options.data) if corpus == "sst2" else corpora.languages(), 30), {}
 
 
 if __name__ == "__main__":
-    if "--work" in sys.argv:
-        print(json.dumps(work()))
-    else:
-        main()
+    main()

@@ -17,7 +17,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -144,6 +144,20 @@ class Worker:
     def __exit__(self, *_) -> None:
         self.process.stdin.close()
         self.process.wait()
+
+
+@contextmanager
+def company(wanted: bool):
+    """Inside, where it is wanted, another program takes what it can get of a core."""
+    if not wanted:
+        yield
+        return
+    other = subprocess.Popen(["nice", "-n", "19", sys.executable, "-c", "while True: pass"])
+    try:
+        yield
+    finally:
+        other.kill()
+        other.wait()
 
 
 def race(script: str, names: list[str], options: list[str], turns: int, threads: int,
