@@ -27,7 +27,6 @@ from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences
 from wenmai.data.text.features import extend, find, token_at
 from wenmai.evaluation.probes import PROBES
-from wenmai.evaluation.recommendation import worse_by
 from wenmai.language.continuous_cache import ContinuousCache
 from wenmai.layers.crf import NEVER
 from wenmai.layers.positions import sinusoid
@@ -322,7 +321,7 @@ def bootstrap(zh):
     for rung, model in rungs.items():
         answered = model.task_.classes.searchsorted(model.predict(test.inputs))
         right[rung] = model.task_.score_terms(answered, model.task_.encode(test.targets))  # right or not (N,), of 1 (N,)
-    samples = {rung: metrics.bootstrap(*terms) for rung, terms in right.items()}
+    samples = {rung: metrics.resampled(metrics.bundled(terms), metrics.Metric()) for rung, terms in right.items()}
     order = sorted(rungs, key=lambda rung: -right[rung][0].mean())
     figure = Figure(figsize=(7.2, 2.9))
     axes = figure.add_subplot(1, 2, 1)
@@ -336,7 +335,7 @@ def bootstrap(zh):
     axes.set_xlabel("测试准确率" if zh else "test accuracy")
     axes = figure.add_subplot(1, 2, 2)
     for rung, colour in zip(order[1:], (GREEN, RED)):
-        low, high = worse_by(samples[order[0]], samples[rung])
+        low, high = metrics.confidence_interval(samples[order[0]] - samples[rung])
         words = f"{order[0]} − {rung}\n[{low:+.3f}, {high:+.3f}]"
         difference = samples[order[0]] - samples[rung]
         axes.hist(difference, np.arange(-0.02, 0.062, 0.002), color=colour, alpha=0.55, label=words)
