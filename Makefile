@@ -1,21 +1,42 @@
 # make demo   sets up what the demo needs and compares every rung on built-in data
 # make test   sets up the rest and runs the tests
+# make quick  while you work: lint, the contract with the smallest sizes, and the tests of what changed since main
+# make readme puts what the last demo found into the READMEs
+# make mutants puts wrong programs in place of right ones and says which no test noticed; about an hour
 # make locale brings the Chinese catalogue up to date with what the code says
+# make stubs  tells editors every option of every estimator
 PYTHON ?= python3
 VENV := .venv
+SMALLEST := tables or names_what or ((padding or same_seed or answers_as_it_did) and not chosen)
 PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test locale soak bench clean
+.PHONY: demo readme test quick locale stubs soak mutants bench clean
 
 demo: $(VENV)/demo-ready
 	$(VENV)/bin/wenmai demo
+
+readme: $(VENV)/demo-ready
+	$(VENV)/bin/python tools/demo_table.py
 
 test: $(VENV)/test-ready
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
+quick: $(VENV)/test-ready
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/python -m pytest -n auto --maxprocesses 4 -k "$(SMALLEST)" tests/test_contract.py tests/test_maps.py
+	touched=$$($(VENV)/bin/python tools/touched.py) && { test -z "$$touched" || \
+	    $(VENV)/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile $$touched; }
+
 locale: $(VENV)/demo-ready
 	$(VENV)/bin/python tools/catalogue.py
+
+mutants: $(VENV)/test-ready
+	$(VENV)/bin/python tools/mutants.py --bugs
+	$(VENV)/bin/python tools/mutants.py
+
+stubs: $(VENV)/demo-ready
+	$(VENV)/bin/python tools/stubs.py
 
 soak: $(VENV)/test-ready
 	$(VENV)/bin/python -m pytest -m soak

@@ -23,6 +23,8 @@ def wenmai_cli(monkeypatch, capsys):
     """`wenmai …` in this process: wenmai_cli("train", "softmax", path) → status, out, err."""
     from wenmai.cli.commands import main
 
+    monkeypatch.setattr("wenmai.page.terminal.EVERY", 3600.0)  # lines that come every few seconds would stand between the others
+
     def run(*arguments) -> Ran:
         monkeypatch.setattr(sys, "argv", ["wenmai", *map(str, arguments)])
         capsys.readouterr()

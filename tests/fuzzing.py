@@ -108,15 +108,29 @@ def open_run(place: Path, seed: Seed) -> Callable:
     return lambda: repr(estimator.answers(seed.more["input"]))
 
 
-def open_checkpoint(place: Path, seed: Seed) -> str:
-    """What is told of checkpoints that were passed over."""
+def open_checkpoint(place: Path, seed: Seed) -> Callable:
+    """Goes on from it, and gives what is told of checkpoints that were passed over."""
     from wenmai.training.checkpoints import Checkpoints
 
     arguments, snapshot, notes = Checkpoints(place).resume()
     assert isinstance(arguments, dict) and isinstance(snapshot.facts, dict) and isinstance(snapshot.inputs, dict), "no objects"
     for note in notes:
         check_sentence(note, {"training"})
-    return "; ".join(notes)
+    return lambda: go_on(place, seed, arguments, snapshot) or "; ".join(notes)
+
+
+def go_on(place: Path, seed: Seed, arguments: dict, snapshot) -> None:
+    """The training itself, by the options that its command has now, for a few signs of life."""
+    from wenmai.training.checkpoints import as_it_was_kept, check_arguments
+    from wenmai.training.run_folder import understood
+
+    with understood(place / "training" / "start" / "arguments.json"):
+        check_arguments(arguments)
+    known, inputs, targets = whole.resumed()[seed.more["training"]]
+    estimator = type(known)(arguments["rung"], **arguments["settings"])
+    with as_it_was_kept(place):
+        for _ in zip(range(4), estimator.training(inputs, targets, resume=snapshot)):
+            pass
 
 
 def import_arpa(place: Path, seed: Seed) -> Callable:
@@ -158,6 +172,7 @@ def dumped(value: object) -> str:
 
 RUNS = {"ngram": 20, "ngram-small": 20, "ngram-classify": 12, "softmax": 20, "logistic": 20, "perceptron": 12, "linear": 20,
         "mlp": 12, "crf": 10, "gru": 10, "cnn": 8}  # fmt: skip
+CHECKPOINTS = {"softmax": 8, "linear": 5, "perceptron": 5, "perceptron-tag": 8, "mlp": 8, "rnn": 8}
 TARGETS = {
     "csv": texts(".csv", "csv", whole.CSV, whole.TABLE, whole.TABLE.replace(",", ";"), weight=80),
     "csv-columns": texts(".csv", "csv", whole.CSV, columns={"text": "0", "label": "1"}, weight=20),
@@ -181,8 +196,10 @@ TARGETS = {
     "filter": Target(partial(text_seeds, ".jsonl", "jsonl", lines_of(*whole.ROWS)), filter_lines, 30),
     **{f"tokenizer-{kind}": Target(partial(whole.tokenizer, kind), read_tokenizer, 20) for kind in whole.TOKENIZERS},
     **{f"run-{name}": Target(partial(whole.run_folder, name), open_run, weight, signs=True) for name, weight in RUNS.items()},
-    "checkpoint-softmax": Target(partial(whole.checkpoint_folder, "softmax"), open_checkpoint, 15, signs=True),
-    "checkpoint-mlp": Target(partial(whole.checkpoint_folder, "mlp"), open_checkpoint, 10, signs=True),
+    **{
+        f"checkpoint-{name}": Target(partial(whole.checkpoint_folder, name), open_checkpoint, weight, signs=True)
+        for name, weight in CHECKPOINTS.items()
+    },
     "bombs": Target(whole.bombs, read, 1, least=100),
 }
 

@@ -295,13 +295,31 @@ def steady(path: Path) -> None:
     path.write_text(re.sub(r'"seconds": [\d.e-]+', '"seconds": 1.5', text), "utf-8")
 
 
+KEPT = {"steps": 6, "evaluations": 3, "batch_tokens": 8}
+
+
+def resumed() -> dict[str, tuple]:
+    """Trainings that are gone on with: the estimator, what it learns from."""
+    from wenmai.estimators import Classifier, LanguageModel, Regressor, Tagger
+
+    known, small = estimators(), {"embed": 4, "hidden": 4, "validation": 0.3, **KEPT}
+    return {
+        "softmax": (Classifier("softmax", epochs=3), *known["softmax"][1:]),
+        "linear": (Regressor("linear", epochs=3, solver="gradient"), *known["linear"][1:]),
+        "perceptron": (Classifier("perceptron", epochs=3), *known["softmax"][1:]),
+        "perceptron-tag": (Tagger("perceptron", epochs=3), *known["perceptron"][1:]),
+        "mlp": (Classifier("mlp", optimizer="asgd", tokenizer="bpe", vocabulary=270, **small), *known["mlp"][1:]),
+        "rnn": (LanguageModel("rnn", **small), TEXTS, None),
+    }
+
+
 def checkpoint_folder(name: str) -> list[Seed]:
     from wenmai.training import checkpoints, folders
 
-    estimator, inputs, targets = trained(name)
-    estimator.options |= {"epochs": 3}
-    arguments = {"rung": name, "source": "given.csv", "valid": None, "test": None, "task": None, "columns": None, "unseen": False,
-                 "minutes": 0.0, "seed": 0, "device": "cpu", "settings": {}, "fingerprint": "0"}  # fmt: skip
+    estimator, inputs, targets = resumed()[name]
+    arguments = {"rung": estimator.rung, "source": "given.csv", "valid": None, "test": None, "task": None, "columns": None,
+                 "unseen": False, "minutes": 0.0, "seed": 0, "device": "cpu", "settings": dict(estimator.options),
+                 "fingerprint": {"train": "0"}, "processes": 1}  # fmt: skip
     with tempfile.TemporaryDirectory() as place:
         run = Path(place) / "run"
         kept = checkpoints.Checkpoints(run)
@@ -312,7 +330,7 @@ def checkpoint_folder(name: str) -> list[Seed]:
             steady(path)
         files = {str(path.relative_to(run)): path.read_bytes() for path in run.rglob("*") if path.is_file()}
     files = {file: data for file, data in sorted(files.items()) if not file.endswith(folders.MANIFEST)}
-    return [Seed(files, {file: SHAPES[Path(file).suffix] for file in files})]
+    return [Seed(files, {file: SHAPES[Path(file).suffix] for file in files}, more={"training": name})]
 
 
 def bombs() -> list[Seed]:

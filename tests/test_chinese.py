@@ -22,7 +22,8 @@ from wenmai.locale.theirs import usage
 
 SOURCE = catalogue.SOURCE
 HOLD = ("note", "notes", "warning")  # variables and keywords that hold messages
-RETURNS = ("notes", "look", "learn", "detect", "says_no_task", "decoded", "told", "failure_notes")  # functions that give messages
+# functions that give messages
+RETURNS = ("notes", "look", "learn", "detect", "says_no_task", "decoded", "told", "shown_value", "failure_notes")
 TELL = (*catalogue.TEMPLATES, "phrase", "plural")
 SAME = ("scikit-learn",)  # names, which are the same in Chinese
 
@@ -221,7 +222,10 @@ def test_help_is_chinese(wenmai_cli, monkeypatch):
     assert "Train every rung" in wenmai_cli("--help").out
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
     assert "用同一份预算训练每一级；一张排行榜，一份报告，一个建议。" in wenmai_cli("--help").out
-    assert "种子相同，结果就相同。" in wenmai_cli("train", "--help").out
+    help = wenmai_cli("train", "--help").out
+    assert "种子相同，结果就相同。" in help
+    assert all(heading in help for heading in ("用法：", "参数：", "选项：", "显示这段说明。", "[默认：0"))
+    assert not re.search(r"Usage|Options:|Arguments:|default:|this message", help) and "命令：" in wenmai_cli("--help").out
 
 
 def test_what_typer_says_keeps_what_the_user_wrote():
@@ -285,6 +289,7 @@ MORE = [
 
 @pytest.mark.parametrize("command", [*(command for command, _ in mistakes.MISTAKES), *MORE])
 def test_a_mistake_is_one_chinese_sentence(wenmai_cli, monkeypatch, command):
+    monkeypatch.setattr("sys.stdin", io.StringIO())
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
     assert_chinese(wenmai_cli(*shlex.split(command)))
 

@@ -32,8 +32,9 @@ def test_damage_is_answered_or_refused_in_a_sentence():
 
 
 @pytest.mark.soak
-def test_a_million_times(capsys):
-    found = fuzzing.fuzz(1_000_000, workers=2, start=1_000_000)
+@pytest.mark.parametrize("million", range(1, 6))
+def test_a_million_times(capsys, million):
+    found = fuzzing.fuzz(1_000_000, workers=2, start=million * 1_000_000)
     with capsys.disabled():
         print("\n" + fuzzing.table(found))
     check(found, 1_000_000)

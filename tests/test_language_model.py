@@ -386,16 +386,20 @@ def test_filter_on_the_command_line(tmp_path, wenmai_cli, monkeypatch):
 # The classifier
 
 
-def test_one_model_a_class_and_a_prior():
-    """By hand: p(c) p(text | c), each by a model of its own."""
-    texts, labels = ["a b a", "a a b", "b a", "c b c", "b c"], ["x", "x", "x", "y", "y"]
-    model = wenmai.Classifier("ngram", smoothing="witten-bell", order=2, validation=0, tokenizer="words").fit(texts, labels)
-    own = {label: LanguageModel("ngram", smoothing="witten-bell", order=2, tokenizer="words").fit(
-        [text for text, other in zip(texts, labels) if other == label]) for label in "xy"}  # fmt: skip
-    assert model.predict(["a b", "c"]).tolist() == ["x", "y"]
-    probs = model.predict_proba(["a b", "c b", ""])
-    np.testing.assert_allclose(probs.sum(1), 1, atol=1e-6)
-    assert set(own) == {"x", "y"} and probs[0, 0] > 0.5
+@pytest.mark.parametrize("balance", [False, True])
+def test_one_model_a_class_and_a_prior(balance):
+    """By hand: p(c) p(text | c), each by a model of its own; balanced classes are as likely, however many rows each has."""
+    texts, labels = ["a b a c", "a a b", "b a", "c a b", "c b c a", "b c"], ["x", "x", "x", "x", "y", "y"]
+    options = {"smoothing": "none", "order": 1, "tokenizer": "words"}  # which does not ask how many words there are
+    model = wenmai.Classifier("ngram", validation=0, balance=balance, **options).fit(texts, labels)
+    rows = {label: [text for text, other in zip(texts, labels) if other == label] for label in "xy"}
+    asked = ["a b", "c b", "b", "c c c a", "a"]
+    joint = np.stack([LanguageModel("ngram", **options).fit(rows[label]).log_prob(asked) for label in "xy"], 1)  # (N, C)
+    joint += np.log([0.5, 0.5] if balance else [4 / 6, 2 / 6])
+    wanted = np.exp(joint - joint.max(1, keepdims=True))
+    wanted /= wanted.sum(1, keepdims=True)
+    np.testing.assert_allclose(model.predict_proba(asked), wanted, rtol=1e-4)
+    assert model.predict(asked).tolist() == ["xy"[best] for best in wanted.argmax(1)] and len(set(wanted.argmax(1))) == 2
 
 
 def test_a_classifier_reads_no_numbers():

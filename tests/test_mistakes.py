@@ -1,5 +1,6 @@
 """Wrong uses of the command line: each ends with status 2 and one sentence that says where, what was found, and what to do."""
 
+import io
 import json
 import shlex
 import shutil
@@ -22,7 +23,7 @@ FILES = {
     "no-label.csv": "text,topic\nsome words,a\nmore words,b\n",
     "only-label.csv": "label,target\na,b\nb,a\n",
     "only.csv": "label\na\nb\n",
-    "unlabelled.csv": "text,label\nsome words,a\nmore words,\n",
+    "unlabelled.csv": "text,label\nsome words,\nmore words,\n",
     "broken.csv": "text,label\nfine,pos\ntoo,many,cells\nfine,neg\n",
     "short.tsv": "text\tlabel\nfine\tpos\nshort\n",
     "quote.csv": 'text,label\nfine,pos\n"never closed,neg\nfine,neg\n',
@@ -135,17 +136,17 @@ MISTAKES = [
     ("train softmax header.csv", ["header.csv", "a header and no rows"]),
     ("train softmax one.csv", ["found one class only (pos)", "at least two"]),
     ("compare one.csv --minutes 0.02", ["found one class only (pos)"]),
-    ("train softmax unnamed.csv", ["unnamed.csv", "the columns 0, 1", "--columns text=0,label=1"]),
+    ("train softmax unnamed.csv", ["unnamed.csv", "the columns sentence, topic", "--columns text=sentence,label=topic"]),
     ("train softmax no-label.csv", ["no-label.csv", "text, topic", "--columns"]),
     ("train softmax no-label.csv --task classify", ["no-label.csv has no column label", "text, topic"]),
     ("train softmax only.csv", ["only.csv has only the column label"]),
     ("train softmax only-label.csv", ["only-label.csv has only the column label and target", "expected text"]),
-    ("train softmax unlabelled.csv", ["unlabelled.csv, line 3", "the label is empty"]),
+    ("train softmax unlabelled.csv", ["unlabelled.csv, line 2", "the label is empty"]),
     ("train softmax broken.csv", ["broken.csv, line 3", "found 3 columns, expected 2"]),
     ("train softmax short.tsv", ["short.tsv, line 3", "found 1 columns, expected 2"]),
     ("train softmax quote.csv", ["quote.csv, line 3", "a quote that opens and never closes"]),
     ("train softmax broken.jsonl", ["broken.jsonl, line 2", "not JSON"]),
-    ("train softmax missing.jsonl", ["missing.jsonl, line 2", 'expected "label" too']),
+    ("train softmax missing.jsonl", ["missing.jsonl"]),
     ("train softmax list.jsonl", ["list.jsonl, line 2", "found a JSON list"]),
     ("train softmax binary.csv", ["binary.csv looks like a binary file"]),
     ("train softmax cut.csv.gz", ["cut.csv.gz is damaged or cut off"]),
@@ -219,7 +220,7 @@ MISTAKES = [
     ("predict runs/series 1,2,3", ["forecasts a series", "--file"]),
     ("predict runs/series --file en.txt", ["en.txt has no column target"]),
     # images
-    ("train softmax null.jsonl", ["null.jsonl, line 2: found nothing in column label, expected a text"]),
+    ("train softmax null.jsonl", ["found one class only", "null.jsonl, line 2: the label is empty"]),
     ("train softmax null-text.jsonl", ["null-text.jsonl, line 1: found nothing in column text, expected a text"]),
     ("train softmax list-text.jsonl", ["list-text.jsonl, line 2: found \"['b']\" in column text, expected a text"]),
     ("train linear huge.jsonl", ["huge.jsonl, line 2: found 999", "expected a finite number"]),
@@ -249,7 +250,7 @@ MISTAKES = [
     # options
     ("train softmax good.csv --set hidden", ["--set hidden: expected key=value"]),
     ("train softmax good.csv --set =3", ["--set =3: expected key=value"]),
-    ("train softmax good.csv --set hidden=3", ['unknown option "hidden"', "did you mean"]),
+    ("train softmax good.csv --set hidden=3", ['unknown option "hidden": other rungs', "known here are", "ngrams"]),
     ("train mlp good.csv --set hiden=3", ['unknown option "hiden"', "did you mean hidden?"]),
     ("train mlp good.csv --set hidden=many", ["hidden='many'", "expected a whole number", "the default is"]),
     ("train mlp good.csv --set hidden=1.5", ["hidden='1.5'", "expected a whole number"]),
@@ -314,11 +315,86 @@ MISTAKES = [
     ("predict good.csv text", ["good.csv is not a run folder"]),
     ("predict folder text", ["folder is not a run folder"]),
     ("evaluate nothing good.csv", ["nothing is not a run folder"]),
+    ("runs nowhere", ["nowhere is not there", "wenmai train", "runs/"]),
+    ("runs runs/softmax", ["runs/softmax is a run itself", "wenmai info runs/softmax"]),
+    ("runs good.csv", ["good.csv is a file", "a folder of runs"]),
+    ("info nothing", ["nothing is not a run folder", "wenmai train makes one"]),
+    ("info good.csv", ["good.csv is not a run folder"]),
+    ("info", ["Missing argument", "run", "wenmai info --help"]),
+    ("generate runs/softmax", ["runs/softmax does classify", "does generate", "wenmai train ngram corpus.txt"]),
+    ("compose runs/softmax pos", ["runs/softmax does classify", "wenmai train gru languages --task compose"]),
+    ("translate runs/softmax text", ["runs/softmax does classify", "wenmai train attention dates"]),
+    ("filter runs/softmax en.txt", ["runs/softmax does classify", "does generate"]),
+    ("export runs/softmax", ["softmax"]),
+    ("import en.txt", ["en.txt"]),
+    ("evaluate runs/softmax good.csv --set stride=3", ["runs/softmax does classify", "running text", "leave them out"]),
+    ("predict runs/tags text --top 3", ["--top goes with labels", "runs/tags does tag"]),
+    ("predict runs/softmax -", ["standard input is empty", "one input a line", "wenmai predict RUN -"]),
+    # arguments in another order, or of another command
+    ("train good.csv gru", ["the rung first, then the data", "wenmai train gru good.csv"]),
+    ("train languages softmax", ["wenmai train softmax languages"]),
+    ("predict 'a film' runs/softmax", ["predict takes the run first", 'wenmai predict runs/softmax "a film"']),
+    ("evaluate good.csv runs/softmax", ["evaluate takes the run first", "wenmai evaluate runs/softmax good.csv"]),
+    ("compare gru good.csv", ["compare takes data", "wenmai compare good.csv --rungs gru"]),
+    ("train mlp good.csv --hidden 64", ["--hidden is an option of rungs", "say --set hidden=64."]),
+    ("train mlp good.csv --learning-rate=0.1", ["say --set learning_rate=0.1."]),
+    ("train mlp good.csv --epochs", ["say --set epochs=…"]),
+    ("compare good.csv --dropout 0.5", ["say --set dropout=0.5."]),
+    ("train softmax good.csv —minutes 3", ["—minutes begins with a long dash", "write --minutes."]),
+    ("train softmax good.csv –set hidden=3", ["write --set."]),
+    ("train softmax good.csv -–minutes=3", ["write --minutes=3."]),
+    ("predict runs/softmax text —json", ["write --json."]),
+    ("compare good.csv －－minutes 1", ["write --minutes."]),
+    ("train softmax good.csv --set hidden＝＝", ["hidden"]),
+    # names of models that are no rungs here
+    ("train roberta good.csv", ["there is no rung roberta here", "bert", "wenmai rungs"]),
+    ("train BiLSTM good.csv", ["there is no rung BiLSTM here", "is lstm"]),
+    ("rungs gpt2", ["there is no rung gpt2 here", "is gpt"]),
+    ("compare good.csv --rungs softmax，bart", ["there is no rung bart here"]),
+    ("train qwerty good.csv", ['unknown rung "qwerty"; known are:', "softmax"]),
+    ("train softmax good", ["good is not there; did you mean good.csv"]),
+    ("train softmax qwerty", ['unknown data set "qwerty"; known are: ', "path of a file"]),
+    ("data zzzz.q", ["zzzz.q is not there; its folder holds "]),
+    # columns
+    ("train softmax good.csv --columns text=body,label=label", ['good.csv has no column "body"', "Say which of them is the text",
+                                                                "--columns text=NAME"]),
+    ("train softmax good.csv --columns 文本=body,标签=label", ['good.csv has no column "body"', "--columns text=NAME"]),
+    ("train softmax good.csv --columns text＝txt，label＝label", ['no column "txt"', "text=text"]),
+    ("train softmax unnamed.csv --columns a=sentence,b=topic", ["the columns sentence, topic",
+                                                                "--columns text=sentence,label=topic"]),
+    ("train softmax good.csv --columns label=label", ["good.csv"]),
+    ("train softmax good.csv --delimiter semikolon", ["--delimiter semikolon", "comma, semicolon, tab"]),
+    ("predict runs/softmax --file good.csv --columns text=txt", ['no column "txt"', "text=text"]),
+    # more values that nothing takes
+    ("train softmax good.csv --seed many", ["--seed", "integer"]),
+    ("train softmax good.csv --set seed=5", ["--set seed=5: this is an option of the command; say --seed 5."]),
+    ("compare good.csv --set minutes=5", ["say --minutes 5."]),
+    ("train softmax good.csv more.csv", ["extra argument", "more.csv", "wenmai train --help"]),
+    ("train mlp good.csv --set epochs=0", ["epochs=0", "at least 1"]),
+    ("train mlp good.csv --set epochs=ten", ["epochs='ten'", "a whole number"]),
+    ("train mlp good.csv --set learning_rate=fast", ["learning_rate='fast'", "a number"]),
+    ("train mlp good.csv --set learning_rate=-1", ["learning_rate=-1.0", "at least 0"]),
+    ("train mlp good.csv --set optimizer=adam", ["optimizer='adam' is not one of lazy-adamw, adamw"]),
+    ("train gru good.csv --set layers=two", ["layers='two'", "a whole number"]),
+    ("train gru good.csv --set crf=true", ['unknown option "crf": other rungs or tasks have it']),
+    ("train softmax good.csv --set bend=relu", ["bend"]),
+    ("train softmax good.csv --task regress", ["good.csv has no column target"]),
+    ("train softmax good.csv --task summarize", ['unknown task "summarize"']),
+    ("rungs lstm --task translate", ["the rung lstm does not do translate", "attention"]),
+    ("rungs lstm --task clasify", ['unknown task "clasify"', "classify"]),
+    ("probe memry", ['unknown probe "memry"', "did you mean memory?"]),
+    ("train --resume runs/softmax", ["runs/softmax"]),
+    ("train softmax good.csv --resume runs/softmax", ["--resume runs/softmax goes on as it was begun"]),
+    ("train softmax good.csv --from runs/nothing", ["runs/nothing is not a run folder"]),
+    ("compare good.csv --with runs/nothing --rungs softmax --minutes 0.02 --valid nothing.csv", ["nothing.csv is not there"]),
+    ("compare --resume nowhere", ["nowhere"]),
+    ("export runs/softmax --format onnx", ["onnx"]),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("command", "parts"), MISTAKES, ids=[command for command, _ in MISTAKES])
-def test_a_mistake_is_one_sentence(wenmai_cli, command, parts):
+def test_a_mistake_is_one_sentence(wenmai_cli, monkeypatch, command, parts):
+    monkeypatch.setattr("sys.stdin", io.StringIO())
     assert_said(wenmai_cli(*shlex.split(command)), parts)
 
 
@@ -438,10 +514,12 @@ def test_a_manifest_has_to_name_every_file(wenmai_cli, folder, tmp_path):
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
-        ({"hidden": 2**31}, ["weights.safetensors does not fit run.json", "body.layers.0", "2147483648"]),
+        ({"hidden": 2**31}, ["run.json: hidden=2147483648: expected at least 1 and below 2147483648"]),
+        ({"hidden": 2**31 - 1}, ["weights.safetensors does not fit run.json", "body.layers.0", "2147483647"]),
         ({"hidden": 5}, ["body.layers.0.bias: found F32 of 4, expected F32 of 5"]),
-        ({"layers": 2**31}, ["weights.safetensors does not fit run.json", "arrays for 2.14748e+09 layers"]),
-        ({"embed": 2**62, "hidden": 2**62}, ["weights.safetensors does not fit run.json"]),
+        ({"layers": 2**31}, ["run.json: layers=2147483648: expected at least 1 and below 1001"]),
+        ({"layers": 1000}, ["weights.safetensors does not fit run.json", "arrays for 1000 layers"]),
+        ({"embed": 2**31 - 1, "hidden": 2**31 - 1}, ["weights.safetensors does not fit run.json"]),
     ],
 )
 def test_sizes_that_were_damaged_take_no_memory(wenmai_cli, folder, tmp_path, options, parts):

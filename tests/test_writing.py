@@ -73,7 +73,7 @@ def test_prompts_of_different_lengths_are_read_on_together(positions, count, mon
     joined = []
     monkeypatch.setattr("wenmai.tasks.continuation.join", lambda states: joined.append(join(states)) or joined[-1])
     assert [model.generate(prompts, **how) for how in hows] == alone
-    assert all(isinstance(state, Cache) and not state.even and len(state) == count for state in joined) and len(joined) == 3
+    assert all(isinstance(state, Cache) and not state.aligned and len(state) == count for state in joined) and len(joined) == 3
 
 
 @pytest.mark.parametrize(("how", "said"), [({"tokens": 0}, "tokens=0: expected 1 or more"), ({"tokens": -1}, "tokens=-1"),

@@ -16,7 +16,13 @@ from babel.messages.pofile import read_po, write_po
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "wenmai"
 CHINESE = SOURCE / "locale" / "zh" / "LC_MESSAGES" / "wenmai.po"
-TEMPLATES = ("Message", "Mistake", "Damaged", "Diverged", "Stopped", "Notice", "Unfit", "say")  # whose first argument is one
+# whose first argument is one
+TEMPLATES = ("Message", "Mistake", "Damaged", "Diverged", "Stopped", "Notice", "NotTrained", "NoEffect", "Unfit", "Unlabelled",
+             "Unwritable", "say")  # fmt: skip
+HELP = (  # of typer's own options
+    "Install completion for the current shell.",
+    "Show completion for the current shell, to copy it or customize the installation.",
+)
 HEADER = """# What Wenmai tells its users, in Chinese. `make locale` keeps it: msgid from the code, msgstr by hand.
 msgid ""
 msgstr ""
@@ -55,6 +61,9 @@ def messages_in(fileobj, keywords, comment_tags, options):
             yield node.lineno, "gettext", found, []
         elif name == "phrase" and (found := texts(node.args)):
             yield node.lineno, "pgettext", found, []
+        elif name == "phrases" and (found := texts(node.args + [word.value for word in node.keywords])):
+            for words in found[1:]:
+                yield node.lineno, "pgettext", (found[0], words), []
         elif name == "plural" and (found := texts(node.args)):
             yield node.lineno, "ngettext", (*found, None), []
         elif name == "unknown" and (found := texts(node.args[:1])):
@@ -65,8 +74,13 @@ def messages_in(fileobj, keywords, comment_tags, options):
 
 
 def collected() -> Catalog:
-    """All messages of src/."""
+    """All messages of src/, and the words of others, which no code says (locale/theirs.py)."""
     catalog = Catalog(charset="utf-8")
+    for words in HELP:
+        catalog.add(words)
+    for message in chinese():
+        if message.context == "theirs":
+            catalog.add(message.id, context=message.context)
     for _, _, message, _, context in extract_from_dir(SOURCE, [("**.py", messages_in)]):
         catalog.add(message, context=context)
     return catalog

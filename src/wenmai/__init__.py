@@ -7,7 +7,9 @@ import os
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 __version__ = "0.1.0"
-__all__ = ["Classifier", "Composer", "LanguageModel", "Mistake", "Regressor", "Tagger", "Translator", "load"]
+__all__ = [
+    "Classifier", "Composer", "LanguageModel", "Mistake", "Regressor", "Tagger", "Translator", "checkpoint", "compare", "load",
+]  # fmt: skip
 
 
 def __getattr__(name: str):
@@ -16,6 +18,14 @@ def __getattr__(name: str):
         from wenmai.errors import Mistake
 
         return Mistake
+    if name == "checkpoint":
+        from wenmai.exchange.hugging_face import checkpoint
+
+        return checkpoint
+    if name == "compare":
+        from wenmai.evaluation.comparison import compare
+
+        return compare
     if name in __all__:
         from wenmai import estimators
 

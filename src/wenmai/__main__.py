@@ -1,3 +1,3 @@
-from wenmai.cli.commands import main
+from wenmai.cli import main
 
 main()

@@ -9,7 +9,7 @@ import torch
 from wenmai.data.storage import saved as take
 from wenmai.errors import Mistake, unknown
 from wenmai.layers.heads import POOLING
-from wenmai.models import attention, cnn, gpt, linear, mlp, perceptron, rnn, seq2seq, transformer
+from wenmai.models import attention, bert, cnn, gpt, linear, mlp, perceptron, rnn, seq2seq, transformer
 from wenmai.models.attention_decoder import attention_translator
 from wenmai.models.ngram import model as ngram
 from wenmai.models.recurrent_decoder import recurrent_composer
@@ -36,9 +36,14 @@ class Rung:
     reads: tuple[str, ...] = KINDS  # of input
     tunes: bool = True  # on held-out text; a rung that does not learns from all of it
     builders: Mapping[str, Callable] = field(default_factory=dict)  # task → builder, where it has other options than the rest
+    framed: bool = False  # it reads texts as [CLS] a [SEP] b [SEP], and is made to start from a body that has read much
 
     def does(self, task: str) -> bool:
         return shape_of(task) in self.tasks
+
+    def frame(self, inputs):
+        """These inputs as it reads them."""
+        return inputs.framed() if self.framed and hasattr(inputs, "framed") else inputs
 
     def builder(self, task: str) -> Callable:
         return self.builders.get(shape_of(task), self.build)
@@ -109,8 +114,12 @@ RUNGS = {
              "A Transformer that looks back only, and learns to say what comes next.",
              "只往回看的 Transformer，学着说出下一个词。",
              builders={"generate": gpt.gpt_language_model, "compose": gpt.gpt_composer}),
+        Rung("bert", bert.bert, ("classify", "regress"),
+             "A Transformer that has read much and looks both ways; it starts from a checkpoint.",
+             "读过大量文本、前后都看的 Transformer；从已有的权重开始。", reads=("tokens",), framed=True),
     )
 }  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Build:
@@ -138,8 +147,14 @@ class Build:
 
     def blank(self, task, inputs):
         """Without weights: to be asked for its sizes."""
-        with torch.device("meta"):
-            return self.model(task, inputs)
+        try:
+            with torch.device("meta"):
+                return self.model(task, inputs)
+        except (RuntimeError, TypeError) as error:
+            if "verflow" not in str(error):
+                raise
+            raise Mistake("these options make more weights than can be counted; choose smaller ones, such as hidden, embed or "
+                          "layers.") from None  # fmt: skip
 
     def to_json(self) -> dict:
         return {"task": self.task, "options": self.options, "head": self.head}
@@ -163,12 +178,21 @@ def shape_of(task: str) -> str:
     return getattr(TASKS.get(task), "like", task)
 
 
+# Models that people ask for and no rung is called so → the rung that is nearest to it.
+NEAREST = dict.fromkeys(("t5", "bart"), "transformer") | dict.fromkeys(("gpt2", "gpt-2", "llama"), "gpt") | {
+    "roberta": "bert", "bilstm": "lstm", "bigru": "gru", "textcnn": "cnn", "word2vec": "mlp", "fasttext": "mlp",
+    "svm": "perceptron", "bayes": "ngram", "logreg": "logistic"}  # fmt: skip
+
+
 def rung_named(name: str, task: str) -> Rung:
+    if name not in RUNGS and name.lower() in NEAREST:
+        raise Mistake("there is no rung {rung} here; the nearest that there is, is {nearest}; `wenmai rungs` lists all.",
+                      rung=name, nearest=NEAREST[name.lower()])  # fmt: skip
     if name not in RUNGS:
         raise unknown("rung", name, RUNGS)
     if not RUNGS[name].does(task):
         able = [rung.name for rung in RUNGS.values() if rung.does(task)]
-        raise Mistake("the rung {rung} does not do {task}; these do: {choices}.", rung=name, task=task, choices=', '.join(able))
+        raise Mistake("the rung {rung} does not do {task}; these do: {choices}.", rung=name, task=task, choices=", ".join(able))
     return RUNGS[name]
 
 

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
+from wenmai.describing import Documented
 from wenmai.errors import Mistake
-from wenmai.estimator import Estimator, warn_of
+from wenmai.estimator import Estimator, text_log_prob
 from wenmai.layers.cache import take
 from wenmai.tasks import writing
 from wenmai.tasks.compose import TOGETHER
@@ -17,16 +18,11 @@ from wenmai.tasks.decoding import Choice, continued, together
 
 
 class Composer(Estimator):
-    """`Composer("gru").fit(labels, texts).compose("French", count=5)`; inputs are labels, rows of numbers or images."""
+    __doc__ = Documented(
+        '`Composer("gru").fit(labels, texts).compose("French", count=5)`; inputs are labels, rows of numbers or images.'
+    )
 
-    task_name = "compose"
-
-    def log_prob(self, inputs, texts) -> np.ndarray:
-        """Σ log p of each text for its input (N,), its end among its tokens."""
-        trained = self.trained()
-        sums, notes = self.task_.log_prob(trained, inputs, texts)
-        warn_of(notes)
-        return sums
+    task_name, log_prob = "compose", text_log_prob
 
     def compose(self, input, count: int = 1, *, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0,
                 seed: int = 0) -> list[str]:  # fmt: skip
@@ -34,7 +30,7 @@ class Composer(Estimator):
         trained = self.trained()
         if count < 1:
             raise Mistake("count={count}: expected 1 or more, how many texts are written.", count=count)
-        choice, most, texts = Choice(temperature, top_k, top_p), trained.inputs.target.longest, []
+        choice, most, texts = Choice(temperature, top_k, top_p), trained.inputs.target.written, []
         begun, end = writing.begin(trained, self._encoded(input), most), trained.inputs.target.special.end
         for start in range(0, count, TOGETHER):
             size = min(TOGETHER, count - start)
@@ -47,7 +43,7 @@ class Composer(Estimator):
     def stream(self, input, *, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0, seed: int = 0) -> Iterator[str]:
         """A text for one input, piece by piece, each as soon as it is drawn."""
         trained = self.trained()
-        choice, most = Choice(temperature, top_k, top_p), trained.inputs.target.longest
+        choice, most = Choice(temperature, top_k, top_p), trained.inputs.target.written
         first, state = writing.begin(trained, self._encoded(input), most)
         chosen = continued(writing.stepper(trained), first, state, most, choice, seed)
         yield from trained.inputs.target.pieces(map(int, chosen))

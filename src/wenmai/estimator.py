@@ -8,10 +8,11 @@ Pipeline, cross_val_score and GridSearchCV take them, and never import scikit-le
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from torch import nn
@@ -19,29 +20,27 @@ from torch import nn
 from wenmai.catalog import TASKS, Build, rung_named
 from wenmai.data.examples.rows import Examples
 from wenmai.data.inputs import kinds as kinds_of_input
+from wenmai.data.storage import arrays
+from wenmai.data.storage import saved as take
 from wenmai.data.text import tokenizers
-from wenmai.errors import Mistake, Notice
-from wenmai.loading import load_parts
-from wenmai.locale import Message
-from wenmai.options import Count, NonNegative, Share, accepted, assign_options
+from wenmai.data.text.lines import Lines
+from wenmai.data.values import digest_of
+from wenmai.describing import html_of
+from wenmai.errors import Mistake, not_trained, warn_of
+from wenmai.locale import Message, phrase
+from wenmai.options import Situation, accepted, assign_options, check_effect
 from wenmai.starting import Start
 from wenmai.tasks.contract import Answers, InputTrace, Scores, Trained, Untrained, row_name
-from wenmai.training import distributed, loop, memory, run_folder
+from wenmai.training import distributed, folders, loop, memory, run_folder
 from wenmai.training.distributed import device_named
-from wenmai.training.options import TrainingOptions, training_defaults
-from wenmai.training.progress import Diverged, Progress, Snapshot
-
-
-def fit_options(*, seed: Count = 0, device: str = "auto", minutes: NonNegative | None = None, validation: Share = 0.1,
-                search: bool = False, deterministic: bool = False) -> dict:  # fmt: skip
-    """The options of `fit` itself. `minutes` is the budget, where it is not counted in epochs; `validation` the share of the rows
-    held out where no valid part is given; `search` tries a third of the learning rate, the rate and its triple on short runs, and
-    trains with the best; `deterministic` makes a GPU give the same weights for the same seed, as a CPU does anyway."""
-    return {"seed": seed, "device": device, "minutes": minutes, "validation": validation, "search": search,
-            "deterministic": deterministic}  # fmt: skip
-
+from wenmai.training.options import TrainingOptions, fit_options
+from wenmai.training.progress import Diverged, Progress, Snapshot, score_in
+from wenmai.training.progress_line import ProgressLine
+from wenmai.training.schedule import plans_from
 
 SEARCH_SHARE = 0.15  # of the training budget
+TELLING = 60  # updates of a short run that tell one learning rate from another
+LEAST = 0.001  # minutes that training gets, whatever was spent before it
 LAST = 3  # the stage after the three of the search: training itself
 
 
@@ -78,12 +77,19 @@ class Estimator:
                     regressor_tags=RegressorTags() if kind == "regressor" else None,
                     input_tags=InputTags(string=True, two_d_array=True, three_d_array=True))  # fmt: skip
 
+    def __getattr__(self, name: str):
+        if name in ("task_", "inputs_", "model_", "device_"):  # which `fit` makes
+            raise not_trained(type(self).__name__)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
 
     def __repr__(self) -> str:
         given = "".join(f", {name}={value!r}" for name, value in self.options.items())
         return f"{type(self).__name__}({self.rung!r}{given})"
+
+    _repr_html_ = html_of
 
     def _owners(self) -> dict[str, Callable]:
         """Who takes which options: each name stands in one of these signatures only."""
@@ -93,30 +99,38 @@ class Estimator:
 
     @classmethod
     def assembled(cls, task, inputs, model, *, build: Build, options: dict, device: str = "cpu", notes: Sequence[str] = (),
-                  progress: Sequence[Progress] = ()) -> Estimator:  # fmt: skip
+                  progress: Sequence[Progress] = (), columns: Mapping[str, str] = MappingProxyType({})) -> Estimator:  # fmt: skip
         """One whose parts are there already: as it was loaded, or imported. `build`: how the model was made."""
         estimator = cls(build.rung, **options)
         estimator.task_, estimator.inputs_, estimator.model_, estimator.device_ = task, inputs, model, device
-        estimator.build_, estimator.start_ = build, None
-        estimator.notes_, estimator.progress_ = list(notes), list(progress)
+        estimator.build_, estimator.start_, estimator.plan_ = build, None, {}
+        estimator.notes_, estimator.progress_, estimator.columns_ = list(notes), list(progress), dict(columns)
         return estimator
 
     # Learning.
 
-    def fit(self, inputs, targets=None, valid: tuple | None = None, start: str | Path | Estimator | None = None) -> Estimator:
-        """`start`: a run, or its estimator, whose input layer and body this one begins with (starting.py)."""
-        for _ in self.training(inputs, targets, valid, start=start):
+    def fit(self, inputs, targets=None, valid: tuple | None = None, start: Startable = None) -> Estimator:
+        """`start`: a run, its estimator, or a checkpoint (`wenmai.checkpoint`), whose input layer and body this one begins with
+        (starting.py)."""
+        steps, task = self.training(inputs, targets, valid, start=start), TASKS[self.task_name]
+        line = ProgressLine(f"{type(self).__name__} {self.rung}", task.profile.judged or task.metric)
+        for _ in line.through(steps) if self.get_params().get("progress") else steps:
             pass
         return self
 
     def training(self, inputs, targets=None, valid: tuple | None = None, where=row_name, resume: Snapshot | None = None,
-                 known=None, start: str | Path | Estimator | None = None) -> Iterator[Progress]:  # fmt: skip
+                 known=None, start: Startable = None, spent: float = 0.0) -> Iterator[Progress]:  # fmt: skip
         """Everything that `fit` does, yielding progress. `valid` is (inputs, targets); without it a share is held out. `where`
         names the place of a row in messages. `resume` is what `snapshot()` of a Progress gave: with the same data and options,
-        training ends as it would have. `known` is how inputs are read, where that was learned before, from more of them."""
-        given = assign_options(self.options, self._owners())
+        training ends as it would have. `known` is how inputs are read, where that was learned before, from more of them.
+        `spent`: seconds of its minutes that are over already."""
+        began, given = time.perf_counter() - spent, assign_options(self.options, self._owners())
         budget, rung = fit_options(**given["fitting"]), rung_named(self.rung, self.task_name)
+        if distributed.team().size > 1:
+            distributed.team().agree({"options": digest_of([self.rung, sorted(self.options.items())]),
+                                      "train": digest_of(inputs, targets), "valid": digest_of(*(valid or ()))})  # fmt: skip
         self.task_ = task = TASKS[self.task_name](**given["task"])
+        self.columns_: dict[str, str] = {}  # of the file that was learned from, where there is one
         parts = task.split(inputs, targets, valid, budget["validation"], budget["seed"], rung.tunes)
         inputs, targets = task.prepare(parts.inputs, parts.targets)
         self.notes_ = task.learn(targets, lambda row: where(parts.rows[row]))
@@ -126,7 +140,7 @@ class Estimator:
             started.check(self.rung)
             known, self.build_ = started.read_as(inputs, task.texts, given), started.build_with(given["rung"])
         self.inputs_ = self._inputs_learned(
-            lambda: task.learn_inputs(inputs, targets, given["inputs"] | given["tokens"]), resume, known
+            lambda: rung.frame(task.learn_inputs(inputs, targets, given["inputs"] | given["tokens"])), resume, known
         )
         self.notes_ += self.inputs_.notes(inputs)
         self.device_ = device_named(budget["device"])
@@ -137,34 +151,43 @@ class Estimator:
         judged = parts.valid is not None and len(parts.valid[0])
         measure = task.judge(untrained, parts, budget["seed"]) if judged else None
         judge = (lambda: measure(self.trained())) if judged else None  # of the model as it then is
-        facts = resume.facts if resume else {}
-        self.progress_ = [Progress(**kept) for kept in facts.get("progress", [])]
+        here = Situation(self.inputs_.kind, hasattr(self.inputs_, "target"), task.head(self.inputs_).per_step,
+                         untrained.by_gradients, bool(judged), distributed.team().size)  # fmt: skip
+        check_effect(given, self._owners(), here)
+        facts = checked_facts(resume.facts, self._owners()["training"]) if resume and resume.facts else {}
+        self.progress_ = [Progress.from_json(kept) for kept in facts.get("progress", [])]
         self.rates_tried_ = list(facts.get("rates", []))
         training, seed, minutes = given["training"], budget["seed"], budget["minutes"]
-        self._check_weights(untrained, training)
+        if untrained.by_gradients:  # only what will fit into memory is trained: in one process, or shared among several
+            processes = distributed.team().size if training.get("parallel") == "fsdp" else 1
+            optimizer = training.get("optimizer", TrainingOptions.optimizer)
+            memory.check_weights(untrained.model.parameters_count(), optimizer, self.device_, processes)
 
-        def stage(number: int, options: dict, whole: int | None = None) -> Iterator[Progress]:
+        def stage(number: int, options: dict, whole: dict | None = None) -> Iterator[Progress]:
             """One schedule from the first weights to its end, or from where it was stopped."""
             self.model_ = self.build_.model(task, self.inputs_, seed)
             if started is not None:
                 self.start_ = started.load_into(self.model_)
                 self.notes_ += [note for note in (self.start_["note"],) if note not in self.notes_]
             stopped = resume if facts.get("stage") == number else None
-            plan = dict(stopped.facts["plan"]) if stopped else {}
-            left = None if stopped else minutes
+            plan = {name: options[name] for name in ("learning_rate",) if name in options}
+            plan |= facts["plan"] if stopped else {}
+            self.plan_ = plan
+            left = facts["minutes"] if stopped else minutes and max(LEAST, minutes - (time.perf_counter() - began) / 60)
+            known = {"stage": number, "plan": plan, "whole": whole, "minutes": left}
+            self.plan_ = plan  # also where nothing is left to learn
             for progress in self._steps(train, judge, budget, left, stopped, place, options | plan):
                 plan |= progress.plan
                 self.notes_ += [progress.warning] if progress.warning else []
-                yield replace(progress, snapshot=self._kept(progress, {"stage": number, "plan": plan, "whole": whole}))
+                yield replace(progress, snapshot=self._kept(progress, known))
 
+        whole = None
         if budget["search"] and judge and "learning_rate" in accepted(self._owners()["training"]):
             whole = facts.get("whole")
             if not whole and untrained.by_gradients:  # a rung without the loop counts in epochs, which it plans itself
                 self.model_ = self.build_.model(task, self.inputs_, seed)
-                whole = next(self._steps(train, judge, budget, minutes, None, place, training)).steps
-            training = yield from self._search(stage, training, whole, facts, untrained)
-        else:
-            whole = None
+                whole = next(self._steps(train, judge, budget, minutes, None, place, training)).plan
+            training = yield from self._search(stage, training, whole, facts, bool(minutes))
         self.build_ = replace(self.build_, options=self.build_.options | getattr(untrained.model, "built", {}))
         for progress in stage(LAST, training, whole):
             if progress.step and not progress.passing:
@@ -199,29 +222,27 @@ class Estimator:
         if hasattr(self.model_, "learn"):
             if distributed.team().size > 1:
                 raise Mistake("{rung} learns in one process; start it without torchrun.", rung=self.rung)
-            return self.model_.learn(train, judge, budget["seed"], minutes, resume, place, **training)
+            return self.model_.learn(train, judge, budget["seed"], None if resume else minutes, resume, place, **training)
         return loop.train(self.model_, train, judge, self.task_.higher_is_better, self.device_, budget["seed"], minutes, resume,
                           budget["deterministic"], place, TrainingOptions(**training))  # fmt: skip
 
-    def _check_weights(self, untrained: Untrained, training: dict) -> None:
-        """Only what will fit into memory is trained by the loop: in one process, or shared among several."""
-        known = accepted(self._owners()["training"])
-        if "optimizer" in known:
-            optimizer = training.get("optimizer", known["optimizer"].default)
-            parts = distributed.team().size if training.get("parallel") == "fsdp" else 1
-            memory.check_weights(untrained.model.parameters_count(), optimizer, self.device_, parts)
-
-    def _search(self, stage: Callable, training: dict, whole: int | None, facts: dict, untrained: Untrained):
-        """Three short runs, each a whole schedule of its own; returns the training options of the long one. `facts` are those
-        of a training that was stopped."""
-        usual = training.get("learning_rate") or accepted(self._owners()["training"])["learning_rate"].default
-        if usual is None:  # the loop's, which the network knows
-            usual = training_defaults(untrained.model, training.get("optimizer", ""))["learning_rate"]
+    def _search(self, stage: Callable, training: dict, whole: dict | None, facts: dict, by_clock: bool):
+        """Three short runs, each a whole schedule of its own; returns the training options of the long one. `whole` is the plan
+        of all of the budget, `facts` are those of a training that was stopped. What a short budget allows would say nothing of
+        the rates, and then the usual one is taken."""
         if whole is None:
+            usual = training.get("learning_rate") or accepted(self._owners()["training"])["learning_rate"].default
             short = training | {"epochs": max(1, (training.get("epochs") or 10) // 5)}
-        else:  # all four runs are counted in the steps of the whole
-            short = training | {"steps": max(1, int(whole * SEARCH_SHARE / 3)), "evaluations": 1}
-            training = training | {"steps": max(1, int(whole * (1 - SEARCH_SHARE)))}
+        else:  # all four runs are counted in the steps of the whole, and the last one takes what is left of the minutes
+            (plan,), usual = plans_from(whole["plans"]), whole["learning_rate"]
+            few = int(plan.steps * SEARCH_SHARE / 3)
+            training = training | whole
+            if by_clock and few < TELLING:
+                return training
+            short = training | {"plans": str(plan._replace(steps=max(1, few), evaluations=1))}
+            training |= {"plans": str(plan._replace(steps=max(1, int(plan.steps * (1 - SEARCH_SHARE)))))}
+            if by_clock:
+                short |= {"steps": max(1, few)}  # whatever the clock says
         for number, rate in enumerate((usual / 3, usual, usual * 3)):
             if number < facts.get("stage", 0):
                 continue  # it was tried before
@@ -242,9 +263,6 @@ class Estimator:
 
     def trained(self) -> Trained:
         """What answers; a task takes it with the inputs."""
-        if not hasattr(self, "model_"):
-            raise Mistake("this {estimator} has not been trained; call fit first, or wenmai.load a run.",
-                          estimator=type(self).__name__)
         return Trained(self.rung, self.inputs_, self.model_, self.device_)
 
     @property
@@ -253,45 +271,37 @@ class Estimator:
 
     def predict(self, inputs):
         """Labels (N,), rows of tags, numbers, or texts."""
-        trained = self.trained()
-        predictions, notes = self.task_.predict(trained, inputs)
+        predictions, notes = self.task_.predict(self.trained(), inputs)
         warn_of(notes)
         return predictions
 
     def predict_proba(self, inputs):
         """(N, C), columns in the order of `classes_`; of tags, (T, C) for every row."""
-        trained = self.trained()
-        return self.task_.predict_proba(trained, inputs)
+        return self.task_.predict_proba(self.trained(), inputs)
 
     def answers(self, inputs, **how) -> Answers:
         """One dict an input, as `wenmai predict --json` prints it, with notes; `how` are options of the task's own."""
-        trained = self.trained()
-        return self.task_.answers(trained, inputs, **how)
+        return self.task_.answers(self.trained(), inputs, **how)
 
     def evaluate(self, inputs, targets=None, where=row_name, **how) -> Scores:
         """Every metric of the task, with notes; `how` are options of the task's own."""
-        trained = self.trained()
-        return self.task_.evaluate(trained, inputs, targets, where, **how)
+        return self.task_.evaluate(self.trained(), inputs, targets, where, **how)
 
     def score(self, inputs, targets=None) -> float:
         """The task's one number, as scikit-learn wants it."""
-        trained = self.trained()
-        return self.task_.score(trained, inputs, targets)
+        return self.task_.score(self.trained(), inputs, targets)
 
     def examples(self, inputs, targets=None, where=row_name) -> Examples:
         """Inputs, and targets if there are some, as the model reads them."""
-        trained = self.trained()
-        return self.task_.examples(trained, inputs, targets, where)
+        return self.task_.examples(self.trained(), inputs, targets, where)
 
     def outputs(self, examples: Examples):
         """The model's outputs, row for row."""
-        trained = self.trained()
-        return self.task_.outputs(trained, examples)
+        return self.task_.outputs(self.trained(), examples)
 
     def streamed(self, examples: Examples) -> Iterator[tuple]:
         """(rows, their outputs, what the task makes of them), some megabytes at a time."""
-        trained = self.trained()
-        return self.task_.streamed(trained, examples)
+        return self.task_.streamed(self.trained(), examples)
 
     def trace(self, inputs, targets=None) -> InputTrace:
         """What the network's formulas, written out, come to on these inputs: gates, states, attention, by their names. Of texts
@@ -309,22 +319,78 @@ class Estimator:
 
     # Keeping.
 
-    def save(self, folder: str | Path, **more) -> Path:
-        """A run folder with all there is to know; `more` (scores, data, seconds …) goes into its run.json."""
+    def save(self, folder: str | Path, replace: bool = False, **more) -> Path:
+        """A run folder with all there is to know; `more` (scores, data, seconds …) goes into its run.json. `replace`: also where
+        a training stands that was not finished, or a run of other data."""
         self.trained()
-        return run_folder.save(self, Path(folder), more)
+        return run_folder.save(self, Path(folder), more, replace=replace)
 
 
-def starting_from(run: str | Path | Estimator) -> Start:
-    """A run folder, or an estimator that is trained."""
-    if isinstance(run, Estimator):
-        trained = run.trained()
-        return Start(repr(run), run.task_name, trained.inputs, trained.model, run.build_)
-    loaded = load_parts(run, "cpu")
-    return Start(str(run), loaded.task.name, loaded.inputs, loaded.model, loaded.build)
+def checked_facts(facts: dict, training: Callable) -> dict:
+    """What `_kept` adds to a snapshot, with the plan as options of `training`; Unfit where it is something else."""
+    rates = [{"learning_rate": take.number(tried, "learning_rate"), "score": score_in(tried)}
+             for tried in take.items(facts, "rates")]  # fmt: skip
+    plans = {"plan": take.value(facts, "plan"), "whole": take.value(facts, "whole")}
+    for name, plan in plans.items():
+        if plan is None and name == "whole":
+            continue
+        try:
+            plans[name] = assign_options(take.of_kind(plans, name, dict, phrase("saved", "an object")), {"training": training})
+            plans[name] = made = plans[name]["training"]
+            if len(plans_from(made["plans"]) if "plans" in made else ()) > 1 and name == "whole":
+                raise take.unfit(name, made["plans"], phrase("saved", "one plan"))
+        except Mistake as mistake:
+            raise take.Unfit(mistake.message) from None
+        if name == "whole" and not {"plans", "learning_rate"} <= made.keys():
+            raise take.unfit(name, made, phrase("saved", "one plan"))
+    minutes = take.value(facts, "minutes")
+    if minutes is not None and not take.number(facts, "minutes") > 0:
+        raise take.unfit("minutes", minutes, phrase("saved", "a number"))
+    take.items(facts, "progress")
+    return facts | {"stage": take.integer(facts, "stage", 0, LAST), "score": score_in(facts), "rates": rates, **plans}
 
 
-def warn_of(notes: Sequence[str]) -> None:
-    """Of a result that cannot carry its notes; called by the verb that a user calls."""
-    for note in notes:
-        warnings.warn(Notice(note), stacklevel=3)
+Startable = str | Path | Estimator | Start | None
+
+
+def starting_from(run: Startable) -> Start:
+    """A run folder, an estimator that is trained, or a checkpoint that was opened."""
+    if isinstance(run, Start):
+        return run
+    known = run if isinstance(run, Estimator) else loaded(run, "cpu")
+    trained = known.trained()
+    return Start(repr(run) if run is known else str(run), known.task_.name, trained.inputs, trained.model, known.build_)
+
+
+def loaded(run: str | Path, device: str, kinds: Mapping[str, type[Estimator]] | None = None) -> Estimator:
+    """What a run folder holds, put together again; `kinds`: the class of each task."""
+    return folders.one_version(Path(run), lambda folder: assembled_from(folder, device, kinds or {}))
+
+
+def assembled_from(folder: Path, device: str, kinds: Mapping[str, type[Estimator]]) -> Estimator:
+    saved = run_folder.read(folder)
+    with run_folder.understood(folder / "run.json"):
+        task = take.value(saved.about, "task")
+        task = TASKS[take.one_of(task, "name", tuple(TASKS))].from_json(task)
+        options, columns = take.value(saved.about, "options"), take.columns(saved.about)
+        build = Build.from_json(take.text(saved.about, "rung"), take.value(saved.about, "build"))
+    with run_folder.understood(folder / "inputs.json"):
+        inputs = kinds_of_input.from_json(saved.inputs)
+    if isinstance(inputs, Lines):
+        with run_folder.understood(folder / "weights.safetensors") as path:
+            inputs.take_arrays(arrays.mapped(path)[0])
+    with run_folder.understood(folder / "run.json"):
+        layers = build.options.get("layers", 0)
+        model = run_folder.load_weights(lambda: build.model(task, inputs), layers, saved, device)
+        kind = kinds.get(task.name, Estimator)
+        if kind is not Estimator:
+            assign_options(options, kind(build.rung)._owners())
+    return kind.assembled(task, inputs, model, build=build, options=options, device=device, progress=saved.progress,
+                          columns=columns)  # fmt: skip
+
+
+def text_log_prob(estimator: Estimator, inputs, texts) -> np.ndarray:
+    """Σ log p of each text for its input (N,), its end among its tokens."""
+    sums, notes = estimator.task_.log_prob(estimator.trained(), inputs, texts)
+    warn_of(notes)
+    return sums

@@ -4,29 +4,36 @@ from pathlib import Path
 
 from wenmai.catalog import TASKS
 from wenmai.composer import Composer
-from wenmai.estimator import Estimator
+from wenmai.describing import Documented
+from wenmai.errors import Mistake
+from wenmai.estimator import Estimator, loaded
 from wenmai.language_model import LanguageModel
-from wenmai.loading import load_parts
-from wenmai.options import assign_options
-from wenmai.training import run_folder
 from wenmai.training.distributed import device_named
 from wenmai.translator import Translator
 
 
 class Classifier(Estimator):
-    """`Classifier("lstm", bidirectional=True).fit(texts, labels).predict(texts)`"""
+    __doc__ = Documented('`Classifier("lstm", bidirectional=True).fit(texts, labels).predict(texts)`')
 
     task_name = "classify"
 
+    def predict(self, inputs, top_k: int | None = None):
+        """Labels (N,); with `top_k`, for every row a list of so many {"label", "probability"}, the most probable first."""
+        if top_k is None:
+            return super().predict(inputs)
+        if top_k < 1:
+            raise Mistake("top_k={count}: expected 1 or more, how many labels are given for each.", count=top_k)
+        return [answer["best"] for answer in self.answers(inputs, top_k=top_k)]
+
 
 class Tagger(Estimator):
-    """`Tagger("lstm", bidirectional=True, crf=True).fit(rows of tokens, rows of tags).answers(["a raw text"])`"""
+    __doc__ = Documented('`Tagger("lstm", bidirectional=True, crf=True).fit(rows, tags of rows).answers(["a raw text"])`')
 
     task_name = "tag"
 
 
 class Regressor(Estimator):
-    """`Regressor("linear").fit(x, y).predict(x)`; y is one number a row, several, or one a step."""
+    __doc__ = Documented('`Regressor("linear").fit(x, y).predict(x)`; y is one number a row, several, or one a step.')
 
     task_name = "regress"
 
@@ -44,10 +51,4 @@ ESTIMATORS = {task: estimator_of(task) for task in TASKS}
 
 def load(run: str | Path, device: str = "auto") -> Estimator:
     """The estimator of a run folder, answering as it did when it was saved."""
-    device = device_named(device)
-    loaded = load_parts(run, device)
-    kind = ESTIMATORS[loaded.task.name]
-    with run_folder.understood(Path(run) / "run.json"):
-        assign_options(loaded.options, kind(loaded.build.rung)._owners())
-    return kind.assembled(loaded.task, loaded.inputs, loaded.model, build=loaded.build, options=loaded.options, device=device,
-                          progress=loaded.progress)  # fmt: skip
+    return loaded(run, device_named(device), ESTIMATORS)

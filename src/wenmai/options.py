@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Annotated, NamedTuple
 
 from wenmai.errors import Mistake, unknown
+from wenmai.explanations import explained
 from wenmai.locale import Listed, Message, phrase
 
 
@@ -25,8 +26,11 @@ class Range(NamedTuple):
         return math.isfinite(value) and self.least <= value < self.below
 
 
-Size = Annotated[int, Range(least=1)]
-Count = Annotated[int, Range(least=0)]  # none is one too
+MANY = 1 << 31  # no whole number is larger, unless it says so
+Size = Annotated[int, Range(1, MANY)]
+Count = Annotated[int, Range(0, MANY)]  # none is one too
+Seed = Annotated[int, Range(0, 1 << 63)]
+Layers = Annotated[int, Range(1, 1001)]  # each is made by itself, which takes its time
 Share = Annotated[float, Range(least=0, below=1)]  # of something, never all of it
 NonNegative = Annotated[float, Range(least=0)]
 Finite = Annotated[float, Range()]
@@ -39,11 +43,46 @@ WANTED = {int: phrase("wanted", "a whole number"), float: phrase("wanted", "a nu
           bool: phrase("wanted", "true or false"), str: phrase("wanted", "a text")}  # fmt: skip
 
 
+class Situation(NamedTuple):
+    """What it depends on whether an option has an effect."""
+
+    kind: str  # of what is read (data/inputs/kinds.py)
+    writes: bool  # texts are written, from whatever is read
+    per_step: bool  # an answer at every step
+    network: bool  # trained by the loop
+    judged: bool  # there are rows that training is judged by
+    processes: int
+
+
+class Only(NamedTuple):
+    """An annotation of options that have an effect in some situations alone: elsewhere they are refused."""
+
+    what: Message
+    holds: Callable[[Situation], bool]
+
+
+IMAGES = Only(phrase("only", "images"), lambda here: here.kind == "image")
+NOT_IMAGES = Only(phrase("only", "texts and numbers"), lambda here: here.kind != "image")
+SEQUENCES = Only(phrase("only", "texts and sequences"), lambda here: here.kind in ("tokens", "lines", "frames"))
+TEXTS = Only(phrase("only", "texts"), lambda here: here.kind in ("tokens", "lines") or here.writes)
+ROWS_OF_TEXTS = Only(phrase("only", "texts that a network reads, each by itself"),
+                     lambda here: here.network and here.kind == "tokens")  # fmt: skip
+ONE_A_TEXT = Only(phrase("only", "texts with one answer each"), lambda here: here.kind == "tokens" and not here.per_step)
+ONE_A_STEP = Only(phrase("only", "one answer at every step, as tags are"), lambda here: here.per_step)
+HELD_OUT = Only(phrase("only", "trainings that some rows are held out from"), lambda here: here.judged)
+PROCESSES = Only(phrase("only", "several processes, which torchrun starts"), lambda here: here.processes > 1)
+
+
+class NoEffect(Mistake):
+    """An option that would change nothing."""
+
+
 class Option(NamedTuple):
     name: str
     annotation: object  # its type, without a range
     default: object
     range: Range | None  # of numbers
+    only: Only | None = None  # where it has an effect, if not everywhere
 
 
 def accepted(function: Callable) -> dict[str, Option]:
@@ -54,15 +93,19 @@ def accepted(function: Callable) -> dict[str, Option]:
 
 
 def option_of(parameter: inspect.Parameter, hint) -> Option:
+    only = None
+    if typing.get_origin(hint) is Annotated and isinstance(hint.__metadata__[-1], Only):
+        *others, only = hint.__metadata__
+        hint = Annotated[hint.__origin__, *others] if others else hint.__origin__
     kinds = typing.get_args(hint) if is_union(hint) else (hint,)
     ranged = [kind for kind in kinds if typing.get_origin(kind) is Annotated]
     bounds = ranged[0].__metadata__[0] if ranged else None
     plain = [kind.__origin__ if kind in ranged else kind for kind in kinds]
     if bounds is None and int in plain:
-        bounds = Range(0 if parameter.default == 0 else 1)
+        bounds = Range(0 if parameter.default == 0 else 1, MANY)
     elif bounds is None and float in plain:
         bounds = Range(0)
-    return Option(parameter.name, functools.reduce(operator.or_, plain), parameter.default, bounds)
+    return Option(parameter.name, functools.reduce(operator.or_, plain), parameter.default, bounds, only)
 
 
 def assign_options(given: dict, owners: dict[str, Callable]) -> dict[str, dict]:
@@ -73,13 +116,27 @@ def assign_options(given: dict, owners: dict[str, Callable]) -> dict[str, dict]:
         owner = next((owner for owner in owners if name in known[owner]), None)
         if owner is None and any(RENAMED.get(name) in options for options in known.values()):
             raise Mistake("{old} is now {new}; use that name.", old=name, new=RENAMED[name])
+        if owner is None and explained(name):
+            raise Mistake('unknown option "{option}": other rungs or tasks have it; known here are: {choices}.', option=name,
+                          choices=Listed(sorted({name for options in known.values() for name in options})))  # fmt: skip
         if owner is None:
             raise unknown("option", name, sorted({name for options in known.values() for name in options}))
-        assigned[owner][name] = fitting(known[owner][name], value)
+        assigned[owner][name] = checked_value(known[owner][name], value)
     return assigned
 
 
-def fitting(option: Option, value):
+def check_effect(assigned: dict[str, dict], owners: dict[str, Callable], here: Situation) -> None:
+    """Every option that is not at its default does something here, or it is refused."""
+    for owner, values in assigned.items():
+        known = accepted(owners[owner])
+        for name, value in values.items():
+            option = known[name]
+            if option.only and value != option.default and not option.only.holds(here):
+                raise NoEffect("{option}={value} has no effect here: it is for {what}; leave it out.", option=name,
+                               value=shown_value(value), what=option.only.what)  # fmt: skip
+
+
+def checked_value(option: Option, value):
     """The value in the option's type: text from a command line is read, anything else must fit already."""
     kinds = typing.get_args(option.annotation) if is_union(option.annotation) else (option.annotation,)
     if types.NoneType in kinds and (value is None or value in ("none", "None", "")):
@@ -88,21 +145,21 @@ def fitting(option: Option, value):
         if typing.get_origin(kind) is typing.Literal:
             if value in typing.get_args(kind):
                 return value
-            raise Mistake("{option}={value} is not one of {choices}.", option=option.name, value=told(value),
+            raise Mistake("{option}={value} is not one of {choices}.", option=option.name, value=shown_value(value),
                           choices=Listed(map(str, typing.get_args(kind))))  # fmt: skip
         converted = converted_to(kind, value)
         if converted is not None:
             return in_range(option, converted)
     wanted = WANTED.get(kinds[0], str(kinds[0]))
     raise Mistake("{option}={value}: expected {wanted}, found {type}; the default is {default}.", option=option.name,
-                  value=told(value), wanted=wanted, type=type(value).__name__, default=option.default)  # fmt: skip
+                  value=shown_value(value), wanted=wanted, type=type(value).__name__, default=option.default)  # fmt: skip
 
 
-def told(value, most: int = 60) -> str:
+def shown_value(value, most: int = 60) -> str:
     if isinstance(value, int) and abs(value) >= 10**most:
         return Message("a number of many digits")
-    shown = repr(value)
-    return shown if len(shown) <= most else shown[: most - 1] + "…"
+    text = repr(value)
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def is_union(kind) -> bool:
@@ -134,7 +191,7 @@ def in_range(option: Option, value):
     least, below = option.range
     if not math.isfinite(least):
         wanted = phrase("wanted", "a finite number")
-    elif math.isfinite(below):
+    elif math.isfinite(below) and (below != MANY or value >= below):
         wanted = phrase("wanted", "at least {least} and below {below}", least=least, below=below)
     else:
         wanted = phrase("wanted", "at least {least}", least=least)

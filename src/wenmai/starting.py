@@ -8,7 +8,6 @@ the task asks for. Options of the head and of training are free."""
 from dataclasses import dataclass, replace
 
 import torch
-from torch import nn
 
 from wenmai.catalog import Build
 from wenmai.data.inputs import kinds as kinds_of_input
@@ -68,8 +67,12 @@ class Start:
             raise Mistake("{run} looks at what comes after a token too, and would be told what it is to say; start from a run "
                           "that looks back only.", run=self.run)  # fmt: skip
         loaded = 0
-        for part in ("input", "body"):
-            known, own = getattr(self.model, part).state_dict(), getattr(network, part).state_dict()
+        parts = [(part, getattr(self.model, part), getattr(network, part)) for part in ("input", "body")]
+        dense = [getattr(one.head, "dense", None) for one in (self.model, network)]
+        if all(part is not None and part.layer is not None for part in dense):  # what stands between body and answer, in both
+            parts.append(("head.dense", *dense))
+        for part, theirs, ours in parts:
+            known, own = theirs.state_dict(), ours.state_dict()
             for key in sorted(known.keys() | own.keys()):
                 there, wanted = (None if key not in state else tuple(state[key].shape) for state in (known, own))
                 if there != wanted:
@@ -78,13 +81,8 @@ class Start:
                                   expected=wanted)  # fmt: skip
                 own[key].copy_(known[key])
                 loaded += own[key].numel()
-        anew = sum(weight.numel() for weight in own_weights(network.head, network))
+        shared = {id(weight) for _, _, ours in parts for weight in ours.parameters()}
+        anew = sum(weight.numel() for weight in network.head.parameters() if id(weight) not in shared)
         note = Message("started from {run} ({task}): {loaded:,} weights of the input layer and the body are loaded, {anew:,} of "
                        "the head begin anew", run=self.run, task=self.task_name, loaded=loaded, anew=anew)  # fmt: skip
         return {"run": self.run, "task": self.task_name, "loaded": loaded, "anew": anew, "note": note}
-
-
-def own_weights(head: nn.Module, network: Network) -> list[nn.Parameter]:
-    """Those of the head that are not the input layer's too."""
-    shared = {id(weight) for weight in network.input.parameters()}
-    return [weight for weight in head.parameters() if id(weight) not in shared]

@@ -5,10 +5,9 @@
 
 from collections.abc import Iterator
 
-import numpy as np
-
-from wenmai.errors import Mistake
-from wenmai.estimator import Estimator, warn_of
+from wenmai.describing import Documented
+from wenmai.errors import Mistake, warn_of
+from wenmai.estimator import Estimator, text_log_prob
 from wenmai.tasks import writing
 from wenmai.tasks.contract import Answers
 from wenmai.tasks.decoding import Choice, continued, together
@@ -17,31 +16,22 @@ from wenmai.tasks.translate import BEAM, PENALTY
 
 
 class Translator(Estimator):
-    """`Translator("transformer").fit(sources, targets).predict(["A dog runs."])`"""
+    __doc__ = Documented('`Translator("transformer").fit(sources, targets).predict(["A dog runs."])`')
 
-    task_name = "translate"
+    task_name, log_prob = "translate", text_log_prob
 
     def translate(self, inputs, *, beam: int = BEAM, penalty: float = PENALTY, strict: bool = False,
                   precision: str = "float32") -> list[str]:  # fmt: skip
         """The best that a search through `beam` beginnings at once finds: that of the highest Σ log p / length^penalty. A beam
         of 1 takes the most probable token at every step. A text that is too long is cut, and this is told, or, if `strict`,
         refused. In bf16 many texts are written faster, and a close choice may fall otherwise."""
-        trained = self.trained()
-        texts, notes = self.task_.predict(trained, inputs, beam=beam, penalty=penalty, strict=strict, precision=precision)
+        texts, notes = self.task_.predict(self.trained(), inputs, beam=beam, penalty=penalty, strict=strict, precision=precision)
         warn_of(notes)
         return texts.tolist()
 
     def hypotheses(self, inputs, targets, *, beam: int = BEAM, penalty: float = PENALTY) -> Answers:
         """What `evaluate` scores: the best Hypothesis for each, with its tokens; and notes."""
-        trained = self.trained()
-        return self.task_.hypotheses(trained, inputs, targets, beam=beam, penalty=penalty)
-
-    def log_prob(self, inputs, texts) -> np.ndarray:
-        """Σ log p of each text for its input (N,), its end among its tokens."""
-        trained = self.trained()
-        sums, notes = self.task_.log_prob(trained, inputs, texts)
-        warn_of(notes)
-        return sums
+        return self.task_.hypotheses(self.trained(), inputs, targets, beam=beam, penalty=penalty)
 
     def sample(self, input: str, count: int = 1, *, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0,
                seed: int = 0, strict: bool = False) -> list[str]:  # fmt: skip

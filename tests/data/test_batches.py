@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from wenmai.data.examples.batches import by_length, shuffled
 from wenmai.data.examples.rows import Examples
-from wenmai.data.examples.sequences import Sequences, join_pairs
+from wenmai.data.examples.sequences import Sequences
+from wenmai.data.text.wrapping import Wrapping
 
 FEW = settings(max_examples=60, deadline=None)
 lengths = st.lists(st.integers(1, 40), min_size=1, max_size=300).map(np.array)
@@ -79,7 +80,7 @@ def test_a_batch_of_tokens():
 
 
 def test_a_batch_of_pairs_and_of_numbers():
-    pairs = Examples(join_pairs(Sequences.of([[7], [8, 8]]), Sequences.of([[9, 9], []]), 2))
+    pairs = Examples(Wrapping(between=(2,)).wrapped(Sequences.of([[7], [8, 8]]), Sequences.of([[9, 9], []])))
     batch = pairs.batch(np.array([1, 0]))
     assert batch.inputs.tolist() == [[8, 8, 2, 0], [7, 2, 9, 9]] and batch.target is None
     assert batch.segment.tolist() == [[0, 0, 0, 0], [0, 0, 1, 1]] and batch.segment.dtype == torch.int64

@@ -161,7 +161,7 @@ def test_more_pixels_than_the_bytes_can_hold(tmp_path):
     draw(tmp_path / "a.jpg", np.zeros((8, 8), np.uint8))
     whole = bytearray((tmp_path / "a.jpg").read_bytes())
     at = whole.index(b"\xff\xc0") + 5  # height and width
-    whole[at : at + 4] = b"\x20\x00\x20\x00"
+    whole[at : at + 4] = b"\x10\x00\x10\x00"
     (tmp_path / "a.jpg").write_bytes(whole)
     assert "fewer bytes than its pixels take" in mistake(manifest(tmp_path, "a.csv", [("a.jpg", "x")]))
     for format, size in (("jpg", 4000), ("png", 4000)):  # nothing is packed more tightly than one colour

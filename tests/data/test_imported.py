@@ -178,7 +178,7 @@ def test_one_token_at_both_ends_opens_no_line_that_it_closes():
     """Counted, a line has an opening of its own; read by a network, it has none."""
     lines = Lines(gpt_like())
     corpus, end = Corpus.of(["the cat", "", "the"]), gpt_like().special.end
-    (opened,) = lines.opened(corpus)
+    (opened,) = lines.token_blocks(corpus)
     the, cat = gpt_like().encode(["the", " cat"])
     assert opened.tolist() == [len(lines), *the, *cat, end, len(lines), end, len(lines), *the, end]
     assert lines.read_all(corpus).tolist() == [end, *the, *cat, end, end, *the, end]

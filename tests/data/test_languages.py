@@ -2,7 +2,7 @@
 
 import pytest
 
-from wenmai.data.text.languages import WORDS, language_of, languages_in
+from wenmai.data.text.languages import TABLES, language_of, languages_in
 
 SENTENCES = {
     "en": [
@@ -93,7 +93,7 @@ def test_sentences(code, text):
 
 
 def test_every_language_of_the_table_is_tested():
-    assert SENTENCES.keys() >= WORDS.keys()
+    assert SENTENCES.keys() >= TABLES["words"].keys()
 
 
 @pytest.mark.parametrize("text", ["", "   ", "12.5 %", "😀😀", "<br/>", "Wolfsburg", "xkcd qwertz", "123-456", "\x00\ufffd"])

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wenmai.data.examples.rows import Examples
-from wenmai.data.examples.sequences import Sequences, join_pairs
+from wenmai.data.examples.sequences import Sequences
+from wenmai.data.text.wrapping import Wrapping
 
 FEW = settings(max_examples=60, deadline=None)
 ragged = st.lists(st.lists(st.integers(1, 99), max_size=6), max_size=7)
@@ -49,7 +50,7 @@ def test_frames_are_padded_too():
 @FEW
 @given(st.lists(st.tuples(st.lists(st.integers(6, 99), max_size=5), st.lists(st.integers(6, 99), max_size=5)), max_size=6))
 def test_pairs_are_joined(pairs):
-    joined = join_pairs(Sequences.of([a for a, _ in pairs]), Sequences.of([b for _, b in pairs]), 2)
+    joined = Wrapping(between=(2,)).wrapped(Sequences.of([a for a, _ in pairs]), Sequences.of([b for _, b in pairs]))
     assert rows_of(joined) == [[*a, 2, *b] for a, b in pairs]
     segments = [joined.segment[joined.offsets[row] : joined.offsets[row + 1]].tolist() for row in range(len(pairs))]
     assert segments == [[0] * (len(a) + 1) + [1] * len(b) for a, b in pairs]

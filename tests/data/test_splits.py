@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from wenmai.data.splits import groups_of, split
+from wenmai.data.splits import groups_of, split, split_by_position
 
 FEW = settings(max_examples=80, deadline=None)
 
@@ -54,3 +54,9 @@ def test_equal_inputs_are_one_group():
     pictures = np.zeros((3, 4, 4), np.uint8)
     pictures[1, 3, 3] = 1
     assert groups_of(pictures).tolist() == [0, 1, 0]
+
+
+def test_of_a_series_a_share_is_one_row_at_the_least():
+    first, second = split_by_position(10, [0.01], 0)
+    assert first.tolist() == list(range(9)) and second.tolist() == [9]
+    assert [part.tolist() for part in split_by_position(6, [0.0, 0.34], 1)] == [[0, 1, 2, 3], [], [3, 4, 5]]

@@ -9,10 +9,11 @@ import pytest
 import torch
 from test_probes import ended
 
+from wenmai.data.builtin import memory as memory_set
 from wenmai.errors import Mistake
 from wenmai.evaluation.probes import PROBES, memory
 from wenmai.evaluation.probes.climbing import Recipe, built, climb
-from wenmai.evaluation.probes.exercises import CLASSES, EXERCISES, MARKS
+from wenmai.evaluation.probes.exercises import EXERCISES, MARKS
 from wenmai.evaluation.probes.fading import a_step, fading
 from wenmai.evaluation.probes.memory_picture import rnn_is_first_in, why
 
@@ -30,7 +31,7 @@ def test_what_is_drawn(steps):
     for row in range(9):
         assert [MARKS[mark] for mark in marks[row, :steps]] == tags[row][steps + 1 :]
         assert set(tags[row][: steps + 1]) == {"_"} == {MARKS[mark] for mark in marks[row, steps + 1 :]}
-    assert {tag for row in tags for tag in row} <= set(CLASSES)
+    assert {tag for row in tags for tag in row} <= {*memory_set.SYMBOLS, memory_set.BLANK}
     read, sums = EXERCISES["running-sum"].draw(generator, 9, steps)
     np.testing.assert_array_equal(read.flat.reshape(9, steps).cumsum(1), sums.flat.reshape(9, steps))
     read, total = EXERCISES["adding"].draw(generator, 9, steps)
@@ -53,7 +54,7 @@ def test_how_it_judges():
     copy, sums = EXERCISES["copy"], EXERCISES["running-sum"]
     task, kind, _ = built("rnn", copy, SMALL, 3, 0)
     examples = copy.examples(kind, task, np.random.default_rng(1), 20, 3)
-    right = torch.nn.functional.one_hot(torch.from_numpy(examples.targets.flat).view(20, 7), len(CLASSES)).float()
+    right = torch.nn.functional.one_hot(torch.from_numpy(examples.targets.flat).view(20, 7), len(MARKS) - 1).float()
     assert copy.score(Oracle(right), examples, "cpu") == 1.0
     right[3, 5] = right[3, 5].roll(1)  # one step of one row
     assert copy.score(Oracle(right), examples, "cpu") == 0.95
@@ -137,7 +138,7 @@ def test_what_it_finds(found):
 
 
 def test_the_tables_are_the_json(found):
-    known, grid = found.known, found.grids["en"][0]
+    known, grid = found.known, found.tables(found.known, "en")[0]
     assert [row[0] for row in grid.rows] == list(memory.RUNGS)
     for number, exercise in enumerate(known["exercises"], 1):
         shown = [row[number] for row in grid.rows]
@@ -145,7 +146,7 @@ def test_the_tables_are_the_json(found):
     factors = [row["a_step_after"] for row in known["fading"]["rungs"]]
     assert [row[-1] for row in grid.rows] == [*(f"{factor:.3f}" for factor in factors[:6]), "–", "–"]
     assert factors[6:] == [None, None]  # no chain of steps
-    assert len(found.grids["zh"]) == len(found.grids["en"]) == 4
+    assert len(found.tables(known, "zh")) == len(found.tables(known, "en")) == 4
 
 
 def test_the_picture_says_where_rnn_stops_first():
@@ -185,7 +186,7 @@ def test_options():
     assert [one["seed"] for one in row["rungs"][0]["climbs"]] == [0, 1]
     found, _ = ended(memory.run("", settings=settings | {"copy": "none", "adding": "3"}))
     assert not found.known["fading"]["rungs"] and found.write  # no gradients, and still a picture
-    assert found.draw("en") is not None
+    assert found.picture(found.known, "en") is not None
 
 
 @pytest.mark.parametrize(("settings", "sentence"), [

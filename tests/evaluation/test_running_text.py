@@ -1,7 +1,7 @@
 """compare on running text: differences told in percent, and bits per byte where texts are cut differently."""
 
 import re
-from math import exp, log
+from math import exp
 
 import numpy as np
 import pytest
@@ -10,10 +10,11 @@ from wenmai import LanguageModel
 from wenmai.catalog import TASKS
 from wenmai.data.dataset import open_dataset
 from wenmai.evaluation.compare import compare
-from wenmai.evaluation.recommendation import recommend, worse_by
+from wenmai.evaluation.recommendation import recommend
 from wenmai.evaluation.report import write
-from wenmai.tasks.measuring.running_text import sizes_in
-from wenmai.tasks.metrics import bootstrap
+from wenmai.language.spelling import Speller
+from wenmai.tasks.measuring.running_text import sizes_in, text_terms
+from wenmai.tasks.metrics import confidence_interval, drawn, metric_named
 
 LINES = [f"{who} {does} {what}" for who in ("the cat", "a dog", "the mat") for does in ("sat on", "saw", "is")
          for what in ("it", "a log", "them")] * 6  # fmt: skip
@@ -65,20 +66,56 @@ def test_a_difference_of_perplexities_is_told_in_percent():
     chance = np.random.default_rng(0)
     tokens = chance.integers(3, 20, 300).astype(float)
     best = tokens * chance.normal(4, 0.5, 300)
-    other = best + tokens * chance.normal(0.002, 0.2, 300)
-    outputs = {"large": bootstrap(best, tokens), "small": bootstrap(other, tokens)}
+    other = best + tokens * chance.normal(0.02, 0.2, 300)
+    how = metric_named("perplexity")
+    outputs = {name: drawn([np.column_stack([lost, tokens])], how) for name, lost in (("large", best), ("small", other))}
     rows = [{"rung": name, "failed": None, "bytes": size, "scores": {"test": {"perplexity": exp(lost.sum() / tokens.sum())}}}
             for name, size, lost in (("large", 900, best), ("small", 100, other))]  # fmt: skip
-    found = recommend(rows, outputs, "perplexity", -1)
-    low, high = worse_by(outputs["large"], outputs["small"])
+    found = recommend(rows, outputs, "perplexity", 300)
+    low, high = confidence_interval(outputs["small"].samples - outputs["large"].samples)
     told = [float(number) for number in re.findall(r"([+-][\d.]+)%", found["reason"])]
     assert found["rung"] == "small" and told == [pytest.approx(100 * (exp(edge) - 1), abs=0.06) for edge in (low, high)]
     assert re.findall(r"[+-][\d.]+%", found["reason_zh"]) == re.findall(r"[+-][\d.]+%", found["reason"])
-    bits = {name: samples / log(2) for name, samples in outputs.items()}
     for row in rows:
         row["scores"]["test"]["bits_per_byte"] = 1.0
-    assert "%" not in recommend(rows, bits, "bits_per_byte", -1)["reason"].replace("(95%)", "")
+    assert "%" not in recommend(rows, outputs, "bits_per_byte", 300)["reason"].replace("(95%", "")
 
 
 def test_sizes_of_lines():
     assert sizes_in(b"ab\n\nc").tolist() == [3, 1, 2] and sizes_in("é\n".encode()).tolist() == [3]
+
+
+def test_unknown_words_are_paid_for(tmp_path):
+    """A model of a few words, to which nearly all others are <unk>, is no better than one of letters: it has to spell them."""
+    words = [f"{first}{last}" for first in ("ab", "re", "un", "dis") for last in ("ford", "ton", "ville", "ley", "worth", "by")]
+    chance = np.random.default_rng(0)
+    lines = [" ".join(chance.choice(words, 8)) for _ in range(300)]
+    (tmp_path / "text.txt").write_text("\n".join(lines) + "\n")
+    data = open_dataset(str(tmp_path / "text.txt"), TASKS, valid="0.1", test="0.2")
+    models = {"few": LanguageModel("ngram", order=2, vocabulary=6), "all": LanguageModel("ngram", order=2),
+              "letters": LanguageModel("ngram", order=6, tokenizer="characters")}  # fmt: skip
+    found = {}
+    for name, model in models.items():
+        terms = text_terms(model.fit(data.train.inputs), data.task, data.test, "perplexity")
+        found[name] = model.evaluate(data.test.inputs, spell_unknown=True)
+        assert found[name]["bits_per_byte_spelled"] == pytest.approx(metric_named("bits_per_byte").formula(terms.sum(0)))
+        assert any("spelled: the" in note for note in found[name].notes)
+    assert found["few"]["bits_per_byte"] < found["letters"]["bits_per_byte"]  # it looks better than it is
+    least = np.log2(len(words)) * 8 / np.mean([len(line) + 1 for line in lines])  # nobody can know more of words drawn by chance
+    assert found["few"]["bits_per_byte_spelled"] > found["all"]["bits_per_byte_spelled"] >= least
+    assert found["few"]["bits_per_byte_spelled"] > found["letters"]["bits_per_byte_spelled"] >= least
+    for name in ("all", "letters"):  # who know all of it pay nothing
+        assert found[name]["bits_per_byte_spelled"] == found[name]["bits_per_byte"]
+
+
+def test_a_spelling_is_a_probability():
+    """Of all texts of up to two bytes and the others together, no more than one; what is like the known ones costs less."""
+    speller = Speller([b"aba", b"abba", "\u4e2d".encode()])
+    whole = exp(speller.log_prob(b"")) + sum(exp(speller.log_prob(bytes([one]))) for one in range(256))
+    assert 0 < whole < 1 and speller.log_prob(b"abab") > speller.log_prob(b"zqzq") > -np.inf
+    first = [exp(speller.log_prob(bytes([one]))) for one in b"ab"]
+    assert first[0] > first[1]
+    lines = LanguageModel("ngram", vocabulary=4).fit(["the cat the cat", "the end"] * 4).inputs_
+    costs = Speller.of(lines).lines_cost(lines, "the the\nthe 猫 end\n".encode())
+    speller = Speller.of(lines)
+    assert costs.tolist() == [0.0, pytest.approx(-speller.log_prob("猫".encode()) - speller.log_prob(b"end"))]

@@ -10,7 +10,7 @@ from test_probes import ended
 from wenmai import Classifier
 from wenmai.errors import Mistake
 from wenmai.evaluation.probes import PROBES, depth, gates, heads, parallel
-from wenmai.evaluation.probes.variants import apart, counter, open_rows
+from wenmai.evaluation.probes.variants import beyond_chance, counter, open_rows
 
 SMALL = {"rows": "120", "epochs": "1", "seeds": "2"}
 SIZES = {"gates": {"hidden": "12", "embed": "8"}, "heads": {"heads": "1,2,4", "width": "8"},
@@ -42,7 +42,7 @@ def test_variants(found, name):
         assert len(row["scores"]) == len(row["seconds"]) == 2 and all(0 <= score <= 1 for score in row["scores"])
         assert min(row["scores"]) <= row["mean"] <= max(row["scores"]) and row["spread"] >= 0
         assert row["parameters"] > 0 and min(row["seconds"]) > 0
-    table = found[name].grids["en"][0].rows
+    table = found[name].tables(found[name].known, "en")[0].rows
     assert [row[1] for row in table] == [f"{row['mean']:.4f} ± {row['spread']:.4f}" for row in known["variants"]]
     assert f"{known['variants'][0]['parameters']:,}" in table[0]
 
@@ -82,8 +82,8 @@ def test_layers_and_ways(found):
 
 def test_chance():
     one, other = ({"mean": mean, "spread": 0.01, "scores": [0] * 4} for mean in (0.8, 0.81))
-    assert apart(one, other) == "no more than chance" and apart(one, other | {"mean": 0.85}) == "more than chance"
-    assert apart(one | {"spread": None}, other).startswith("one seed")
+    assert beyond_chance(one, other) == "no more than chance" and beyond_chance(one, other | {"mean": 0.85}) == "more than chance"
+    assert beyond_chance(one | {"spread": None}, other).startswith("one seed")
 
 
 def test_times(found):
@@ -91,7 +91,7 @@ def test_times(found):
     assert known["lengths"] == [8, 16, 32] and [row["layer"] for row in known["layers"]] == list(parallel.LAYERS)
     for row in known["layers"]:
         assert all(0 < fast <= middle <= slow for fast, middle, slow in zip(row["fastest"], row["seconds"], row["slowest"]))
-    assert [cells[0] for cells in found["parallel"].grids["en"][0].rows] == ["8", "16", "32", "exponent p"]
+    assert [cells[0] for cells in parallel.tables(known, "en")[0].rows] == ["8", "16", "32", "exponent p"]
     assert parallel.exponent([2, 4, 8], [3.0, 12.0, 48.0]) == pytest.approx(2)
 
 

@@ -73,7 +73,7 @@ class Rows:
 @torch.no_grad()
 def test_together_as_each_alone(positions, way, repeated):
     rows = Rows(transformer(positions, way), way, LENGTHS * repeated)
-    assert (len(rows.texts) > FEW) == (repeated > 1) and not rows.state.even and rows.state.length == 7
+    assert (len(rows.texts) > FEW) == (repeated > 1) and not rows.state.aligned and rows.state.length == 7
     assert (rows.state.steps is None) == (way == "bfloat16")
     for _ in range(6):
         rows.read()
@@ -96,7 +96,7 @@ def test_rows_leave_and_join_in_between(positions, way, repeated):
     rows.take(0, 0, len(rows.texts) - 1, 1)  # one twice
     rows.read()
     rows.take(2)
-    assert rows.state.even
+    assert rows.state.aligned
     rows.read()
     rows.join(Rows(body, way, [2], seed=2))
     rows.read()

@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional
 
 from wenmai.data.examples.batches import Batch
-from wenmai.layers.heads import OneOf, pool
+from wenmai.layers.heads import EachOf, Next, Number, OneOf, pool
 from wenmai.tasks.classify import Classify
 
 LENGTHS = [5, 2, 1]
@@ -89,3 +89,83 @@ def test_both_ways_the_ends_are_where_each_has_read_all():
     y = torch.arange(24.0).view(2, 3, 4)
     mask = torch.tensor([[True, True, False], [True, True, True]])
     assert pool(y, mask, "ends").tolist() == [[4, 5, 2, 3], [20, 21, 14, 15]]
+
+
+# The next token
+
+
+def next_head(**more):
+    torch.manual_seed(0)
+    return Next(7, (3,))(4, "last", 0.0, **more)
+
+
+def windows():
+    """y (3, 5, 4) and what follows each step, never 3."""
+    target = torch.tensor([0, 1, 2, 4, 5, 6])[torch.randint(6, (3, 5), generator=torch.Generator().manual_seed(1))]
+    y = torch.randn(3, 5, 4, generator=torch.Generator().manual_seed(0))
+    return y, Batch(target, torch.ones(3, 5, dtype=torch.bool), target)
+
+
+@pytest.mark.parametrize(("penalty", "told"), [
+    ("temporal_penalty", lambda y: (y[:, 1:] - y[:, :-1]).square().mean()), ("activation_penalty", lambda y: y.square().mean()),
+])  # fmt: skip
+def test_penalties_are_added_in_training_and_only_there(penalty, told):
+    """What is large, and what changes from step to step, costs."""
+    (y, batch), plain, judged = windows(), next_head().train(), next_head(**{penalty: 2.0}).train()
+    ((_, _, without, count),), ((_, _, costs, _),) = (head.losses(y, None, batch) for head in (plain, judged))
+    assert (costs - without).item() == pytest.approx(2.0 * told(y).item() * 15, rel=1e-4) and count == 15
+    assert judged.eval().losses(y, None, batch)[0].total.item() == pytest.approx(without.item(), rel=1e-5)
+    first = Batch(batch.target[:, :1], batch.mask[:, :1], batch.target[:, :1])
+    assert torch.isfinite(judged.train().losses(y[:, :1], None, first)[0].total)  # one step alone does not change
+
+
+def test_the_next_token_is_never_one_that_is_not_written():
+    (y, batch), head = windows(), next_head().eval()
+    log_p = head.outputs(y)
+    assert (log_p[..., 3] == -torch.inf).all()
+    torch.testing.assert_close(log_p.exp().sum(-1), torch.ones(3, 5))
+    own = (head.project(y) @ head.output.weight.T + head.output.bias)[..., [0, 1, 2, 4, 5, 6]].log_softmax(-1)
+    torch.testing.assert_close(log_p[..., [0, 1, 2, 4, 5, 6]], own)
+    ((_, weight, total, count),) = head.losses(y, None, batch)
+    torch.testing.assert_close(total, functional.nll_loss(log_p.flatten(0, 1), batch.target.flatten(), reduction="sum"))
+    assert (weight, count) == (1.0, 15)
+
+
+def test_a_table_that_also_says_the_tokens_is_the_same_table():
+    table = torch.nn.Parameter(torch.randn(7, 4))
+    head = next_head(table=table)
+    assert head.output.weight is table and isinstance(head.project, torch.nn.Identity)
+    wider = next_head(table=torch.nn.Parameter(torch.randn(7, 6)))  # y is brought to its width
+    assert wider.outputs(torch.randn(2, 3, 4)).shape == (2, 3, 7)
+    assert next_head(table=table, bias=False).output.bias is None
+
+
+# A tag at every step, and numbers
+
+
+def test_tags_count_real_steps_only():
+    y, mask, _ = a_batch()
+    torch.manual_seed(0)
+    head, target = EachOf(3)(4), torch.randint(3, mask.shape)
+    ((_, weight, total, count),) = head.losses(y, mask, Batch(None, mask, target))
+    scores = head.output(y)
+    torch.testing.assert_close(total, functional.cross_entropy(scores[mask], target[mask], reduction="sum"))
+    torch.testing.assert_close(head.outputs(y, mask), scores.log_softmax(-1))
+    assert (weight, int(count)) == (1.0, sum(LENGTHS))
+
+
+@pytest.mark.parametrize("per_step", [False, True])
+def test_numbers_are_learned_in_deviations_from_their_mean(per_step):
+    y, mask, _ = a_batch()
+    y = y.clone() + 5
+    torch.manual_seed(0)
+    mean, deviation = np.array([100.0, -3.0]), np.array([20.0, 0.5])
+    head = Number(mean, deviation, per_step=per_step)(4, "mean")
+    standard = head.output(y if per_step else pool(y, mask, "mean"))
+    torch.testing.assert_close(head.outputs(y, mask), standard.double() * torch.tensor(deviation) + torch.tensor(mean))
+    target = torch.randn(standard.shape, dtype=torch.float64) * torch.tensor(deviation) + torch.tensor(mean)
+    ((_, _, total, count),) = head.losses(y, mask, Batch(None, mask, target))
+    error = (standard - (target - torch.tensor(mean)) / torch.tensor(deviation)).square().mean(-1)
+    wanted = error[mask].sum() if per_step else error.sum()
+    torch.testing.assert_close(total.double(), wanted)
+    assert int(count) == (sum(LENGTHS) if per_step else 3)

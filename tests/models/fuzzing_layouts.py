@@ -90,7 +90,7 @@ def asked(layout: Table | Trie, chance: np.random.Generator) -> None:
     tokens, odd = chance.integers(0, WORDS, 60), chance.integers(-(1 << 31), 1 << 31, 60)
     tokens = np.where(chance.random(60) < 0.8, tokens, odd).astype(np.int32)
     starts = np.array([0, 20, 20, 60])
-    assert proper(layout.score(tokens, starts)) and proper(layout.token_scores(tokens, starts))
+    assert proper(layout.score(tokens, starts)) and proper(layout.score(tokens, starts, separately=True))
     states = layout.start(8)
     states[4:] = chance.integers(-(1 << 31), 1 << 31, states[4:].shape)
     for at in range(0, 24, 8):

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from ngrams import BEGIN, END, PTB, UNK, in_words, numbered
 
+from wenmai.data.examples import stored
 from wenmai.data.storage import threads
 from wenmai.data.text import vocabulary as vocabularies
 from wenmai.data.text.vocabulary import Growing, Vocabulary
@@ -186,7 +187,7 @@ def test_files_are_gone_and_what_hinders_them_is_a_sentence(tmp_path, monkeypatc
         def close(self):
             pass
 
-    monkeypatch.setattr(merging.tempfile, "TemporaryFile", lambda **_: Full())
+    monkeypatch.setattr(stored.tempfile, "TemporaryFile", lambda **_: Full())
     with pytest.raises(Mistake, match=r"No space left on device, .* make room, or set TMPDIR"):
         count_blocks([tokens], lambda: growing.size, 3, 0)
     assert not list(tmp_path.iterdir())

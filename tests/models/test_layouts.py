@@ -80,7 +80,7 @@ def test_all_say_what_a_dictionary_says(order, smoothing):
     assert smoothing != "none" or np.isneginf(expected).any()  # what was never seen stays impossible
     for layout in (Table.of(levels, smoothed), Trie.of(levels, smoothed)):
         assert layout.order == order
-        np.testing.assert_allclose(layout.token_scores(tokens, starts), expected, atol=2e-5)
+        np.testing.assert_allclose(layout.score(tokens, starts, separately=True), expected, atol=2e-5)
         np.testing.assert_allclose(layout.score(tokens, starts), sums, atol=1e-4)
         states, slow = layout.start(len(rows)), layout.start(len(rows)).tolist()
         assert states.dtype == np.int32 and states.shape == (len(rows), max(1, order - 1) if isinstance(layout, Trie) else 1)
@@ -104,8 +104,9 @@ def test_after_nothing(kind, order):
     levels, smoothed = model(order)
     plain, layout = Plain(levels, smoothed), kind.of(levels, smoothed)
     expected = [plain.log_prob((), word) for word in range(WORDS)]
-    np.testing.assert_allclose(layout.following(layout.empty(1)[0]), expected, atol=1e-6)
-    found, _ = layout.advance(layout.empty(WORDS), np.arange(WORDS))
+    nothing = np.full_like(layout.start(WORDS), 0 if kind is Table else -1)
+    np.testing.assert_allclose(layout.following(nothing[0]), expected, atol=1e-6)
+    found, _ = layout.advance(nothing, np.arange(WORDS))
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
@@ -114,7 +115,7 @@ def test_a_word_beyond_the_vocabulary_is_unknown(kind):
     layout = kind.of(*model(3))
     odd, plain = np.array([7, -1, 8, WORDS, 9, 1 << 40, END]), np.array([7, UNK, 8, UNK, 9, UNK, END])
     starts = np.array([0, 7])
-    np.testing.assert_array_equal(layout.token_scores(odd, starts), layout.token_scores(plain, starts))
+    np.testing.assert_array_equal(layout.score(odd, starts, separately=True), layout.score(plain, starts, separately=True))
     state = tuple(layout.start(1)[0].tolist())
     assert layout.one(state, WORDS) == layout.one(state, -5) == layout.one(state, UNK)
     for ours, theirs in zip(layout.advance(layout.start(7), odd), layout.advance(layout.start(7), plain)):
@@ -127,9 +128,10 @@ def test_threads_change_nothing(kind):
     assert len(tokens) > 3 << 14
     for threads in (2, 3, None):
         np.testing.assert_array_equal(layout.score(tokens, starts, threads), layout.score(tokens, starts, 1))
-        np.testing.assert_array_equal(layout.token_scores(tokens, starts, threads), layout.token_scores(tokens, starts, 1))
+        each = (layout.score(tokens, starts, number, separately=True) for number in (threads, 1))
+        np.testing.assert_array_equal(*each)
     nothing = np.zeros(0, np.int32), np.zeros(1, np.int64)
-    assert not len(layout.score(*nothing)) and not len(layout.token_scores(*nothing))
+    assert not len(layout.score(*nothing)) and not len(layout.score(*nothing, separately=True))
 
 
 def same(ours, theirs) -> None:
@@ -174,7 +176,7 @@ def test_n_grams_in_any_order_are_sorted(kind, rows, order, seed):
 def test_a_file_of_lmplz_in_both():
     _, levels, smoothed = arpa.read(Path(__file__).parent / "files" / "lmplz.arpa.xz")
     table, trie, rows = Table.of(levels, smoothed), Trie.of(levels, smoothed), read(text(100, 4, len(levels[0])))
-    np.testing.assert_allclose(trie.token_scores(*rows), table.token_scores(*rows), atol=2e-5)
+    np.testing.assert_allclose(trie.score(*rows, separately=True), table.score(*rows, separately=True), atol=2e-5)
     same(table.levels(), trie.levels())
 
 
@@ -241,7 +243,7 @@ def test_what_rounding_brings_above_zero():
     above = [Weights(np.full_like(own.log_prob, 1e-7), np.full_like(own.backoff, 1.5)) for own in smoothed.levels]
     for kind in (Table, Trie):
         layout = kind.of(levels, Smoothed(above))
-        assert not layout.following(layout.start(1)[0]).any() and not layout.token_scores(*read(text(9, 2))).any()
+        assert not layout.following(layout.start(1)[0]).any() and not layout.score(*read(text(9, 2)), separately=True).any()
 
 
 def fuzzed(inputs: int, start: int, **environment: str) -> dict:

@@ -36,7 +36,7 @@ class Model:
 
     def after(self, context) -> dict[str, float]:
         """p of every word after these; <s> may stand first. A word that is not known is <unk>."""
-        state = self.table.start(1) if context[:1] == ("<s>",) else self.table.empty(1)
+        state = self.table.start(1) if context[:1] == ("<s>",) else np.zeros((1, 1), np.int32)
         for word in context:
             if word != "<s>":
                 number = self.names.index(word) if word in self.names else UNK

@@ -13,6 +13,7 @@ from wenmai.data.examples.sequences import Sequences, offsets_of
 from wenmai.data.files.readers import read
 from wenmai.errors import Mistake
 from wenmai.estimators import Regressor
+from wenmai.tasks.metrics import bundled, metric_named
 from wenmai.tasks.regress import Regress
 
 FEW = settings(max_examples=50, deadline=None)
@@ -50,6 +51,9 @@ def test_scores_are_those_of_scikit_learn(rows, columns, seed, ragged):
     above, below = task.score_terms(decided, targets)
     assert len(above) == len(below) == (len(offsets) - 1 if ragged else rows)
     assert above.sum() / below.sum() == pytest.approx(scores["r2"])
+    for metric in task.metrics:
+        terms = bundled(task.score_terms(decided, targets, metric))
+        assert metric_named(metric).formula(terms.sum(0)) == pytest.approx(scores[metric])
 
 
 def test_scores_of_targets_that_do_not_vary():

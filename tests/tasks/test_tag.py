@@ -16,6 +16,7 @@ from wenmai.data.inputs.tokens import Tokens
 from wenmai.data.text import schemes
 from wenmai.errors import Mistake
 from wenmai.estimators import Tagger
+from wenmai.tasks.metrics import bundled, metric_named
 from wenmai.tasks.tag import Tag
 
 FEW = settings(max_examples=60, deadline=None)
@@ -105,6 +106,9 @@ def test_scores_are_those_of_seqeval(scheme, gold, answers):
     above, below = task.score_terms(decided, targets)
     assert above.shape == below.shape == (len(gold),)
     assert above.sum() / max(1, below.sum()) == pytest.approx(scores["span_f1"], abs=1e-12)
+    for metric in task.metrics:
+        terms = bundled(task.score_terms(decided, targets, metric))
+        assert metric_named(metric).formula(terms.sum(0)) == pytest.approx(scores[metric], abs=1e-12)
 
 
 @ignore_seqeval
@@ -131,6 +135,9 @@ def test_scores_of_plain_tags_are_those_of_scikit_learn(gold, seed):
     assert joined(task.predictions(decided)) == answers.tolist()
     above, below = task.score_terms(decided, targets)
     assert above.sum() / below.sum() == pytest.approx(accuracy_score(flat, answers)) and below.tolist() == [*map(len, gold)]
+    for metric in task.metrics:
+        terms = bundled(task.score_terms(decided, targets, metric))
+        assert metric_named(metric).formula(terms.sum(0)) == pytest.approx(task.scores(decided, targets)[metric], abs=1e-12)
     counts = task.confusion(decided, targets)
     every = np.array(task.confusion(Sequences(np.arange(4), np.array([0, 4])), task.encode([names.tolist()]))["counts"])
     assert every.tolist() == np.eye(4).tolist() and counts["classes"] == sorted({*flat, *answers})

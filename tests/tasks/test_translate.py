@@ -20,6 +20,7 @@ from wenmai.data.text.special import OWN
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Next
 from wenmai.tasks import overlap
+from wenmai.tasks.metrics import bundled, metric_named, resampled
 from wenmai.tasks.translate import Translate
 
 DATA = Path(os.environ.get("WENMAI_DATA") or Path(__file__).parents[3] / "shared" / "data")
@@ -152,9 +153,15 @@ def test_sets_drawn_again_have_the_metric_of_their_rows():
     assert overlap.bleu_of(counts.sum(0)) == pytest.approx(BLEU().corpus_score(ANSWERS, [ENGLISH]).score)
     draws = np.random.default_rng(0).integers(0, 3, 3)
     some, wanted = ([texts[row] for row in draws] for texts in (ANSWERS, ENGLISH))
-    assert task.bootstrap(ANSWERS, ENGLISH, 5)[0] == pytest.approx(BLEU().corpus_score(some, [wanted]).score)
+    for metric, score in (("bleu", BLEU().corpus_score), ("chrf", CHRF().corpus_score)):
+        assert drawn_again(task, ANSWERS, ENGLISH, 5, metric)[0] == pytest.approx(score(some, [wanted]).score)
     task.metric = "rouge_l"
-    assert task.bootstrap(ANSWERS, ENGLISH, 50).std() > 0 and set(task.bootstrap(ENGLISH, ENGLISH, 9)) == {1.0}
+    assert drawn_again(task, ANSWERS, ENGLISH, 50).std() > 0 and set(drawn_again(task, ENGLISH, ENGLISH, 9)) == {1.0}
+
+
+def drawn_again(task, answers, targets, samples, metric=None):
+    metric = metric or task.metric
+    return resampled(bundled(task.score_terms(answers, targets, metric)), metric_named(metric), samples)
 
 
 def test_it_reads_two_columns_and_is_saved_as_it_was():
@@ -213,5 +220,5 @@ def test_a_package_that_is_missing_is_named(module, package, score, monkeypatch)
 def test_single_words_are_right_or_wrong():
     task = learned(["2026-11-15", "1999-01-02", "one two"])
     assert task.metric == "exact_match" and Translate.from_json(task.to_json()).metric == "exact_match"
-    assert set(task.bootstrap(["a", "b"], ["a", "b"], 9)) == {1.0}
+    assert set(drawn_again(task, ["a", "b"], ["a", "b"], 9)) == {1.0}
     assert learned(["一千二百三十四", "七"]).metric == "bleu"

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from wenmai.errors import Mistake, Notice
-from wenmai.estimators import Classifier, LanguageModel, Regressor, Tagger
+from wenmai.estimators import Classifier, LanguageModel, Regressor, Tagger, load
 from wenmai.models.network import Network
 from wenmai.tasks.classify import Classify
 from wenmai.training import loop, memory, run_folder
@@ -83,7 +83,7 @@ def test_a_gradient_that_is_no_number_is_seen_at_its_step(monkeypatch):
 
     def losses(self, batch):
         (loss,), state = whole(self, batch)
-        seen[0] += len(batch.inputs) > 2
+        seen[0] += torch.is_grad_enabled() and len(batch.inputs) > 2
         return [loss._replace(total=Sharp.apply(loss.total)) if seen[0] == 8 else loss], state
 
     monkeypatch.setattr(Network, "losses", losses)
@@ -129,9 +129,16 @@ def test_linear_rungs_go_back_too():
     x, y = np.random.default_rng(0).normal(size=(200, 3)), np.arange(200.0)
     with pytest.raises(Diverged, match=r"pass 1 over the rows \(row \d+ came first\): .* --set learning_rate=1e\+"):
         Regressor("linear", solver="gradient", learning_rate=1e38).fit(x, y)
-    model = Regressor("linear", solver="gradient", learning_rate=1e19, epochs=5)
-    told = [progress.warning for progress in model.training(x, y) if progress.warning]
-    assert not told or "went back to its beginning" in told[0]
+    for rate in 10.0 ** np.arange(38, 0, -1):  # the highest at which a tenth of it does
+        model = Regressor("linear", solver="gradient", learning_rate=rate, epochs=5)
+        try:
+            told = [progress.warning for progress in model.training(x, y) if progress.warning]
+        except Diverged:
+            continue
+        break
+    (told,) = told
+    assert "pass 1 over the rows" in str(told) and "went back to its beginning" in str(told)
+    assert np.isfinite(model.predict(x)).all() and model.progress_[0].rate < rate / 10
 
 
 # Memory
@@ -250,7 +257,8 @@ def test_deterministic_is_entered_for_every_step(monkeypatch):
 
     monkeypatch.setattr(Network, "losses", losses)
     Classifier("mlp", deterministic=True, **SMALL).fit(TEXTS, LABELS)
-    assert all(seen) and len(seen) == SMALL["steps"] + 2 and not torch.are_deterministic_algorithms_enabled()
+    assert all(seen) and len(seen) == SMALL["steps"] + SMALL["evaluations"] + 2
+    assert not torch.are_deterministic_algorithms_enabled()
 
 
 def test_a_rung_that_learns_a_step_at_a_time_names_the_row():
@@ -337,3 +345,18 @@ def test_a_training_that_averages_goes_on_where_it_was_stopped(monkeypatch, plac
         pass
     for name, value in whole.model_.state_dict().items():
         assert torch.equal(value, again.model_.state_dict()[name]), name
+
+
+@pytest.mark.parametrize(("rung", "options"), [("mlp", {"steps": 1}), ("gru", {"steps": 1, "embed": 4})])
+def test_an_update_that_leaves_no_answer_is_seen_though_its_loss_was_a_number(rung, options):
+    with pytest.raises(Diverged, match="the loss is no longer a finite number"):
+        Classifier(rung, learning_rate=1e30, hidden=4, **options).fit(TEXTS, LABELS)
+
+
+@pytest.mark.parametrize("rung", ["mlp", "softmax"])
+def test_a_run_whose_weights_are_no_numbers_is_refused(tmp_path, rung):
+    model = Classifier(rung, **({"hidden": 4, "steps": 1} if rung == "mlp" else {})).fit(TEXTS, LABELS)
+    weights = model.model_.head.output.bias.data if rung == "mlp" else model.model_.z.offsets
+    weights[0] = float("nan")
+    with pytest.raises(Mistake, match=r"weights.safetensors: .* holds weights that are no numbers \(NaN or infinite\)"):
+        load(model.save(tmp_path / "run"))

@@ -1,18 +1,22 @@
 """The command line.
 
 commands.py   the table of commands, and how one ends: its mistakes, its language
+advice.py     what a beginner meant; completion.py: what the shell completes
 arguments.py  arguments that several of them take; given.py: what their texts mean, and the run that one names
-output.py     sentences, scores and the result
+output.py     sentences, phases, scores and the result
 ladder.py     demo, data, rungs, compare, probe
 runs.py       train, evaluate, predict, import, export
+kept.py       runs, info
 writing.py    generate, compose, translate, filter
-training.py   one `wenmai train`, from its arguments to its run folder
+training.py   one `wenmai train`, from its arguments to its run folder; comparing.py: one `wenmai compare`, to its report
 answers.py    answers for a file of any size: files in, files out
-overview.py   what was understood of a file; the ladder, and a rung's options
+overview.py   what was understood of a file; the ladder, a rung's options; runs
 """
 
 
 def main() -> None:
-    from wenmai.cli.commands import main
-
+    try:
+        from wenmai.cli.commands import main
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
     main()

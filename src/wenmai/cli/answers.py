@@ -3,52 +3,96 @@
 import csv
 import json
 import os
+import re
+import secrets
 import warnings
+from collections.abc import Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
+from wenmai.cli.output import json_line
 from wenmai.data.examples.sequences import Sequences
 from wenmai.data.files.images import read_images
 from wenmai.data.files.opening import not_the_same
-from wenmai.data.files.readers import Table
+from wenmai.data.files.readers import Chunk, Table
 from wenmai.errors import Mistake, Notice
 from wenmai.estimator import Estimator
+from wenmai.locale import Message
+from wenmai.locale.theirs import Theirs
 from wenmai.tasks.columns import line_of
 from wenmai.tasks.contract import Answers
 
+NUMBER = re.compile(r"[+-]?[\d.,]+")
 CHUNK = 4096  # rows that are read, answered and written at a time
 
 
-def answer_file(estimator: Estimator, table: Table, out: Path | None, as_json: bool = False, **how) -> dict:
+def answer_file(estimator: Estimator, table: Table, out: Path | None, as_json: bool = False, spreadsheet: bool = False,
+                **how) -> dict:  # fmt: skip
     """One line out for every row in, in order: its columns (but images) and the answer, found with the options `how`. Returns
     counts, and the answers themselves where they go nowhere else."""
-    task, rows, kept, empty, notes = estimator.task_, 0, [], 0, {}
+    task, rows, kept, empty, notes = estimator.task_, 0, [], 0, []
     # A forecast follows the last rows, of which it reads as many as its history is long.
-    chunks = [last_rows(table.load(), task.history)] if task.history else table.chunks(CHUNK)
+    chunks, last = ([table.load()], slice(-task.history, None)) if task.history else (table.chunks(CHUNK), slice(None))
+    answered = () if task.history else (task.target, f"{task.target}s")
     not_the_same(out, Path(table.source))
-    with writer(out, quiet=as_json) as write:
+    with writer(out, as_json, spreadsheet) as write:
         for chunk in chunks:
-            inputs = task.inputs_of(chunk if task.history else without_target(chunk, task), table.source)
+            columns = {name: values[last] for name, values in chunk.columns.items() if name not in answered}
+            inputs = task.inputs_of(replace(chunk, columns=columns, lines=chunk.lines[last]), table.source)
             if task.profile.blank_answer is None:
                 answers = estimator.answers(inputs, **how)
             else:
                 answers = without_blanks(estimator, inputs, line_of(chunk, table.source), how)
-            notes |= dict.fromkeys(answers.notes)
+            notes += answers.notes
             if task.profile.blank_answer is not None:
                 empty += sum(not answer["text"] for answer in answers)
-            shown = {} if task.history else {name: v for name, v in chunk.columns.items() if not isinstance(v, np.ndarray)}
+            shown = {} if task.history else in_file(table, chunk, {*chain(*answers[:1])} - {task.target})
             for row, answer in enumerate(answers):
                 write({name: values[row] for name, values in shown.items() if name != task.target} | answer)
             rows += len(answers)
             if as_json and out is None:
                 kept += answers
-    for note in notes:
+    for note in all_told(notes, rows):
         warnings.warn(Notice(note), stacklevel=2)
     if empty:
         warnings.warn(Notice("{count:,} of the texts are empty, and so is what is written for them", count=empty), stacklevel=2)
     return {"rows": rows} | ({"out": str(out)} if out else {"answers": kept})
+
+
+def all_told(notes: list[Message], rows: int) -> list[Message]:
+    """The notes of all chunks; of those that count texts one, for all rows."""
+    told = {}
+    for note in notes:
+        over = getattr(note, "values", {}).get("over")
+        before = told.get(note.template if over else note)
+        if over and before:
+            counted = {name: max(value, before.values[name]) for name, value in note.values.items()}
+            note = Message(note.template, **counted | {"over": over + before.values["over"]})
+        told[note.template if over else note] = note
+    of_all = [key for key, note in told.items() if {"over", "rows"} <= set(getattr(note, "values", ()))]
+    told |= {key: Message(told[key].template, **told[key].values | {"rows": rows}) for key in of_all}
+    return list(told.values())
+
+
+def in_file(table: Table, chunk: Chunk, taken: set[str]) -> dict[str, Sequence]:
+    """The columns of a chunk as the file has them, but images: in its order, under its names, where they have some. Others that
+    are named as a part of the answer (`taken`) get their position as well."""
+    held = {table.own.get(word, word): (word, values) for word, values in chunk.columns.items()}
+    whole = {name for name, values in chunk.beside.items() if isinstance(next(iter(values), None), dict)}
+    held = {name: pair for name, pair in held.items() if name.split(".")[0] not in whole}  # of which it is a part
+    held |= {name: (name, values) for name, values in chunk.beside.items()}
+    shown = {}
+    for position, name in enumerate(table.every or held):
+        word, values = held.get(name, (name, None))
+        if values is not None and not (isinstance(values, np.ndarray) and values.ndim > 1):
+            values = values.tolist() if isinstance(values, np.ndarray) else values
+            key = word if name.isdecimal() or name in taken or word in ("tokens", "tags") else name
+            shown[f"{key}#{position}" if key in taken and name in chunk.beside else key] = values
+    return shown
 
 
 def without_blanks(estimator: Estimator, texts: list[str], where, how: dict) -> Answers:
@@ -59,17 +103,10 @@ def without_blanks(estimator: Estimator, texts: list[str], where, how: dict) -> 
     return Answers((next(each) if text.strip() else dict(blank) for text in texts), answers.notes)
 
 
-def last_rows(chunk, count: int):
-    return type(chunk)({name: values[-count:] for name, values in chunk.columns.items()}, chunk.lines[-count:])
-
-
-def without_target(chunk, task):
-    columns = {name: values for name, values in chunk.columns.items() if name not in (task.target, f"{task.target}s")}
-    return type(chunk)(columns, chunk.lines)
-
-
 def in_words(answer: dict) -> str:
     """An answer on one line of a terminal: a text with its spans marked, or the values side by side."""
+    if "best" in answer:
+        return "\t".join(in_words(one).replace("\t", " ") for one in answer["best"])
     if "tags" not in answer:
         return "\t".join(f"{value:.4f}" if isinstance(value, float) else str(value) for value in answer.values())
     if not answer["spans"] or "text" not in answer:
@@ -91,14 +128,15 @@ def aligned(answer: dict) -> str:
 
 
 @contextmanager
-def writer(out: Path | None, quiet: bool):
+def writer(out: Path | None, quiet: bool, spreadsheet: bool = False):
     if out is None:
-        yield (lambda record: None) if quiet else (lambda record: print(json.dumps(record, ensure_ascii=False)))
+        yield (lambda record: None) if quiet else (lambda record: print(json_line(record)))
         return
     if out.suffix not in (".jsonl", ".csv", ".tsv", ".conll"):
         raise Mistake("--out {file}: expected a name that ends in .jsonl, .csv, .tsv or (for tags) .conll.", file=out)
-    # What was there stays until all is written; a pipe is written to at once.
-    part = out if out.exists() and not out.is_file() else out.with_name(f"{out.name}.part")
+    # What was there stays until all is written, by whomever; a pipe is written to at once.
+    out = out.resolve() if out.is_symlink() else out
+    part = out if out.exists() and not out.is_file() else out.with_name(f"{out.name}.part.{secrets.token_hex(4)}")
     # A half character (a lone surrogate), which UTF-8 does not know, is written as the escape that JSON reads back.
     with whole_or_kept(part, out), open(part, "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         if out.suffix == ".jsonl":
@@ -113,11 +151,18 @@ def writer(out: Path | None, quiet: bool):
         def write(record: dict) -> None:
             if not header:
                 header.extend(record)
-                table.writerow(header)
+                table.writerow(map(no_formula, header) if spreadsheet else header)
             plain = (str, int, float, type(None))
-            table.writerow(v if isinstance(v, plain) else json.dumps(v, ensure_ascii=False) for v in record.values())
+            cells = [v if isinstance(v, plain) else json.dumps(v, ensure_ascii=False) for v in record.values()]
+            table.writerow(map(no_formula, cells) if spreadsheet else cells)
 
         yield write
+
+
+def no_formula(cell):
+    """A spreadsheet takes for a formula what begins so, and shows a text behind a quote as it is."""
+    begins = isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return f"'{cell}" if begins and not NUMBER.fullmatch(cell) else cell
 
 
 @contextmanager
@@ -125,12 +170,15 @@ def whole_or_kept(part: Path, out: Path):
     """`part` becomes `out` when all is written; where something goes wrong, what was answered until then stays, and is named."""
     try:
         yield
-    except BaseException:
+    except BaseException as error:
         if part != out and part.exists():
             if part.stat().st_size:
                 warnings.warn(Notice("what was answered before stands in {file}", file=part), stacklevel=2)
             else:
                 part.unlink()
+        if isinstance(error, OSError) and error.filename in (None, str(part)) and not isinstance(error, BrokenPipeError):
+            raise Mistake("{folder} cannot be written ({why}); make room or choose another place.", folder=out,
+                          why=Theirs(error.strerror or error)) from None  # fmt: skip
         raise
     if part != out:
         os.replace(part, out)

@@ -1,24 +1,52 @@
 """Commands that look at data and at the whole ladder: demo, data, rungs, compare, probe."""
 
+import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from wenmai.cli.arguments import AsJson, Columns, Data, Device, Out, Seed, Set, Target, Task, Test, Unseen, Valid
-from wenmai.cli.given import columns_from, settings_from
-from wenmai.cli.output import finish, say
-from wenmai.errors import unknown
+from wenmai.cli import completion
+from wenmai.cli.arguments import (
+    DATA,
+    AsJson,
+    Columns,
+    Delimiter,
+    Device,
+    MaxLine,
+    MaxRows,
+    Out,
+    Quiet,
+    Replace,
+    Seed,
+    Set,
+    SkipBad,
+    Target,
+    Task,
+    Test,
+    Unseen,  # fmt: skip
+    Valid,
+)
+from wenmai.cli.given import COMMANDS_OWN, alone, columns_from, delimiter_from, settings_from
+from wenmai.cli.output import SILENT, finish, phase, say
+from wenmai.errors import Mistake, unknown
 from wenmai.locale import Message, language
 
+# Names in six languages, networks as small as they are, and passes counted rather than minutes where these suffice: so that most
+# rungs converge, and another machine, or a busy one, shows the same.
+DEMO = ["epochs=9", "threads=1", "hidden=64", "embed=32", "width=48", "layers=1", "filters=32"]
 
-def demo(out: Out = Path("reports/languages"), minutes: float = 3.0, seed: Seed = 0, as_json: AsJson = False) -> None:
+
+def demo(out: Out = Path("reports/languages"), minutes: float = 5.0, seed: Seed = 0, quiet: Quiet = False,
+         as_json: AsJson = False) -> None:  # fmt: skip
     """Compare every rung on built-in data: which language is this name in?"""
-    compare("languages", minutes=minutes, seed=seed, out=out, as_json=as_json)
+    compare(None, "languages:few", minutes=minutes, test="0.3", settings=DEMO, seed=seed, out=out, as_json=as_json)
 
 
-def data(source: Annotated[str, typer.Argument()] = "", columns: Columns = "", task: Task = "", valid: Valid = "",
-         test: Test = "", target: Target = "", settings: Set = [], as_json: AsJson = False) -> None:  # fmt: skip # noqa: B006
+def data(source: Annotated[str, typer.Argument(help=DATA, autocompletion=completion.data)] = "", columns: Columns = "",
+         task: Task = "", valid: Valid = "", test: Test = "", target: Target = "", delimiter: Delimiter = "",
+         skip_bad: SkipBad = False, max_line: MaxLine = 0, max_rows: MaxRows = 0, settings: Set = [],  # noqa: B006
+         as_json: AsJson = False) -> None:  # fmt: skip
     """Show what was understood of a file; without one, list the built-in sets."""
     from wenmai.cli import overview
     from wenmai.data.builtin import BUILTIN
@@ -26,17 +54,22 @@ def data(source: Annotated[str, typer.Argument()] = "", columns: Columns = "", t
     if not source:
         return finish(overview.builtin_sets(BUILTIN.values(), language()), as_json)
     from wenmai.catalog import TASKS
-    from wenmai.data.dataset import open_dataset, open_table, says_no_task
+    from wenmai.data.dataset import open_dataset, open_table, says_no_task, understood
+    from wenmai.data.files.opening import allow
 
-    if not task and (sentence := says_no_task(table := open_table(source, columns_from(columns), target or None), TASKS)):
-        return finish(overview.table(table, sentence, language()), as_json)
-    more = {"settings": settings_from(settings), "target": target or None}
-    dataset = open_dataset(source, TASKS, task or None, columns_from(columns), valid or None, test or None, **more)
+    allow(max_line, max_rows)
+    given, mark = columns_from(columns), delimiter_from(delimiter)
+    if not task:
+        table, _ = understood(open_table(source, given, target or None, delimiter=mark), given, TASKS, None)
+        if sentence := says_no_task(table, TASKS):
+            return finish(overview.table(table, sentence, language()), as_json)
+    more = {"settings": settings_from(settings), "target": target or None, "delimiter": mark, "skip_bad": skip_bad}
+    dataset = open_dataset(source, TASKS, task or None, given, valid or None, test or None, **more)
     finish(overview.data_set(dataset, language()), as_json)
 
 
 def rungs(
-    name: Annotated[str, typer.Argument(help="A rung, to see its options.")] = "",
+    name: Annotated[str, typer.Argument(help="A rung, to see its options.", autocompletion=completion.rungs)] = "",
     task: Annotated[str, typer.Option(help="For this task; for its first one without it.")] = "",
     as_json: AsJson = False,
 ) -> None:
@@ -55,46 +88,41 @@ def rungs(
 
 
 def compare(
-    source: Data,
+    context: typer.Context,
+    source: Annotated[str, typer.Argument(help=DATA, autocompletion=completion.data)] = "",
     minutes: Annotated[float, typer.Option(min=0.01, help="For all rungs together, shared equally.")] = 5.0,
     only: Annotated[str, typer.Option("--rungs", help="Only these: softmax,cnn,gru.")] = "",
-    with_: Annotated[list[str], typer.Option("--with", help="A run to add as a row. May be repeated.")] = [],  # noqa: B006
+    with_: Annotated[list[str], typer.Option("--with", help="A run to add as a row. May be repeated.",
+                                               autocompletion=completion.runs)] = [],  # noqa: B006
     target: Target = "", valid: Valid = "0.1", test: Test = "0.1", columns: Columns = "", task: Task = "", unseen: Unseen = False,
+    delimiter: Delimiter = "", skip_bad: SkipBad = False, max_line: MaxLine = 0, max_rows: MaxRows = 0,
     settings: Set = [],  # noqa: B006
-    seeds: Annotated[int, typer.Option(min=1, help="Train each rung so many times; the spread is shown.")] = 1,
+    metric: Annotated[str, typer.Option(help="Rank and recommend by this score of the task, such as macro_f1.")] = "",
+    seeds: Annotated[int, typer.Option(min=1, help="Train each rung so many times: their mean counts, and their spread.")] = 1,
     seed: Seed = 0, device: Device = "auto",
     out: Annotated[Path | None, typer.Option(help="The report's folder; reports/DATA without it.")] = None,
-    as_json: AsJson = False,
+    resume: Annotated[Path | None, typer.Option(help="Go on with a comparison: what was stopped, or is undecided.")] = None,
+    replace: Replace = False, quiet: Quiet = False, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Train every rung under one budget; one leaderboard, one report, one recommendation."""
-    from wenmai.catalog import TASKS, rung_named
-    from wenmai.data.dataset import open_dataset
-    from wenmai.evaluation import compare as comparing
-    from wenmai.evaluation import report as reporting
-    from wenmai.page import lengths
-    from wenmai.page.leaderboard import leaderboard
-    from wenmai.page.terminal import bars, console
+    started = time.perf_counter()
+    if resume is None and not source:
+        raise Mistake("compare needs data, as in wenmai compare reviews.csv; `wenmai data` lists the built-in sets.")
+    if resume is not None:
+        alone(context, resume, ("minutes",))
+    with phase(source or resume.name, Message("starting")):
+        from wenmai.cli import comparing
 
-    given = settings_from(settings)
-    dataset = open_dataset(source, TASKS, task or None, columns_from(columns), valid, test, seed, unseen, given, target or None)
-    names = [rung_named(name, dataset.task.name).name for name in only.split(",")] if only else None
-    dataset.check()
-    folder = Path(out or Path("reports") / dataset.name.replace(":", "-"))
-    folder.mkdir(parents=True, exist_ok=True)
-    steps = comparing.compare(dataset, minutes, names, seed, seeds, device, tuple(with_), given)
-    with bars() as draw:
-        report = draw.through(steps)
-    written = reporting.write(report, folder)
-    lang = language()
-    if not as_json:
-        console.print(leaderboard(report, lang, console.width))
-        if by_length := lengths.on_terminal(report, lang):
-            console.print(by_length)
-        if report["recommendation"]:
-            console.print(report["recommendation"]["reason_zh" if lang == "zh" else "reason"])
-        console.print(Message("Report: {file}", file=next(path for path in written if path.suffix == ".html")).told_in(lang))
-    finish({"data": source, "task": report["task"], "rungs": report["rungs"], "recommendation": report["recommendation"],
-            "report": str(folder / "report.html")}, as_json, quiet=True)  # fmt: skip
+    if resume is not None:
+        given = context.get_parameter_source("minutes").name == "COMMANDLINE"
+        return comparing.go_on(resume, minutes if given else None, as_json, started)
+    rungs = only.replace("，", ",").split(",") if only else None
+    arguments = {"source": source, "minutes": minutes, "rungs": rungs, "with": with_,
+                 "target": target or None, "valid": valid, "test": test, "columns": columns_from(columns), "task": task or None,
+                 "unseen": unseen, "settings": settings_from(settings, COMMANDS_OWN), "seeds": seeds, "seed": seed,
+                 "device": device, "runs": "runs", "replace": replace, "delimiter": delimiter_from(delimiter),
+                 "skip_bad": skip_bad, "max_line": max_line, "max_rows": max_rows, "metric": metric or None}  # fmt: skip
+    comparing.begin(arguments, out, as_json, started)
 
 
 def probe(
@@ -104,6 +132,7 @@ def probe(
     settings: Annotated[list[str], typer.Option("--set", help="An option of the probe or its tokenizer, key=value.")] = [],  # noqa: B006
     seed: Seed = 0,
     out: Annotated[Path | None, typer.Option(help="The folder for what was found; reports/probe-NAME without it.")] = None,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a small experiment that shows why a rung is built as it is: a table and a picture."""
@@ -114,7 +143,7 @@ def probe(
     if not name:
         return finish(overview.probes(PROBES.values(), language()), as_json)
     chosen, folder = probe_named(name), out or Path("reports") / f"probe-{name}"
-    with bars() as draw:
+    with bars(SILENT.get()) as draw:
         finding = draw.through(chosen.run(source or chosen.data, columns_from(columns), settings_from(settings), seed))
     written = finding.write(name, folder)
     if not as_json:

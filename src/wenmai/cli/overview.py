@@ -2,10 +2,9 @@
 
 The JSON is the same in every language; only what is shown is translated."""
 
-import inspect
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import inf
+from pathlib import Path
 
 import numpy as np
 from rich.table import Table
@@ -14,28 +13,24 @@ from rich.text import Text
 from wenmai.data.dataset import Dataset
 from wenmai.data.files import readers
 from wenmai.data.text import schemes
-from wenmai.locale import Listed, Message, phrase, told_in
+from wenmai.explanations import explained
+from wenmai.locale import Listed, Message, phrase, phrases, told_in
 from wenmai.locale.theirs import Theirs
 from wenmai.options import accepted
-from wenmai.page.pictures import METRICS
+from wenmai.page.pictures import METRICS, compact
 from wenmai.page.terminal import console
 from wenmai.tasks.overviews import FIRST, plain
 
-WORDS = {word.english: word for word in (  # heads of tables, kinds of inputs, parts, units
-    phrase("overview", "rung"), phrase("overview", "tasks"), phrase("overview", "what it is"), phrase("overview", "name"),
-    phrase("overview", "option"), phrase("overview", "default"), phrase("overview", "type"), phrase("overview", "task"),
-    phrase("overview", "class"), phrase("overview", "rows"), phrase("overview", "share"), phrase("overview", "about"),
-    phrase("overview", "tag"), phrase("overview", "tokens"), phrase("overview", "span"), phrase("overview", "spans"),
-    phrase("overview", "number"), phrase("overview", "column"), phrase("overview", "least"), phrase("overview", "mean"),
-    phrase("overview", "most"), phrase("overview", "shortest"), phrase("overview", "median"), phrase("overview", "longest"),
-    phrase("overview", "texts"), phrase("overview", "pairs of texts"), phrase("overview", "images"),
-    phrase("overview", "numbers"), phrase("overview", "sequences of numbers"), phrase("overview", "train"),
-    phrase("overview", "valid"), phrase("overview", "test"), phrase("overview", "row"), phrase("overview", "unknown"),
-    phrase("overview", "target"), phrase("overview", "a word"), phrase("overview", "a character"),
-    phrase("overview", "a subword"), phrase("overview", "a byte"), phrase("overview", "label"), phrase("overview", "labels"),
-    phrase("overview", "sources"), phrase("overview", "targets"),
-)}  # fmt: skip
-UNITS = {unit.english: unit for unit in (phrase("length", "characters"), phrase("length", "tokens"), phrase("length", "steps"))}
+WORDS = phrases(
+    "overview",  # heads of tables, kinds of inputs, parts, units
+    "rung", "tasks", "what it is", "name", "option", "default", "type", "task", "class", "rows", "share", "about", "tag",
+    "tokens", "span", "spans", "number", "column", "least", "mean", "most", "shortest", "median", "longest", "texts",
+    "pairs of texts", "images", "numbers", "sequences of numbers", "train", "valid", "test", "row", "unknown", "target",
+    "a word", "a character", "a subword", "a byte", "label", "labels", "sources", "targets", "what it means",
+    "run", "data", "score", "size", "when", "unfinished", "damaged",
+)  # fmt: skip
+OWNERS = phrases("owner", "fitting", "inputs", "tokens", "task", "rung", "training")  # of options
+UNITS = phrases("length", "characters", "tokens", "steps")
 INPUTS = ("texts", "pairs of texts", "images", "numbers", "sequences of numbers", "tokens", "labels")
 COUNTED = (("classes", "class", "rows"), ("labels", "label", "rows"), ("spans", "span", "spans"), ("tags", "tag", "tokens"))
 MOST = 30  # lines of a table
@@ -56,11 +51,16 @@ def shares(spoken: dict[str, float]) -> Message:
                  for code, share in spoken.items() if share >= 0.005], 6)  # fmt: skip
 
 
+def metric_name(name: str) -> Message:
+    """'macro f1': a key of scores, as it is said."""
+    return Theirs(name.replace("_", " "), METRICS.get(name))
+
+
 def scored(part: str, scores: dict[str, float], lang: str, unit: str = "") -> str:
     """'valid: accuracy 0.6047, macro f1 0.5220'; a perplexity is one of a word, a subword, a character or a byte."""
     values = []
     for name, score in scores.items():
-        metric, value = Theirs(name.replace("_", " "), METRICS.get(name)), "∞" if score == inf else f"{score:.4f}"
+        metric, value = metric_name(name), "∞" if score == inf else f"{score:.4f}"
         if unit and name.startswith("perplexity"):
             value = Message("{value} {unit}", value=value, unit=WORDS[f"a {unit}"])
         values.append(Message("{name} {value}", name=metric, value=value))
@@ -97,8 +97,8 @@ def listing(name: str, rows: list[dict], lang: str, *headers: str) -> Overview:
     """What is told of each, and what it is about, under these WORDS."""
     table = grid(lang, *headers)
     for row in rows:
-        *cells, about, about_zh = (", ".join(value) if isinstance(value, list) else value for value in row.values())
-        table.add_row(*cells, about_zh if lang == "zh" else about)
+        cells = [", ".join(value) if isinstance(value, list) else value for value in list(row.values())[: len(headers) - 1]]
+        table.add_row(*cells, row["about_zh" if lang == "zh" else "about"])
     return Overview({name: rows}, [table])
 
 
@@ -109,30 +109,78 @@ def ladder(rungs, lang: str) -> Overview:
 
 def options_of(estimator, lang: str) -> Overview:
     """Every option of a rung, by who takes it."""
+    from wenmai.describing import kind_in_words  # which loads what learns
+
     known, tables = {}, []
     for owner, function in estimator._owners().items():
-        table = grid(lang, "option", "default", "type")
+        table = grid(lang, "option", "default", "type", "what it means")
         for name, option in accepted(function).items():
-            kind = inspect.formatannotation(option.annotation).replace("typing.", "").replace("Literal", "one of ")
-            table.add_row(name, str(option.default), kind)
-            known[name] = {"default": option.default, "type": kind, "of": owner}
+            kind, about = kind_in_words(option), explained(name, estimator.rung)
+            fill(table, name, option.default, kind, told_in(about, lang))
+            known[name] = {"default": option.default, "type": kind, "of": owner, "about": about, "about_zh": told_in(about, "zh")}
         if table.row_count:
-            table.title, table.title_justify = owner, "left"
+            table.title, table.title_justify = OWNERS[owner].told_in(lang), "left"
             tables.append(table)
     return Overview({"rung": estimator.rung, "task": estimator.task_name, "options": known}, tables)
 
 
 def builtin_sets(sets, lang: str) -> Overview:
-    known = [{"name": data.name, "task": data.task, "about": data.about, "about_zh": data.about_zh} for data in sets]
+    known = [{"name": data.name, "task": data.task, "about": data.about, "about_zh": data.about.chinese} for data in sets]
     return listing("builtin", known, lang, "name", "task", "about")
 
 
+def runs(folder, known: list[dict], lang: str) -> Overview:
+    """A line for each, the newest last."""
+    table, lines = grid(lang, "run", "task", "data", "score", "size", "when"), []
+    for run in known:
+        if run["state"] == "finished":
+            fill(table, run["run"], run["task"], Path(str(run["data"] or "–")).name, main_score(run, lang),
+                 f"{compact(run['bytes'])}B", run["when"])  # fmt: skip
+        else:
+            fill(table, run["run"], WORDS[run["state"]].told_in(lang), "–", "–", f"{compact(run['bytes'])}B", run["when"])
+    lines += [Message("{folder} holds no runs; wenmai train makes one.", folder=folder)] if not known else []
+    lines += [Message("{run} was not finished; go on with: wenmai train --resume {run}", run=run["run"])
+              for run in known if run["state"] == "unfinished"]  # fmt: skip
+    return Overview({"runs": known}, [table] if known else [], [told_in(line, lang) for line in lines])
+
+
+def main_score(run: dict, lang: str) -> str:
+    """The first metric of the last part that was scored: 'accuracy 0.8123 (test)'."""
+    scores = run["scores"] if isinstance(run["scores"], dict) else {}
+    for part in ("test", "valid"):
+        for name, score in (scores.get(part) or {}).items():
+            if isinstance(score, (int, float)):
+                told = Message("{metric} {score:.4f} ({part})", metric=metric_name(name), score=score, part=WORDS[part])
+                return told.told_in(lang)
+    return "–"
+
+
+def run(known: dict, lang: str) -> Overview:
+    """All of one, a line a fact."""
+    options = [f"{name}={value}" for name, value in (known["options"] or {}).items()]
+    columns = [f"{word}={name}" for word, name in known["columns"].items()]
+    scores = known["scores"] if isinstance(known["scores"], dict) else {}
+    task = phrase("task", known["task"])
+    lines = [Message("{run}: the rung {rung}, to {task}", run=known["run"], rung=known["rung"], task=task),
+             known["about_zh" if lang == "zh" else "about"],
+             Message("kept {when}, by wenmai {version}; {size} on disk", when=known["when"], version=known["wenmai"],
+                     size=f"{compact(known['bytes'])}B")]  # fmt: skip
+    if known["data"]:
+        lines.append(Message("trained on {data}", data=known["data"]))
+    if columns:
+        lines.append(Message("columns: {columns}", columns=listed(columns)))
+    if options:
+        lines.append(Message("options given: {options}", options=listed(options)))
+    if isinstance(known["seconds"], (int, float)):
+        lines.append(Message("training took {seconds:.1f} s", seconds=known["seconds"]))
+    lines += [scored(part, scores[part], lang) for part in ("valid", "test") if scores.get(part)]
+    lines += [Message("next:"), *(f"  {command}" for command in known["next"])]
+    return Overview(known, [], [told_in(line, lang) for line in lines])
+
+
 def probes(known, lang: str) -> Overview:
-    table = grid(lang, "name", "about")
-    for probe in known:
-        table.add_row(probe.name, probe.about_zh if lang == "zh" else probe.about)
-    rows = [{"name": p.name, "about": p.about, "about_zh": p.about_zh, "data": p.data} for p in known]
-    return Overview({"probes": rows}, [table])
+    rows = [{"name": p.name, "about": p.about, "about_zh": p.about.chinese, "data": p.data} for p in known]
+    return listing("probes", rows, lang, "name", "about")
 
 
 def data_set(data: Dataset, lang: str) -> Overview:
@@ -158,8 +206,9 @@ def data_set(data: Dataset, lang: str) -> Overview:
     for at, row in enumerate(facts["first"]):
         given, *target = row.values()
         lines.append(" → ".join([f"  {given[:100]!r}", *(answer(data.train.inputs[at], one) for one in target)]))
-    tables = [table for table in tables_of(facts, lang) if table.row_count]
-    return Overview(facts, tables, [told_in(line, lang) for line in lines])
+    tables = [counted(facts[name], lang, what, unit) for name, what, unit in COUNTED if name in facts]
+    tables += [numbers(facts["targets"], lang)] if "targets" in facts else []
+    return Overview(facts, [table for table in tables if table.row_count], [told_in(line, lang) for line in lines])
 
 
 def headline(facts: dict) -> Message:
@@ -176,15 +225,6 @@ def headline(facts: dict) -> Message:
         return Message("task {task}, {rows:,} rows: {inputs} in, {texts:,} different texts out", **known,
                        inputs=kind_in_words(facts["inputs"]), texts=facts["texts"])  # fmt: skip
     return Message("task {task}, {rows:,} rows, {inputs}", **known, inputs=kind_in_words(facts["inputs"]))
-
-
-def tables_of(facts: dict, lang: str) -> Iterator[Table]:
-    """Counts of labels, counts of tags and spans, or the least, mean and most of numbers."""
-    for name, what, unit in COUNTED:
-        if name in facts:
-            yield counted(facts[name], lang, what, unit)
-    if "targets" in facts:
-        yield numbers(facts["targets"], lang)
 
 
 def table(data: readers.Table, sentence: str, lang: str) -> Overview:

@@ -1,23 +1,48 @@
 """Commands that make a run and use it: train, evaluate, predict, import, export."""
 
+import time
+from os.path import isfile
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from wenmai.cli.arguments import DATA, AsJson, Columns, Data, Device, Run, Seed, Set, Target, Task, Test, Unseen
-from wenmai.cli.given import columns_from, load_run, settings_from
-from wenmai.cli.output import finish, say, say_scores
+from wenmai.cli import advice, completion
+from wenmai.cli.arguments import (
+    DATA,
+    AsJson,
+    Columns,
+    Data,
+    Delimiter,
+    Device,
+    MaxLine,
+    MaxRows,
+    Quiet,
+    Replace,
+    Run,
+    Seed,
+    Set,
+    SkipBad,
+    Spreadsheet,
+    Target,
+    Task,
+    Test,  # fmt: skip
+    Unseen,
+)
+from wenmai.cli.given import COMMANDS_OWN, alone, columns_from, delimiter_from, lines_given, load_run, settings_from, table_for
+from wenmai.cli.output import SILENT, finish, phase, say, say_scores, show
 from wenmai.errors import Mistake
 from wenmai.locale import Message
 
 
 def train(
-    rung: Annotated[str, typer.Argument(help="A rung of the ladder (see `wenmai rungs`).")] = "",
-    source: Annotated[str, typer.Argument(help=DATA)] = "",
+    context: typer.Context,
+    rung: Annotated[str, typer.Argument(help="A rung of the ladder (see `wenmai rungs`).", autocompletion=completion.rungs)] = "",
+    source: Annotated[str, typer.Argument(help=DATA, autocompletion=completion.data)] = "",
     target: Target = "",
     valid: Annotated[str, typer.Option(help="Validation rows: a file, two (a.en,a.de), or a share; 0.1 unless said.")] = "",
-    test: Test = "", columns: Columns = "", task: Task = "", unseen: Unseen = False,
+    test: Test = "", columns: Columns = "", task: Task = "", unseen: Unseen = False, delimiter: Delimiter = "",
+    skip_bad: SkipBad = False, max_line: MaxLine = 0, max_rows: MaxRows = 0,
     minutes: Annotated[float, typer.Option(min=0.0, help="Train for about so long; without it, for a number of epochs.")] = 0.0,
     settings: Set = [],  # noqa: B006 (typer reads the default, nobody changes it)
     seed: Seed = 0, device: Device = "auto",
@@ -25,20 +50,27 @@ def train(
     out: Annotated[Path | None, typer.Option(help="The run folder; runs/DATA-RUNG without it.")] = None,
     memory: Annotated[str, typer.Option(help="What counting n-grams may take, such as 2G; the rest goes to disk.")] = "",
     engine: Annotated[str, typer.Option(help="Where n-grams are counted: local, or spark.")] = "",
-    start: Annotated[Path | None, typer.Option("--from", help="Start from this run: its tokenizer, inputs and body.")] = None,
+    start: Annotated[Path | None, typer.Option("--from", help="Start from this run or checkpoint: tokenizer and body.")] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the training of this run folder, which was stopped.")] = None,
-    as_json: AsJson = False,
+    replace: Replace = False,
+    quiet: Quiet = False, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Train one rung on your data and keep it as a run folder."""
+    began = time.perf_counter()
     if resume is None and not (rung and source):
         raise Mistake("train needs a rung and data, as in wenmai train gru reviews.csv; `wenmai rungs` lists the rungs.")
-    if resume is not None and (rung or source or out or start):
-        raise Mistake("--resume {folder} goes on as it was begun: leave out rung, data, --from and --out.", folder=resume)
-    from wenmai.catalog import TASKS
-    from wenmai.cli import training
+    if resume is not None:
+        alone(context, resume)
+    else:
+        advice.check_train_order(rung, source)
     from wenmai.page.terminal import bars
 
-    with bars() as draw:
+    with bars(SILENT.get()) as draw:
+        draw(rung or resume.name, Message("reading"), None)
+        from wenmai.catalog import TASKS
+        from wenmai.cli import training
+        from wenmai.exchange.hugging_face import place_of
+
         if resume is not None:
             result = training.go_on(resume, draw, say)
         else:
@@ -46,19 +78,21 @@ def train(
             more |= {name: value for name, value in (("memory", memory), ("engine", engine)) if value}
             arguments = {"rung": rung, "source": source, "target": target or None, "valid": valid or None, "test": test or None,
                          "task": task or None, "columns": columns_from(columns), "unseen": unseen, "minutes": minutes,
-                         "seed": seed, "device": device, "settings": settings_from(settings) | more,
-                         "from": str(start) if start else None}  # fmt: skip
-            result = training.begin(arguments, out, draw, say)
+                         "delimiter": delimiter_from(delimiter), "skip_bad": skip_bad, "max_line": max_line, "max_rows": max_rows,
+                         "seed": seed, "device": device, "settings": settings_from(settings, COMMANDS_OWN) | more,
+                         "from": str(place_of(start)) if start else None}  # fmt: skip
+            result = training.begin(arguments, out, draw, say, replace, began)
     if not result:  # another process of torchrun's speaks
         return
-    say_scores(result["scores"], result.get("unit", ""))
+    say_scores(result["scores"], as_json, result.get("unit", ""))
     command = TASKS[result["task"]].profile.next_command.format(run=result["run"])
     say("{seconds:.1f} s; kept in {run}. Next: wenmai {command}", seconds=result["seconds"], run=result["run"], command=command)
     finish(result, as_json, quiet=True)
 
 
 def evaluate(
-    run: Run, source: Data, target: Target = "", columns: Columns = "",
+    run: Run, source: Data, target: Target = "", columns: Columns = "", delimiter: Delimiter = "", skip_bad: SkipBad = False,
+    max_line: MaxLine = 0, max_rows: MaxRows = 0,
     ways: Annotated[list[str], typer.Option("--set", help="Judge a text otherwise too: stride=, cache=, dynamic=.")] = [],  # noqa: B006
     tune: Annotated[str, typer.Option(help="A text on which the cache and the rate of dynamic= are fitted.")] = "",
     device: Device = "auto", as_json: AsJson = False,
@@ -66,20 +100,26 @@ def evaluate(
     """Score a run on other data."""
     import time
 
-    from wenmai.data.dataset import open_table, part_of
+    from wenmai.data.dataset import part_of
+    from wenmai.data.files.opening import allow
 
+    if not isfile(run / "run.json"):
+        advice.check_run_order("evaluate", run, [source])
+    allow(max_line, max_rows)
     estimator, asked = load_run(run, device), settings_from(ways)
     if (asked or tune) and not hasattr(estimator, "perplexity"):
         raise Mistake("{run} does {task}, and --set and --tune say how a running text is judged, by a run that does generate; "
                       "leave them out.", run=run, task=estimator.task_name)  # fmt: skip
-    part = part_of(open_table(source, columns_from(columns), target or None, estimator.task_), estimator.task_)
+    with phase(source, Message("reading")):
+        part = part_of(table_for(estimator, source, columns, target or None, delimiter), estimator.task_, skip_bad)
     if tune:
-        asked["tune"] = part_of(open_table(tune, columns_from(columns), task=estimator.task_), estimator.task_).inputs
+        asked["tune"] = part_of(table_for(estimator, tune, columns, None, delimiter), estimator.task_, skip_bad).inputs
     began = time.perf_counter()
-    scores = {"test": estimator.evaluate(*part.pair, part.where, **asked)}
+    with phase(source, Message("scoring")):
+        scores = {"test": estimator.evaluate(*part.pair, part.where, **asked)}
     unit = estimator.task_.profile.unit(estimator.inputs_)
-    say_scores(scores, unit)
-    notes = scores["test"].notes
+    say_scores(scores, as_json, unit)
+    notes = part.notes + scores["test"].notes
     for note in notes:
         say(note)
     finish({"run": str(run), "task": estimator.task_name, "rung": estimator.rung, "scores": scores,
@@ -89,65 +129,89 @@ def evaluate(
 
 def predict(
     run: Run,
-    inputs: Annotated[list[str] | None, typer.Argument(help="Texts, labels, numbers as 1,2,3, images; pairs two by two.")] = None,
+    inputs: Annotated[list[str] | None, typer.Argument(help="Texts, labels, numbers as 1,2,3, images; pairs two by two; - reads "
+                                                            "them from standard input, one a line.")] = None,
     file: Annotated[str, typer.Option(help="A file of inputs: the training columns without the answer.")] = "",
     out: Annotated[Path | None, typer.Option(help="Where the answers go: .jsonl, .csv or .tsv.")] = None,
-    columns: Columns = "", device: Device = "auto", as_json: AsJson = False,
+    columns: Columns = "", delimiter: Delimiter = "", max_line: MaxLine = 0, max_rows: MaxRows = 0,
+    spreadsheet: Spreadsheet = False,
+    top: Annotated[int, typer.Option(min=0, help="Show so many of the most probable labels for each.")] = 0,
+    device: Device = "auto", as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Answer for inputs given here, or for a file of any size."""
     from wenmai.cli.answers import answer_file, in_words, read_arguments
-    from wenmai.data.dataset import open_table
+    from wenmai.data.files.opening import allow
 
+    if inputs == ["-"]:
+        inputs = lines_given()
     if bool(inputs) == bool(file):
         both = Message("give either inputs or --file FILE: there is both.")
         raise Mistake(both if inputs else Message("give either inputs or --file FILE: there is nothing to answer for."))
     if out and not file:
         raise Mistake("--out goes with --file; inputs given here are answered here.")
-    estimator = load_run(run, device)
+    if not isfile(run / "run.json"):
+        advice.check_run_order("predict", run, inputs or [file])
+    estimator, how = load_run(run, device), {"top_k": top} if top else {}
+    if top and not hasattr(estimator.task_, "ranked"):
+        raise Mistake("--top goes with labels, and {run} does {task}; leave it out.", run=run, task=estimator.task_name)
     if file:
-        table = open_table(file, columns_from(columns), task=estimator.task_)
-        return finish(answer_file(estimator, table, out, as_json), as_json, quiet=True)
-    answers = estimator.answers(read_arguments(estimator, inputs))
+        allow(max_line, max_rows)
+        table = table_for(estimator, file, columns, delimiter=delimiter, predict=True)
+        return finish(answer_file(estimator, table, out, as_json, spreadsheet, **how), as_json, quiet=True)
+    answers = estimator.answers(read_arguments(estimator, inputs), **how)
     for note in answers.notes:
         say(note)
     if not as_json:
         for answer in answers:
-            print(in_words(answer))
+            show(in_words(answer))
     finish({"run": str(run), "answers": answers}, as_json, quiet=True)
 
 
 def import_(
-    file: Annotated[str, typer.Argument(help="A model of another tool: an ARPA file of n-grams, packed or not.")],
+    file: Annotated[str, typer.Argument(help="A model of another tool: an ARPA file of n-grams, or a Hugging Face folder.")],
     out: Annotated[Path | None, typer.Option(help="The run folder; runs/NAME without it.")] = None,
-    layout: Annotated[str, typer.Option(help="fast, or small on disk.")] = "fast",
-    tokenizer: Annotated[str, typer.Option(help="How it cuts texts: spaces, or characters.")] = "spaces",
+    layout: Annotated[str | None, typer.Option(help="Of n-grams: fast, or small on disk.")] = None,
+    tokenizer: Annotated[str | None, typer.Option(help="How n-grams cut texts: spaces, or characters.")] = None,
+    replace: Replace = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a run of a model that another tool wrote."""
-    from wenmai.exchange.arpa_files import imported
+    from wenmai.data.dataset import everywhere
+    from wenmai.exchange import arpa_files, hugging_face
     from wenmai.training.run_folder import check_place
 
-    folder = out or Path("runs") / Path(file).name.split(".")[0]
-    check_place(folder)
-    model = imported(file, layout, tokenizer)
-    model.save(folder, data=file)
-    say("{grams:,} n-grams up to order {order}; kept in {run}. Next: wenmai generate {run}",
-        grams=model.model_.parameters_count(), order=model.options["order"], run=folder)  # fmt: skip
-    result = {"run": str(folder), "task": model.task_name, "rung": model.rung, "order": model.options["order"]}
-    finish(result, as_json, quiet=True)
+    place = hugging_face.place_of(file)
+    folder = out or Path("runs") / (Path(file).resolve().name if place.is_dir() else place.name.split(".")[0])
+    about = {"data": everywhere(file)}
+    check_place(folder, about, replace=replace)
+    if hugging_face.is_checkpoint(place):
+        for name, value in (("layout", layout), ("tokenizer", tokenizer)):
+            if value is not None:
+                raise Mistake("--{name} is for n-grams, and {file} is another kind of model; leave it out.", name=name, file=file)
+        model, more = hugging_face.imported(place), {}
+        told = Message("{weights:,} weights", weights=model.model_.parameters_count())
+    else:
+        model = arpa_files.imported(file, layout or "fast", tokenizer or "spaces")
+        more = {"order": model.options["order"]}
+        told = Message("{grams:,} n-grams up to order {order}", grams=model.model_.parameters_count(), **more)
+    model.save(folder, replace, **about)
+    for note in model.notes_ if not more else ():
+        say(note)
+    say("{told}; kept in {run}. Next: wenmai generate {run}", told=told, run=folder)
+    finish({"run": str(folder), "task": model.task_name, "rung": model.rung, **more}, as_json, quiet=True)
 
 
 def export(
     run: Run,
-    form: Annotated[str, typer.Option("--format", help="arpa: n-grams as text, which every toolkit reads.")] = "arpa",
-    out: Annotated[Path | None, typer.Option(help="The file (.gz, .xz, .zst are packed); the run's name without it.")] = None,
+    form: Annotated[str, typer.Option("--format", help="arpa: n-grams as text; hf: a folder that transformers loads.")] = "arpa",
+    out: Annotated[Path | None, typer.Option(help="The file (.gz, .xz, .zst are packed), or the folder.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a run as a file that other tools read."""
-    from wenmai.exchange.arpa_files import exported
+    from wenmai.exchange import arpa_files, hugging_face
 
-    out = out or Path(f"{run.name}.{form}")
-    note = exported(load_run(run, "cpu"), form, out)
+    out, model = out or Path(f"{run.name}.{form}" if form != "hf" else f"{run.name}-hf"), load_run(run, "cpu")
+    note = hugging_face.exported(model, out) if form == "hf" else arpa_files.exported(model, form, out)
     say("written to {file}", file=out)
     if note:
         say(note)

@@ -9,23 +9,38 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from wenmai.catalog import TASKS, rung_named
-from wenmai.data.dataset import Dataset, open_dataset
-from wenmai.data.files.pairs import two_files
+from wenmai.cli.overview import metric_name
+from wenmai.data.dataset import Dataset, everywhere, open_dataset
+from wenmai.data.files.opening import allow
+from wenmai.data.values import digest_of
 from wenmai.errors import Mistake, Stopped
 from wenmai.estimators import ESTIMATORS
-from wenmai.locale import Message
-from wenmai.training import folders, run_folder
-from wenmai.training.checkpoints import Checkpoints, interrupts
+from wenmai.exchange import hugging_face
+from wenmai.locale import Message, phrase
+from wenmai.page.terminal import Bars
+from wenmai.training import folders, memory, run_folder
+from wenmai.training.checkpoints import PATHS, Checkpoints, as_it_was_kept, check_arguments
 from wenmai.training.distributed import Team, companions, team
-from wenmai.training.progress import Diverged, Snapshot
+from wenmai.training.interrupts import interrupts, number_of
+from wenmai.training.progress import Diverged, Progress, Snapshot
 from wenmai.training.updater import repeatable
 
 HELD_OUT = "0.1"  # of the rows, to judge training by, unless the user says otherwise
+DECIDING = {"train": phrase("deciding", "its training rows"), "valid": phrase("deciding", "the validation rows"),
+            "test": phrase("deciding", "the test rows"), "vectors": phrase("deciding", "the vectors of embedding="),
+            "start": phrase("deciding", "the weights of the run of --from")}  # fmt: skip
 
 
-def begin(arguments: dict, out: Path | None, draw: Callable, say: Callable) -> dict:
+def begin(arguments: dict, out: Path | None, draw: Bars, say: Callable, replace: bool = False,
+          began: float | None = None) -> dict:  # fmt: skip
+    """`replace`: also an unfinished training, and a run of another data set. `began`: when the command did, of whose minutes this
+    is part."""
+    began = time.perf_counter() if began is None else began
+    arguments |= {"settings": absolute(arguments["settings"], PATHS)}
     with companions():
         dataset, together = dataset_for(arguments), team()
+        if dataset.guess and together.rank == 0:
+            say(dataset.guess)
         folder = out or Path("runs") / f"{dataset.name.replace(':', '-')}-{arguments['rung']}"
         # torchrun starts the same command again when a process was lost
         if together.broadcast(run_folder.unfinished(folder)) and int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)):
@@ -33,15 +48,15 @@ def begin(arguments: dict, out: Path | None, draw: Callable, say: Callable) -> d
         with written_by_first(folder, together):
             kept = Checkpoints(folder, together)
             if together.rank == 0:
-                run_folder.check_place(folder)
+                run_folder.check_place(folder, dataset.about(), replace=replace)
                 if arguments.get("from") and Path(arguments["from"]).resolve() == folder.resolve():
                     raise Mistake("{run} is the run that this training starts from, and would be replaced by it; choose another "
                                   "--out.", run=folder)  # fmt: skip
-                kept.begin(absolute(arguments) | {"fingerprint": dataset.fingerprint(), "processes": together.size})
-            return carry_out(arguments, dataset, folder, kept, None, together, draw, say)
+                kept.begin(absolute(arguments) | {"fingerprint": fingerprint(arguments, dataset), "processes": together.size})
+            return carry_out(arguments, dataset, folder, kept, None, together, draw, say, began)
 
 
-def go_on(folder: Path, draw: Callable, say: Callable) -> dict:
+def go_on(folder: Path, draw: Bars, say: Callable) -> dict:
     with companions():
         together = team()
         if folder.is_file():
@@ -51,18 +66,24 @@ def go_on(folder: Path, draw: Callable, say: Callable) -> dict:
                 raise Mistake("{folder} is not there; --resume takes the run folder of a training that was stopped.",
                               folder=folder)  # fmt: skip
             kept = Checkpoints(folder, together)
-            arguments, snapshot, notes = together.broadcast(kept.resume() if together.rank == 0 else None)
-            kept.arguments = arguments
-            for note in notes if together.rank == 0 else ():
+            known, snapshot, notes = kept.resume() if together.rank == 0 else (None, None, [])
+            if known:
+                with run_folder.understood(kept.folder / "start" / "arguments.json"):
+                    check_arguments(known)
+            arguments = kept.arguments = together.broadcast(known)
+            snapshot = snapshot_of_first(snapshot, together)
+            for note in notes:
                 say(note)
             if arguments["processes"] != together.size:
                 before = arguments["processes"]
                 raise Mistake("{folder} was trained by {before} processes, and there are {now} now; go on with {command}.",
                               folder=folder, before=before, now=together.size, command=resuming(folder, before))  # fmt: skip
             dataset = dataset_for(arguments)
-            if dataset.fingerprint() != arguments["fingerprint"]:
-                raise Mistake("{data} is not the data that {folder} was trained on: its rows have changed; put the old data "
-                              "back, or start anew with wenmai train.", data=arguments["source"], folder=folder)  # fmt: skip
+            for name, found in fingerprint(arguments, dataset).items():
+                if found != arguments["fingerprint"].get(name):
+                    raise Mistake("{data} is not what {folder} was trained on: {what} have changed; put the old data back, or "
+                                  "start anew with wenmai train.", data=arguments["source"], folder=folder,
+                                  what=DECIDING[name])  # fmt: skip
             if together.rank == 0:
                 say("going on after {done} updates or passes",
                     done=snapshot.facts.get("step") or snapshot.facts.get("epochs") or 0)  # fmt: skip
@@ -81,6 +102,12 @@ def written_by_first(folder: Path, together: Team):
         yield
 
 
+def snapshot_of_first(snapshot: Snapshot | None, together: Team) -> Snapshot:
+    """Its arrays are no JSON, and travel as they are."""
+    facts, inputs = together.broadcast(snapshot and (snapshot.facts, snapshot.inputs))
+    return Snapshot(together.broadcast_arrays(snapshot.arrays if snapshot else {}), facts, inputs)
+
+
 def resuming(folder: Path, processes: int) -> str:
     """The command that goes on."""
     many = f"torchrun --nproc-per-node {processes} -m " if processes > 1 else ""
@@ -88,9 +115,12 @@ def resuming(folder: Path, processes: int) -> str:
 
 
 def dataset_for(arguments: dict) -> Dataset:
+    allow(arguments.get("max_line"), arguments.get("max_rows"))
+
     def held_out_by(valid: str | None) -> Dataset:
         return open_dataset(arguments["source"], TASKS, arguments["task"], arguments["columns"], valid, arguments["test"],
-                            arguments["seed"], arguments["unseen"], arguments["settings"], arguments.get("target"))  # fmt: skip
+                            arguments["seed"], arguments["unseen"], arguments["settings"], arguments.get("target"),
+                            arguments.get("delimiter"), arguments.get("skip_bad", False))  # fmt: skip
 
     dataset = held_out_by(arguments["valid"] or HELD_OUT)
     with dataset.train.named():
@@ -101,58 +131,119 @@ def dataset_for(arguments: dict) -> Dataset:
     return dataset
 
 
-def absolute(arguments: dict) -> dict:
+def absolute(arguments: dict, names: tuple[str, ...] = ("source", "target", "valid", "test", "from")) -> dict:
     """Paths as they are from anywhere."""
-
-    def everywhere(given: str) -> str:
-        files = two_files(given) or (given,)
-        return ",".join(str(Path(file).resolve()) for file in files) if all(Path(file).exists() for file in files) else given
-
-    names = ("source", "target", "valid", "test", "from")
     return arguments | {name: everywhere(arguments[name]) for name in names if arguments.get(name)}
 
 
+def fingerprint(arguments: dict, dataset: Dataset) -> dict[str, str]:
+    """Of all that decides the result and can change between two starts."""
+    files = [arguments["settings"].get(name) for name in PATHS]
+    files = [str(folders.checksum(Path(file))) for file in files if file and Path(file).is_file()]
+    place = Path(arguments["from"]) if arguments.get("from") else None
+    checkpoint = place is not None and hugging_face.is_checkpoint(place)  # what is neither is refused when it is loaded
+    start = hugging_face.checksums(place) if checkpoint else place and folders.manifest_in(place)
+    return dataset.fingerprints() | {"vectors": digest_of(files), "start": digest_of([start])}
+
+
 def carry_out(arguments: dict, dataset: Dataset, folder: Path, kept: Checkpoints, snapshot: Snapshot | None, together: Team,
-              draw, say) -> dict:  # fmt: skip
+              draw: Bars, say: Callable, start_of_command: float | None = None) -> dict:  # fmt: skip
     rung, options = arguments["rung"], ({} if dataset.valid else {"validation": 0.0}) | arguments["settings"]
     options |= {"seed": arguments["seed"], "device": arguments["device"]}
     options |= {"minutes": arguments["minutes"]} if arguments["minutes"] else {}
     estimator, speaks = ESTIMATORS[dataset.task.name](rung, **options), together.rank == 0
-    began, warnings = time.perf_counter(), []
-    # what cannot be kept on the way is stopped at once
-    with interrupts() if rung_named(rung, dataset.task.name).tunes else nullcontext([]) as asked:
-        held = dataset.valid.pair if dataset.valid else None
-        try:
-            start = arguments.get("from")
-            for progress in estimator.training(*dataset.train.pair, held, dataset.train.where, snapshot, start=start):
-                stop = together.any(asked)
+    began, warnings = time.perf_counter(), [dataset.guess]  # said already
+    spent = 0.0 if start_of_command is None else began - start_of_command
+    draw.metric = metric_name(dataset.task.profile.judged or dataset.task.metric)
+    if speaks:
+        draw(rung, Message("measuring speed") if arguments["minutes"] else Message("preparing"), None)
+    last, scores, stop = None, {}, 0
+    with interrupts() as asked, on_a_full_disk(folder, together), as_it_was_kept(folder):
+        # what cannot be kept on the way is stopped at once
+        with nullcontext() if rung_named(rung, dataset.task.name).tunes else interrupts(at_once=True):
+            held, start = dataset.valid.pair if dataset.valid else None, arguments.get("from")
+            if start and hugging_face.is_checkpoint(Path(start)):
+                start = hugging_face.checkpoint(start)
+            try:
+                for last in estimator.training(
+                    *dataset.train.pair, held, dataset.train.where, snapshot, start=start, spent=spent
+                ):
+                    number = max(together.all(next(iter(asked), 0)))
+                    if speaks:
+                        draw(rung, last.note or Message("training"), last)
+                    if speaks and last.warning:
+                        say(last.warning)
+                        warnings.append(last.warning)
+                    kept.keep(estimator, last, bool(number))
+                    if number and last.snapshot:
+                        raise stopped(folder, together, last, number)
+            except Diverged:  # there is nothing to go on with
                 if speaks:
-                    draw(rung, progress.note or Message("training"), progress)
-                if speaks and progress.warning:
-                    say(progress.warning)
-                    warnings.append(progress.warning)
-                kept.keep(estimator, progress, stop)
-                if stop and progress.snapshot:
-                    raise Stopped("stopped after {steps:,} updates and kept; go on with: {command}", steps=progress.step,
-                                  command=resuming(folder, together.size))  # fmt: skip
-        except Diverged:  # there is nothing to go on with
+                    kept.remove()
+                raise
+            except KeyboardInterrupt as interrupt:
+                raise Stopped("stopped before its end; the same command starts anew.").by(number_of(interrupt)) from None
+        seconds = time.perf_counter() - began
+        try:
+            if asked:
+                raise KeyboardInterrupt(asked[0])
             if speaks:
-                kept.remove()
-            raise
-    seconds = time.perf_counter() - began
+                draw(rung, Message("scoring"), None)
+            with interrupts(at_once=True):
+                scores = final_scores(estimator, dataset, arguments) if speaks else {}
+        except KeyboardInterrupt as interrupt:
+            stop = number_of(interrupt)
+        stop = together.broadcast(stop)  # the others wait for the first, which scores alone
+        if stop and last and last.snapshot:
+            kept.keep(estimator, last, True)
+            raise stopped(folder, together, last, stop)
+        if speaks:
+            estimator.columns_ = dataset.columns
+            run_folder.save(estimator, folder, dataset.about() | {"scores": scores, "seconds": seconds}, training=True)
+    if stop:
+        raise Stopped("stopped while it was scored; what was learned is kept in {run}, without scores; for some: wenmai "
+                      "evaluate {run} DATA", run=folder).by(stop)  # fmt: skip
+    if asked:
+        raise Stopped("stopped when all was done, and kept in {run}.", run=folder).by(asked[0])
     if not speaks:
         return {}
-    parts = {"valid": dataset.valid, "test": dataset.test}
-    with repeatable(bool(arguments["settings"].get("deterministic"))):
-        scores = {name: estimator.evaluate(*part.pair, part.where) for name, part in parts.items() if part}
-    about = {"data": arguments["source"], "fingerprint": dataset.fingerprint(), "scores": scores, "seconds": seconds}
-    run_folder.save(estimator, folder, about, training=True)
+    draw(rung, (last and last.note) or Message("training"), None)
     if dataset.task.running_text and not scores:
         say("learned from all of the text; for a perplexity, hold some of it out with --valid 0.1, or give --valid FILE")
+    told = {getattr(note, "template", note) for note in estimator.notes_}
     noted = list(scores.values())[-1].notes if scores else []  # of the last part
+    noted = [note for note in noted if getattr(note, "template", note) not in told]
     for note in dict.fromkeys(dataset.notes + estimator.notes_ + noted):
         if note not in warnings:
             say(note)
     unit = dataset.task.profile.unit(estimator.inputs_)
     return {"run": str(folder), "task": dataset.task.name, "rung": rung, "scores": scores, **({"unit": unit} if unit else {}),
             "seconds": round(seconds, 2)}  # fmt: skip
+
+
+def final_scores(estimator, dataset: Dataset, arguments: dict) -> dict:
+    parts = {"valid": dataset.valid, "test": dataset.test}
+    with repeatable(bool(arguments["settings"].get("deterministic"))):
+        return {name: estimator.evaluate(*part.pair, part.where) for name, part in parts.items() if part}
+
+
+def stopped(folder: Path, together: Team, last: Progress, number: int) -> Stopped:
+    return Stopped("stopped after {steps:,} updates and kept; go on with: {command}", steps=last.step,
+                   command=resuming(folder, together.size)).by(number)  # fmt: skip
+
+
+@contextmanager
+def on_a_full_disk(folder: Path, together: Team):
+    """Inside, what cannot be written, or copied to be written, leaves the last checkpoint, and it is said how to go on from
+    there."""
+    try:
+        yield
+    except (folders.Unwritable, MemoryError, RuntimeError) as error:
+        ended = memory.exhausted(error)
+        if not run_folder.unfinished(folder) or not (ended or isinstance(error, folders.Unwritable)):
+            raise
+        if ended:
+            raise Mistake("memory came to its end. What was kept before stands there still; when there is more of it, go on "
+                          "with: {command}", command=resuming(folder, together.size)) from None  # fmt: skip
+        raise Mistake("{note} What was kept before stands there still; when there is room, go on with: {command}",
+                      note=error.message, command=resuming(folder, together.size)) from None  # fmt: skip

@@ -1,15 +1,14 @@
 """Commands that write texts, and that weigh them: generate, compose, translate, filter."""
 
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from wenmai.cli.arguments import AsJson, Columns, Device, Run, Seed, Temperature, TopK, TopP
-from wenmai.cli.given import columns_from, load_run
-from wenmai.cli.output import finish, say
+from wenmai.cli.arguments import AsJson, Columns, Delimiter, Device, Run, Seed, Spreadsheet, Temperature, TopK, TopP
+from wenmai.cli.given import load_run, table_for
+from wenmai.cli.output import finish, json_line, say, show
 from wenmai.errors import Mistake
 from wenmai.locale import Message
 
@@ -36,7 +35,7 @@ def generate(
     if complete:
         likely = model.complete(prompt, complete, beginning)
         for token, probability in () if as_json else likely:
-            print(f"{probability:.4f}\t{json.dumps(token, ensure_ascii=False)[1:-1]}")
+            show(f"{probability:.4f}\t{json_line(token)[1:-1]}")
         answers = [{"token": token, "probability": round(probability, 6)} for token, probability in likely]
         return finish({"run": str(run), "answers": answers}, as_json, quiet=True)
     chance = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
@@ -47,7 +46,7 @@ def generate(
 
 def as_json_lines(pieces: Iterable[str]) -> Iterator[str]:
     for piece in pieces:
-        print(json.dumps({"piece": piece}, ensure_ascii=False), flush=True)
+        print(json_line({"piece": piece}), flush=True)
         yield piece
 
 
@@ -56,10 +55,10 @@ def shown_as_written(pieces: Iterable[str], quiet: bool, before: str = "") -> st
     written = []
     for piece in pieces:
         if not quiet:
-            print(piece if written else before + piece, end="", flush=True)
+            show(piece if written else before + piece, end="")
         written.append(piece)
     if not quiet:
-        print("" if written else before)
+        show("" if written else before)
     return "".join(written)
 
 
@@ -85,7 +84,7 @@ def compose(
     finish({"run": str(run), "answers": answers}, as_json, quiet=True)
 
 
-APART = {  # options of translate → those that leave them without an effect
+EXCLUDED_BY = {  # options of translate → those that leave them without an effect
     "alignment": ("file", "stream", "temperature"), "best": ("file", "stream"), "beam": ("stream", "temperature"),
     "penalty": ("stream", "temperature"), "precision": ("stream", "temperature"), "temperature": ("file",), "stream": ("file",),
 }  # fmt: skip
@@ -96,7 +95,7 @@ def translate(
     texts: Annotated[list[str] | None, typer.Argument(help="Texts to translate, or to make short.")] = None,
     file: Annotated[str, typer.Option(help="A file of texts, one a line, or with a column source.")] = "",
     out: Annotated[Path | None, typer.Option(help="Where the answers go: .jsonl, .csv or .tsv.")] = None,
-    columns: Columns = "",
+    columns: Columns = "", delimiter: Delimiter = "", spreadsheet: Spreadsheet = False,
     beam: Annotated[int, typer.Option(help="How many texts are kept at every step; 1 takes the most probable token.")] = 5,
     penalty: Annotated[float, typer.Option(help="What long texts are helped by: Σ log p is divided by length^penalty.")] = 1.0,
     best: Annotated[int, typer.Option(help="Show so many of the best for each, with their scores.")] = 1,
@@ -110,14 +109,13 @@ def translate(
 ) -> None:  # fmt: skip
     """Write a text for a text: in another language, or shorter."""
     from wenmai.cli.answers import aligned, answer_file
-    from wenmai.data.dataset import open_table
 
     if bool(texts) == bool(file):
         both = Message("give either texts or --file FILE: there is both.")
         raise Mistake(both if texts else Message("give either texts or --file FILE: there is nothing to translate."))
     if out and not file:
         raise Mistake("--out goes with --file; texts given here are answered here.")
-    for option, without in APART.items():
+    for option, without in EXCLUDED_BY.items():
         other = next((name for name in without if context.params[name]), None)
         if other and context.get_parameter_source(option).name == "COMMANDLINE":
             raise Mistake("--{option} does nothing together with --{other}; leave one of them out.", option=option, other=other)
@@ -127,8 +125,8 @@ def translate(
     search, chance = ({"beam": beam, "penalty": penalty, "strict": strict, "precision": precision},
                       {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed, "strict": strict})  # fmt: skip
     if file:
-        table = open_table(file, columns_from(columns), task=model.task_)
-        return finish(answer_file(model, table, out, as_json, **search), as_json, quiet=True)
+        table = table_for(model, file, columns, delimiter=delimiter, predict=True)
+        return finish(answer_file(model, table, out, as_json, spreadsheet, **search), as_json, quiet=True)
     if stream:
         answers = [{"text": shown_as_written(model.stream(text, **chance), as_json)} for text in texts]
     elif temperature:
@@ -138,9 +136,9 @@ def translate(
         for note in answers.notes:
             say(note)
     for answer in [] if as_json or stream else answers:
-        print("\n".join(f"{one['score']:.4f}\t{one['text']}" for one in answer.get("best", ())) or answer["text"])
+        show("\n".join(f"{one['score']:.4f}\t{one['text']}" for one in answer.get("best", ())) or answer["text"])
         if alignment:
-            print(aligned(answer))
+            show(aligned(answer))
     finish({"run": str(run), "answers": answers}, as_json, quiet=True)
 
 

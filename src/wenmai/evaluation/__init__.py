@@ -1,7 +1,9 @@
 """Estimators side by side, and small experiments.
 
-compare.py         every rung on the same rows under one budget
-recommendation.py  the smallest that cannot be told from the best
+compare.py         every rung on the same rows under one budget; unfinished.py: the rungs that are done, if it is stopped
+comparison.py      the same in Python: leaderboard, recommendation and report as one object
+added.py           a run that is added to them: whether it has seen the rows that judge it
+recommendation.py  the smallest of those that may be the best
 report.py          report.json, report.md, report.html and the pictures
 probes/            why a rung is built as it is: a table and a picture each
 """

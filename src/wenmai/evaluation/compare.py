@@ -5,31 +5,45 @@ the learning rate, the training itself (once for every seed), and two shorter tr
 
 import os
 import platform
+import shlex
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from math import ceil
 from pathlib import Path
 
 import numpy as np
 
 import wenmai
 from wenmai.catalog import RUNGS, rung_named, rungs_for
-from wenmai.data.dataset import Dataset
+from wenmai.data.dataset import Dataset, Part
 from wenmai.data.inputs.kinds import kind_of
 from wenmai.errors import Mistake, unknown
 from wenmai.estimator import Estimator
 from wenmai.estimators import ESTIMATORS, load
+from wenmai.evaluation.added import doubt
 from wenmai.evaluation.recommendation import recommend
-from wenmai.locale import Listed, Message, told_in
-from wenmai.training import loop
+from wenmai.evaluation.unfinished import Done, Unfinished
+from wenmai.locale import Listed, Message, phrase, told_in
+from wenmai.options import NoEffect
+from wenmai.tasks.metrics import Drawn, drawn, metric_named, with_luck
+from wenmai.training import interrupts
 from wenmai.training.distributed import device_named
+from wenmai.training.options import TrainingOptions
 from wenmai.training.progress import Progress
 from wenmai.training.run_folder import check_place
+from wenmai.training.schedule import MOST_EPOCHS
 
 SIZES = {0.1: 0.15, 0.3: 0.3}  # share of the rows → length of the training on them, compared with all rows
 MAIN = 0.95 / (1 + sum(SIZES.values()))  # share of the budget; the rest is for measuring
+SIZED = 0.95  # share of the budget after which nothing more is trained
 LEAST = 0.01  # minutes that a rung gets in any case
+UPDATES, EPOCHS = 100, 10  # of a network that has had less of both, it is too short to tell
+STEEP, FLAT = 0.1, 0.01  # shares of the best score that the end of a training brought
+MORE = 4  # times its share is what is proposed for a rung that is not decided
 
 
 @dataclass(frozen=True)
@@ -42,12 +56,25 @@ class Plan:
     device: str
     options: dict  # given by the user; a rung that lacks one goes without
     runs: Path  # where trained rungs are kept
+    metric: str  # by which rungs are ranked and one is chosen
+    replace: bool = False
 
     def estimator(self, rung: str, **options) -> Estimator:
         return ESTIMATORS[self.data.task.name](rung, **options)
 
     def known_options(self, rung: str) -> set[str]:
         return set(self.estimator(rung).get_params()) - {"rung"}
+
+    def terms(self, estimator: Estimator, part: Part) -> np.ndarray:
+        """What every row of the part adds to the metric (N, K)."""
+        return self.data.task.profile.terms(estimator, self.data.task, part, self.metric)
+
+    def quick_score(self, estimator: Estimator) -> float:
+        """On the test rows, of texts that are written quickly."""
+        quick, test = self.data.task.profile.quick, self.data.test
+        if quick:
+            return estimator.evaluate(*test.pair, test.where, **quick)[self.metric]
+        return score_of(self.terms(estimator, test), self.metric)
 
     def run_of(self, rung: str) -> Path:
         return self.runs / f"{self.data.name.replace(':', '-')}-{rung}"
@@ -57,142 +84,185 @@ class Plan:
 
 
 def compare(data: Dataset, minutes: float, rungs: list[str] | None = None, seed: int = 0, seeds: int = 1, device: str = "auto",
-            with_runs: tuple[str, ...] = (), options: dict | None = None,
-            out: Path | None = None) -> Iterator[tuple[str, str, Progress | None]]:  # fmt: skip
-    """Yields (rung, stage, progress) as it goes and returns the report, a plain dict (`report.write` says its keys)."""
+            with_runs: tuple[str, ...] = (), options: dict | None = None, out: Path | None = None, kept: Unfinished | None = None,
+            begun: dict | None = None, replace: bool = False,
+            metric: str | None = None, started: float | None = None) -> Iterator[tuple[str, str, Progress | None]]:  # fmt: skip
+    """Yields (rung, stage, progress) as it goes and returns the report, a plain dict (`report.write` says its keys). Rungs that
+    `kept` has are not trained again; `begun` are the arguments that it keeps of a comparison that is new. `replace`: runs of
+    other data and trainings that were not finished, too. `metric`: another than the task's own. `started`: when the
+    minutes began to run, where that was before."""
     if data.test is None or data.valid is None:
         raise Mistake("compare needs a valid and a test part: give files or shares for both.")
-    plan = Plan(data, seed, seeds, device, options or {}, out or Path("runs"))
-    names = rungs or [rung.name for rung in rungs_for(data.task.name, kind_of(data.train.inputs, data.task.texts))]
-    check(plan, names)
-    rows, samples, end = [], {}, time.perf_counter() + minutes * 60
-    for number, name in enumerate(names):
+    check_metric(data.task, metric)
+    plan = Plan(data, seed, seeds, device, options or {}, out or Path("runs"), metric or data.task.metric, replace)
+    names = rungs or suited_rungs(data)
+    done = kept.done(names) if kept and begun is None else {}
+    missing = [name for name in names if name not in done]
+    check(plan, [] if kept and begun is None else names, missing)  # what is gone on with was checked when it began
+    if begun is not None:
+        kept.begin(begun, replace)
+    rows, terms = [one.row for one in done.values()], {name: one.terms for name, one in done.items()}
+    end = (started or time.perf_counter()) + minutes * 60 - sum(one.seconds for one in done.values())
+    for number, name in enumerate(missing):
+        began = time.perf_counter()
+        interrupts.check()
         try:
-            if rung_named(name, data.task.name).train is not loop.train:
+            if rung_named(name, data.task.name).train is not TrainingOptions:
                 yield name, Message("compiling"), None
-                end += compile_kernels(plan, name)
-            share = max(LEAST, (end - time.perf_counter()) / 60 / (len(names) - number))
-            row, samples[name] = yield from one_rung(plan, name, share)
+                compile_kernels(plan, name)
+            share = max(LEAST, (end - time.perf_counter()) / 60 / (len(missing) - number))
+            row, terms[name] = yield from one_rung(plan, name, share)
+            if kept:
+                kept.keep(name, Done(row, terms[name], time.perf_counter() - began))
         except Exception as error:  # a rung that fails is shown with its reason, and the others go on
+            interrupts.check()
             row = failure(data, name, error)
             yield name, Message("failed"), None
         rows.append(row)
     for run in with_runs:
         name = Path(run).name
-        name = str(run) if name in samples else name  # two runs of one name are told apart by their folders
+        name = str(run) if name in terms else name  # two runs of one name are told apart by their folders
         yield name, Message("measuring"), None
         try:
-            row, samples[name] = measured(load(run), data, name)
-            row |= {"run": run, "bytes": folder_bytes(Path(run))}
+            estimator, said = load(run), doubt(data, run)
+            row, test = measured(plan, estimator, name)
+            terms[name] = {"valid": [plan.terms(estimator, data.valid)], "test": [test]}
+            row |= {"run": run, "bytes": folder_bytes(Path(run)), "doubtful": said is not None,
+                    "notes": row.get("notes", []) + [said] * (said is not None)}  # fmt: skip
         except (Mistake, OSError, ValueError) as error:
             row = failure(data, name, error)
         rows.append(row)
-    return summary(plan, rows, samples, minutes)
+    return summary(plan, rows, terms, minutes, kept)
 
 
-def check(plan: Plan, names: list[str]) -> None:
-    """Before any is trained: the device is there, some rung knows each option, and what was trained and not finished is not
-    replaced."""
+def check_metric(task, metric: str | None) -> None:
+    if metric and metric not in task.metrics:
+        raise unknown("metric", metric, task.metrics)
+
+
+def suited_rungs(data: Dataset) -> list[str]:
+    """Those that learn from the data alone."""
+    able = rungs_for(data.task.name, kind_of(data.train.inputs, data.task.texts))
+    return [rung.name for rung in able if not rung.framed]
+
+
+def check(plan: Plan, names: list[str], missing: list[str]) -> None:
+    """Before any is trained: the device is there, some rung knows each option, and no run stands in the way of those that are
+    missing."""
     device_named(plan.device)
     known = {option for name in names for option in plan.known_options(name)}
-    for option in plan.options:
+    for option in plan.options if names else ():
         if option not in known:
             raise unknown("option", option, known)
-    for name in names:
-        check_place(plan.run_of(name))
+    for name in missing:
+        check_place(plan.run_of(name), plan.data.about(), replace=plan.replace)
 
 
-def compile_kernels(plan: Plan, rung: str) -> float:
-    """Numba compiles the loops of rungs that learn without gradients on first use; that is not training, so the seconds it took
-    are given back. The rows are of no meaning: the compiled loops are the same for every kind of input."""
-    began, (inputs, targets) = time.perf_counter(), plan.data.task.profile.few_rows
+def compile_kernels(plan: Plan, rung: str) -> None:
+    """Numba compiles the loops of rungs that learn without gradients on first use; that is not training, and not counted into
+    what a rung's took. The rows are of no meaning: the compiled loops are the same for every kind of input."""
+    inputs, targets = plan.data.task.profile.few_rows
     known, once = plan.known_options(rung), {"solver": "gradient", "epochs": 1}
     options = {name: value for name, value in once.items() if name in known} | ({"minutes": 1.0} if "epochs" in known else {})
     estimator = plan.estimator(rung, validation=0.0, **options)
     for _ in estimator.training(inputs, targets):
         pass
     estimator.predict(inputs)
-    return time.perf_counter() - began
 
 
 # One rung.
 
 
 def one_rung(plan: Plan, name: str, minutes: float):
-    """Trained for every seed and with less data, measured, and kept as a run. Returns its row of the report, and its metric on
-    test sets drawn again."""
+    """Trained for every seed and with less data, measured, and kept as a run. Returns its row of the report, and what every row
+    of the valid and of the test part adds to its scores, seed by seed."""
     data, began = plan.data, time.perf_counter()
-    first, scores, options = yield from every_seed(plan, name, minutes)
+    first, terms, options = yield from every_seed(plan, name, minutes)
     seconds = time.perf_counter() - began
-    sizes = yield from with_less_data(plan, name, first, options)
-    sizes.append({"fraction": 1.0, "rows": len(data.train), "score": scores[0]})
+    sizes = yield from with_less_data(plan, name, first, options, began + minutes * 60 * SIZED)
     yield name, Message("measuring"), None
-    row, samples = measured(first, data, name)
+    row, test = measured(plan, first, name)
+    terms["test"].insert(0, test)
+    score = plan.quick_score(first) if data.task.profile.quick else score_of(test, plan.metric)
+    sizes.append({"fraction": 1.0, "rows": len(data.train), "score": score})
     best = max if data.task.higher_is_better else min
     valid = best((p.score for p in first.progress_ if p.score is not None), default=None)
-    row["scores"]["valid"] = {data.task.profile.judged_by(data.task): valid}
-    row |= {"seed_scores": scores, "spread": float(np.std(scores, ddof=1)) if plan.seeds > 1 else None, "seconds": seconds,
-            "steps": first.progress_[-1].step, "learning_rate": options.get("learning_rate"), "rates_tried": first.rates_tried_,
+    row["scores"]["valid"] = {data.task.profile.judged or data.task.metric: valid}
+    row |= {"seconds": seconds, "updates": first.progress_[-1].step, "epochs": first.progress_[-1].epoch,
+            "state": state_of(first, "steps" in plan.known_options(name)),
+            "learning_rate": first.plan_.get("learning_rate"), "rates_tried": first.rates_tried_,
             "curve": [{"step": p.step, "seconds": p.seconds, "train_loss": p.loss, "score": p.score} for p in first.progress_],
             "sizes": sizes, "options": first.options, "notes": first.notes_ + row.get("notes", [])}  # fmt: skip
-    folder = plan.run_of(name)
-    first.save(folder, data=data.name, fingerprint=data.fingerprint(), scores=row["scores"], seconds=seconds)
-    return row | {"run": str(folder), "bytes": folder_bytes(folder)}, samples
+    folder, first.columns_ = plan.run_of(name), data.columns
+    first.save(folder, plan.replace, **data.about(), scores=row["scores"], seconds=seconds)
+    return row | {"run": str(folder), "bytes": folder_bytes(folder)}, terms
 
 
 def every_seed(plan: Plan, name: str, minutes: float):
-    """Returns the estimator of the first seed, the test scores of all, and the options to go on with: the first seed searches for
-    a learning rate, which the others take over."""
+    """Returns the estimator of the first seed, what rows add to the scores of all (the first is measured later on test), and the
+    options to go on with: the first seed searches for a learning rate, which the others take over."""
     data, known = plan.data, plan.known_options(name)
     few = {"evaluations": 10, "patience": 4} if "evaluations" in known else {}  # scoring is paid from the same budget
     options = {"seed": plan.seed, "device": plan.device} | few | {k: v for k, v in plan.options.items() if k in known}
-    first, scores = None, []
+    first, terms, left_out = None, {"valid": [], "test": []}, []
     for number in range(plan.seeds):
         more = {"minutes": minutes * MAIN / plan.seeds, "seed": plan.seed + number} | ({} if number else {"search": True})
-        estimator = plan.estimator(name, **(options | more))
-        for progress in estimator.training(*data.train.pair, data.valid.pair, data.train.where):
-            yield name, progress.note or Message("training"), progress
+        while True:
+            estimator = plan.estimator(name, **(options | more))
+            try:
+                for progress in estimator.training(*data.train.pair, data.valid.pair, data.train.where):
+                    yield name, progress.note or Message("training"), progress
+                break
+            except NoEffect as idle:  # which other rungs have a use for
+                del options[idle.message.values["option"]]
+                left_out.append(Message("{rung}: {note}", rung=name, note=idle.message))
         if number == 0 and estimator.rates_tried_:
             better = max if data.task.higher_is_better else min
             options["learning_rate"] = better(estimator.rates_tried_, key=lambda t: t["score"])["learning_rate"]
         first = first or estimator
-        evaluated = estimator.evaluate(*data.test.pair, data.test.where, **data.task.profile.quick)
-        scores.append(evaluated[data.task.metric])
-    return first, scores, options
+        first.notes_ += [note for note in left_out if note not in first.notes_]
+        terms["valid"].append(plan.terms(estimator, data.valid))
+        if number:
+            terms["test"].append(plan.terms(estimator, data.test))
+    return first, terms, options
 
 
-def with_less_data(plan: Plan, name: str, first: Estimator, options: dict):
-    """Returns the scores of shorter trainings on shares of the rows, with what all rows settled."""
-    data, profile, sizes = plan.data, plan.data.task.profile, []
+def with_less_data(plan: Plan, name: str, first: Estimator, options: dict, end: float):
+    """Returns the scores of shorter trainings on shares of the rows, with what all rows settled; of a network, as many as end in
+    time, at the speed that it had."""
+    data, profile, sizes, last = plan.data, plan.data.task.profile, [], first.progress_[-1]
     for fraction, length in SIZES.items():
         some = profile.fewer(data.task, data.train, fraction, plan.seed)
         if not profile.complete(data.task, some, data.train):
             continue  # a class would be unknown
-        settled = profile.settled_options(first.task_)
-        estimator = plan.estimator(name, **(options | shortened(first, plan.known_options(name), length) | settled))
+        own = options | profile.settled_options(first.task_)
+        if "steps" in plan.known_options(name):  # a network; a linear rung, which is quick, has as many epochs as on all rows
+            steps = max(20, int(last.steps * length))
+            if time.perf_counter() + steps * last.seconds / last.step > end:
+                continue
+            own |= {"steps": steps, "evaluations": 4} | {key: first.plan_[key] for key in ("learning_rate", "threads")}
+        estimator = plan.estimator(name, **own)
         reads = first.inputs_ if profile.keeps_tokens else None
         for progress in estimator.training(*some.pair, data.valid.pair, some.where, known=reads):
             yield name, Message("{share:.0%} of the rows", share=fraction), progress
-        score = estimator.evaluate(*data.test.pair, **profile.quick)[data.task.metric]
-        sizes.append({"fraction": fraction, "rows": len(some), "score": score})
+        sizes.append({"fraction": fraction, "rows": len(some), "score": plan.quick_score(estimator)})
     return sizes
 
 
-def shortened(estimator: Estimator, known: set, length: float) -> dict:
-    """A network trains for a part of the steps; a linear rung, which is quick, for as many epochs as on all rows."""
-    if "steps" not in known:
-        return {}
-    return {"steps": max(20, int(estimator.progress_[-1].steps * length)), "evaluations": 4}
-
-
-def measured(estimator: Estimator, data: Dataset, name: str) -> tuple[dict, np.ndarray | tuple]:
-    """Everything that a trained estimator shows on the test part: quality, mistakes, speed, size; and its metric on test sets
-    drawn again from this one. Of running text, what each line weighs: the metric is chosen when all models are there."""
+def measured(plan: Plan, estimator: Estimator, name: str) -> tuple[dict, np.ndarray]:
+    """Everything that a trained estimator shows on the test part: quality, mistakes, speed, size; and what every row adds to its
+    score."""
     about = RUNGS[estimator.rung]
-    shown, samples = estimator.task_.profile.measure(estimator, data)
-    row = {"rung": name, "task": estimator.task_name, "failed": None, **shown, "parameters": estimator.model_.parameters_count(),
+    shown, terms = estimator.task_.profile.measure(estimator, plan.data, plan.metric)
+    row = {"rung": name, "ladder": estimator.rung, "task": estimator.task_name, "failed": None, **shown,
+           "parameters": estimator.model_.parameters_count(),
            "about": about.about, "about_zh": about.about_zh, "options": estimator.options}  # fmt: skip
-    return row, samples
+    return row, terms
+
+
+def score_of(terms: np.ndarray, metric: str) -> float:
+    how = metric_named(metric)
+    return float(how.shown(how.formula(terms.sum(0))))
 
 
 def failure(data: Dataset, name: str, error: Exception) -> dict:
@@ -210,36 +280,111 @@ def folder_bytes(folder: Path) -> int:
 # The summary.
 
 
-def summary(plan: Plan, rows: list[dict], samples: dict, minutes: float) -> dict:
+def summary(plan: Plan, rows: list[dict], terms: dict[str, dict], minutes: float, kept: Unfinished | None) -> dict:
     data, task, profile = plan.data, plan.data.task, plan.data.task.profile
-    sign = 1 if task.higher_is_better else -1
-    metric, samples, common = profile.common_metric(task, rows, samples)
-    notes = data.notes + common
-    rows.sort(key=lambda row: (bool(row["failed"]), -sign * row["scores"]["test"].get(metric, 0.0)))
+    metric, common = profile.common_metric(plan.metric, rows, terms)
+    how, notes = metric_named(metric), data.notes + common
+    valid, test = (with_luck({name: drawn(own[part], how) for name, own in terms.items()}) for part in ("valid", "test"))
+    for row in rows:
+        if not row["failed"]:
+            row |= scored(row, valid[row["rung"]], test[row["rung"]], metric)
+    rows.sort(key=lambda row: (bool(row["failed"]), is_short(row), -how.sign * row["scores"]["test"].get(metric, 0.0)))
     for row in rows:
         notes += [note for note in row.pop("notes", []) if note not in notes]
-    rising = [row["rung"] for row in rows if still_rising(row.get("curve", []), sign)]
-    if rising:
-        notes.append(Message("Still improving when the budget ended, so that more --minutes would raise them: {choices}.",
-                             choices=Listed(rising)))  # fmt: skip
-    advice = recommend(rows, samples, metric, sign)
-    if advice and (baseline := profile.baseline(data, rows[0]["scores"]["test"][metric])):
-        advice |= {"reason": f"{advice['reason']} {baseline.english}", "reason_zh": advice["reason_zh"] + baseline.chinese}
+    judged = [row for row in rows if not is_short(row) and not row.get("doubtful")]
+    judged = judged if any(not row["failed"] for row in judged) else rows
+    advice = recommend(judged, valid, metric, len(next(iter(terms.values()))["valid"][0]) if terms else 0)
+    baseline = without_model(plan, rows, metric) if advice else None
+    said = [*remarks(data, metric, rows[0], baseline)] if baseline else []
+    for sentence in (*said, *undecided(rows, minutes, kept)) if advice else ():
+        advice |= {"reason": f"{advice['reason']} {sentence.english}", "reason_zh": advice["reason_zh"] + sentence.chinese}
+    if advice:
+        advice["next"] = next_command(data, next(row["run"] for row in rows if row["rung"] == advice["rung"]))
     classes = next((row["confusion"]["classes"] for row in rows if row.get("confusion")), None)
     return {"wenmai": wenmai.__version__, "data": data.name, "task": task.name, "metric": metric,
-            "higher_is_better": task.higher_is_better, "minutes": minutes, "seed": plan.seed, "seeds": plan.seeds,
+            "higher_is_better": how.higher, "minutes": minutes, "seed": plan.seed, "seeds": plan.seeds,
             "device": plan.device, "machine": f"{processor()}, {os.cpu_count()} cores",
             "created": datetime.now().isoformat(timespec="seconds"),
             "rows": {"train": len(data.train), "valid": len(data.valid), "test": len(data.test)}, "classes": classes,
             "judged": profile.judged or metric, **profile.details(task), "notes": notes,
-            "notes_zh": [told_in(note, "zh") for note in notes], "rungs": rows, "recommendation": advice}  # fmt: skip
+            "notes_zh": [told_in(note, "zh") for note in notes], "rungs": rows, "baseline": baseline,
+            "recommendation": advice}  # fmt: skip
 
 
-def still_rising(curve: list[dict], sign: int) -> bool:
-    """Whether the last quarter of training brought the validation score more than a hundredth further."""
-    scores = [sign * point["score"] for point in curve if point["score"] is not None]
-    quarter = -(-len(scores) // 4)
-    return len(scores) > 4 and max(scores[-quarter:]) - max(scores[:-quarter]) > 0.01 * abs(max(scores))
+def without_model(plan: Plan, rows: list[dict], metric: str) -> dict | None:
+    """The row of what can be had without a model; where that asks for a tokenizer, that of the first run which can be read."""
+    how = metric_named(metric)
+    for row in (row for row in rows if not row["failed"]):
+        with suppress(Mistake, OSError):
+            found = plan.data.task.profile.baseline(plan.data, metric, partial(load, row["run"]))
+            valid, test = (drawn([found.terms[part]], how) for part in ("valid", "test"))
+            row = {"rung": found.name, "name": found.words.english, "name_zh": found.words.chinese, "failed": None,
+                   "about": found.about.english, "about_zh": found.about.chinese, "scores": {"test": found.scores}}  # fmt: skip
+            return row | scored(row, valid, test, metric)
+    return None
+
+
+def remarks(data: Dataset, metric: str, best: dict, baseline: dict) -> Iterator[Message]:
+    """What is worth saying of the baseline beside the advice."""
+    top, without = (row["scores"]["test"][metric] for row in (best, baseline))
+    if remark := data.task.profile.remark(data, metric, top, without):
+        yield remark
+    elif metric_named(metric).sign * (top - without) <= 0:
+        yield Message("No rung does better than the baseline, {name} ({found:.3f}).", name=phrase("baseline", baseline["name"]),
+                      found=without)  # fmt: skip
+
+
+def next_command(data: Dataset, run: str) -> str:
+    """What the recommended run is used with, to be copied: with the first test text, where there is a short one."""
+    first = data.test.inputs[0] if isinstance(data.test.inputs, list) else None
+    example = shlex.quote(first) if isinstance(first, str) and "\n" not in first and len(first) < 80 else "…"
+    return "wenmai " + data.task.profile.next_command.format(run=shlex.quote(run)).replace("…", example)
+
+
+def scored(row: dict, valid: Drawn, test: Drawn, metric: str) -> dict:
+    """What a row says of the metric: with several seeds their mean, an interval that holds their luck too, and each of them."""
+    how = metric_named(metric)
+    scores = {part: row["scores"].get(part, {}) | {metric: float(how.shown(one.score))}
+              for part, one in (("valid", valid), ("test", test))}  # fmt: skip
+    each = [float(how.shown(score)) for score in test.each]
+    return {"scores": row["scores"] | scores, "interval": test.interval(how), "seed_scores": each,
+            "spread": float(np.std(each, ddof=1)) if len(each) > 1 else None}  # fmt: skip
+
+
+# How far a rung got.
+
+
+def state_of(estimator: Estimator, network: bool) -> str:
+    """ "short" where it is too short to tell, "rising", or "converged". Where the clock ended a training, its rate went to zero
+    by then and flattened its curve, whatever was still to be learned: so what counts is how much further the second half brought
+    the best score, by a tenth (short), by a hundredth (rising). Where it had all of its epochs, or stopped by itself, the last
+    quarter counts; a rung that counts or solves has no more to learn."""
+    progress, sign = estimator.progress_, 1 if estimator.task_.higher_is_better else -1
+    scores, last = [sign * point.score for point in progress if point.score is not None], progress[-1]
+    if network and (len(scores) < 2 or (last.step < UPDATES and last.epoch < EPOCHS)):
+        return "short"
+    if len(scores) < 2:
+        return "converged"
+    epochs = float(estimator.options.get("epochs") or MOST_EPOCHS)  # which a command line gives as text
+    cut = network and last.step == last.steps and last.epoch < 0.99 * epochs
+    late = len(scores) // 2 if cut else max(1, len(scores) // 4)
+    gained = (max(scores) - max(scores[:-late])) / (abs(max(scores)) or 1.0)
+    return "short" if cut and gained > STEEP else "rising" if gained > FLAT else "converged"
+
+
+def is_short(row: dict) -> bool:
+    return row.get("state") == "short"
+
+
+def undecided(rows: list[dict], minutes: float, kept: Unfinished | None) -> list[Message]:
+    """What more time would settle, and the command for it, in sentences."""
+    short, rising = ([row["rung"] for row in rows if row.get("state") == state] for state in ("short", "rising"))
+    said = [Message("Too short to tell, and not judged: {choices}.", choices=Listed(short))] if short else []
+    said += [Message("Still rising when the budget ended: {choices}.", choices=Listed(rising))] if rising else []
+    more = max(1, ceil(MORE * minutes * (len(short) + len(rising)) / len(rows)))
+    if said and kept:
+        said.append(Message("More time for these alone settles it: {command}", command=kept.with_minutes(more)))
+    return said
 
 
 def processor() -> str:

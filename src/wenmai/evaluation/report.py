@@ -4,9 +4,23 @@ import re
 from html import escape
 from pathlib import Path
 
+from wenmai.data.files.opening import packed
 from wenmai.locale import told_in
-from wenmai.page.leaderboard import columns, measured, notes, recommended, sample_keys, task_name, word, worst_keys
-from wenmai.page.lengths import lengths
+from wenmai.page.leaderboard import (
+    called,
+    class_table,
+    columns,
+    length_scores,
+    measured,
+    notes,
+    place,
+    ranked,
+    recommended,
+    sample_keys,
+    task_name,
+    word,
+    worst_keys,
+)
 from wenmai.page.pictures import LANGS, as_file, clean, pictures, png
 from wenmai.page.report_page import page
 from wenmai.page.strict_json import strict_json
@@ -15,22 +29,22 @@ from wenmai.page.strict_json import strict_json
 def write(report: dict, folder) -> list[Path]:
     """report.json, report.md, report.html and the pictures (SVG in both languages, one PNG) under `folder`."""
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    drawn, image = pictures(report), png(report)
+    svgs, image = pictures(report), png(report)
     files = {
         "report.json": strict_json(report, indent=1) + "\n",
-        "report.md": markdown(report, drawn),
-        "report.html": page(report, drawn),
-        **{f"{name}.{lang}.svg": as_file(svg) for name, both in drawn.items() for lang, svg in both.items()},
+        "report.md": markdown(report, svgs),
+        "report.html": page(report, svgs),
+        **{f"{name}.{lang}.svg": as_file(svg) for name, both in svgs.items() for lang, svg in both.items()},
         **({"quality.png": image} if image else {}),
     }
     for name, text in files.items():  # half a surrogate pair in somebody's text: JSON has an escape for it, as here
-        (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace"))
+        with packed(folder / name) as file:
+            file.write(text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace"))
     return [folder / name for name in files]
 
 
-def markdown(report: dict, drawn: dict) -> str:
-    return "\n---\n\n".join(_markdown(report, drawn, lang) for lang in LANGS)
+def markdown(report: dict, svgs: dict) -> str:
+    return "\n---\n\n".join(_markdown(report, svgs, lang) for lang in LANGS)
 
 
 def _md(value, limit=200) -> str:
@@ -39,7 +53,7 @@ def _md(value, limit=200) -> str:
     return re.sub(r"([\\`*_{}\[\]#|~$!@]|(?<=:)/(?=/)|(?<=www)\.|^[-+](?= ))", r"\\\1", text)
 
 
-def _markdown(report, drawn, lang):
+def _markdown(report, svgs, lang):
     zh, shown, chosen = lang == "zh", columns(report), recommended(report)
     advice = report.get("recommendation") or {}
     reason = advice.get("reason_zh" if zh else "reason") or advice.get("reason") or ""
@@ -49,27 +63,40 @@ def _markdown(report, drawn, lang):
         return "\n".join(f"| {' | '.join(row)} |" for row in [head, ruler, *rows]) + "\n"
 
     board = []
-    for rank, rung in enumerate(report["rungs"], 1):
-        name = f"**{_md(rung['rung'], 48)}** ✓" if rung is chosen else _md(rung["rung"], 48)
+    for rank, rung in ranked(report):
+        name = f"**{_md(rung['rung'], 48)}** ✓" if rung is chosen else _md(called(report, rung, lang))
         if rung.get("failed"):
-            board.append([name, "✗", f"{word('failed', lang)}: {_md(told_in(rung['failed'], lang))}", *[""] * (len(shown) - 1)])
+            board.append(
+                [
+                    name,
+                    place(rank, rung),
+                    f"{word('failed', lang)}: {_md(told_in(rung['failed'], lang))}",
+                    *[""] * (len(shown) - 1),
+                ]
+            )
         else:
-            board.append([name, str(rank), *(column.show(rung) for column in shown)])
+            cells = [told_in(column.show(rung), lang) for column in shown]
+            board.append([name if rank else f"*{name}*", place(rank, rung), *cells])
     parts = [
         f"# {_md(report['data'], 60)} · {_md(task_name(report, lang))}\n",
         (f"**{word('recommended', lang)}: {_md(chosen['rung'], 48)}.** " if chosen else f"**{word('none', lang)}** ")
         + f"{_md(reason, 1000)}\n",
+        *([f"{word('next', lang)}: `{clean(advice['next']).replace('`', ' ')}`\n"] if advice.get("next") else []),
         f"## {word('leaderboard', lang)}\n",
         table([word("rung", lang), "#", *(column.words.told_in(lang) for column in shown)], board),
     ]
-    if by_length := lengths(report, lang):
-        head, rows = by_length
+    if lengths := length_scores(report, lang):
+        head, rows = lengths
         rows = [list(map(_md, row)) for row in rows]
         parts.append(f"## {word('lengths', lang)}\n\n{word('lengths_help', lang)}\n\n{table(head, rows)}")
     for name, heading in (("quality-parameters", "quality"), ("curves", "curves"), ("sizes", "sizes")):
-        if name in drawn:
+        if name in svgs:
             help = word(f"{heading}_help", lang)
             parts.append(f"## {word(heading, lang)}\n\n{help}\n\n![{name}]({name}.{lang}.svg)\n")
+    if chosen and (classes := class_table(chosen, lang)):
+        head, rows = classes
+        rows = [list(map(_md, row)) for row in rows]
+        parts.append(f"## {_md(chosen['rung'], 48)}: {word('per_class', lang)}\n\n{table(head, rows)}")
     for name, keys_of, most in (("worst", worst_keys, 10), ("samples", sample_keys, None)):
         if chosen and chosen.get(name):
             keys = keys_of(chosen)

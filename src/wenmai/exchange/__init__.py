@@ -1,4 +1,6 @@
 """Models of other tools.
 
-arpa_files.py  ARPA files become runs, runs become ARPA files
+arpa_files.py    ARPA files become runs, runs become ARPA files
+hugging_face.py  folders of checkpoints become runs, runs become such folders; families.py: their weights and ours;
+                 tokenizer_files.py: how they cut texts
 """

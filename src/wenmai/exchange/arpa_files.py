@@ -13,16 +13,15 @@ from wenmai.data.text.vocabulary import SPECIAL, Vocabulary
 from wenmai.errors import Mistake
 from wenmai.estimator import Estimator
 from wenmai.language_model import LanguageModel
-from wenmai.locale import Listed, Message, phrase
+from wenmai.locale import Listed, Message, phrases
 from wenmai.models.ngram import arpa
 from wenmai.models.ngram.estimation import LAYOUTS
 from wenmai.models.ngram.model import NGram
 from wenmai.models.ngram.printing import read_back
 from wenmai.tasks.generate import Generate
 
-PIECES = {"words": phrase("pieces", "words"), "bpe": phrase("pieces", "bpe"), "wordpiece": phrase("pieces", "wordpiece"),
-          "unigram": phrase("pieces", "unigram")}  # fmt: skip
-FORMATS, TOKENIZERS = ("arpa",), ("spaces", "characters")
+PIECES = phrases("pieces", "words", "bpe", "wordpiece", "unigram")
+FORMATS, TOKENIZERS = ("arpa", "hf"), ("spaces", "characters")
 
 
 def imported(source: str, layout: str, tokenizer: str = "spaces") -> LanguageModel:
@@ -31,7 +30,8 @@ def imported(source: str, layout: str, tokenizer: str = "spaces") -> LanguageMod
     if layout not in LAYOUTS:
         raise Mistake("--layout {layout}: expected one of {choices}.", layout=layout, choices=Listed(LAYOUTS))
     if path.is_dir() or not bare_name(path).endswith((".arpa", ".lm", ".txt")):
-        raise Mistake("{file} cannot be imported; expected an ARPA file, whose name ends in .arpa, .lm or .txt.", file=source)
+        raise Mistake("{file} cannot be imported; expected an ARPA file, whose name ends in .arpa, .lm or .txt, "
+                      "or a folder with a config.json.", file=source)  # fmt: skip
     if tokenizer not in TOKENIZERS:
         raise Mistake("--tokenizer {tokenizer}: expected one of {choices}.", tokenizer=tokenizer, choices=Listed(TOKENIZERS))
     words, levels, smoothed = arpa.read(path)

@@ -1,45 +1,40 @@
-"""Torch's fused attention, which keeps no table of weights, and which of its kernels is used on a GPU; and attention over a cache
-as a recording of a GPU reads it.
+"""Which of torch's fused kernels of attention a GPU uses; and attention over a cache as a recording of a GPU reads it.
 
 cuDNN's kernel is the fastest, and makes a plan for every shape it sees, which takes longer than many updates: it is for texts
-that are read in windows of one shape, and used inside `one_shape()` alone. Torch holds the choice in switches of the whole
-process: they are thrown for a single call at a time, one thread after another, and put back."""
+that are read in windows of one shape. Torch holds the choice in a switch of the whole process: it is thrown for a single call at
+a time, one thread after another, and put back. In float32 cuDNN has no kernel, and nothing is thrown."""
 
 import threading
-from contextlib import contextmanager, nullcontext
-from contextvars import ContextVar
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
+from torch.backends.cuda import cudnn_sdp_enabled, enable_cudnn_sdp
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
 ANY_SHAPE = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
-SWITCHES = threading.Lock()
-has_one_shape: ContextVar[bool] = ContextVar("has_one_shape", default=False)  # of this thread
+SWITCH = threading.Lock()
+
+
+def attention_on_gpu(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, is_causal: bool, scale: float,
+                     one_shape: bool = False) -> Tensor:  # fmt: skip
+    """q (B, A, T, D), k and v (B, A, S, D) → (B, A, T, D)"""
+    if one_shape or q.dtype == torch.float32:
+        return scaled_dot_product_attention(q, k, v, allowed, is_causal=is_causal, scale=scale)
+    with sdpa_kernel(ANY_SHAPE) if torch.compiler.is_compiling() else without_cudnn():
+        return scaled_dot_product_attention(q, k, v, allowed, is_causal=is_causal, scale=scale)
 
 
 @contextmanager
-def one_shape(holds: bool = True):
-    """Inside, all attention of this thread is over batches of one shape, if that `holds`."""
-    before = has_one_shape.set(holds)
-    try:
-        yield
-    finally:
-        has_one_shape.reset(before)
-
-
-def attend(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, factor: float, causal: bool = False) -> Tensor:
-    """q (B, A, T, D), k and v (B, A, S, D) → (B, A, T, D)"""
-    if not q.is_cuda or has_one_shape.get():
-        return scaled_dot_product_attention(q, k, v, allowed, is_causal=causal, scale=factor)
-    with nullcontext() if torch.compiler.is_compiling() else SWITCHES, sdpa_kernel(ANY_SHAPE):
-        return scaled_dot_product_attention(q, k, v, allowed, is_causal=causal, scale=factor)
-
-
-def fits(q: Tensor) -> bool:
-    """Not in bf16 on a CPU, where the fused kernel's backward pass was 2 to 8 times slower than the formula."""
-    return q.is_cuda or q.dtype == torch.float32
+def without_cudnn():
+    with SWITCH:
+        before = cudnn_sdp_enabled()
+        enable_cudnn_sdp(False)
+        try:
+            yield
+        finally:
+            enable_cudnn_sdp(before)
 
 
 def attend_placed(q: Tensor, key_value: Tensor, past: Tensor, place: Tensor, bias: Tensor, factor: float) -> Tensor:

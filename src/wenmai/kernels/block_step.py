@@ -2,20 +2,22 @@
 
 A text that is written is read a token at a time. Started from Python one by one, the thirty small operations of a block take
 longer than their arithmetic; here a block is one call. Many rows at a time are multiplied by the library, which is made for
-matrices, and only look back, and across, by code of our own. Both run the steps of the block's own order (layers/blocks.py)."""
+matrices, and only look back, and across, by code of our own. Both run the steps of the block's own order
+(layers/transformer.py)."""
 
 from math import erf, sqrt
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor, nn
 
+from wenmai.data.storage.caches import njit
 from wenmai.kernels.products import FEW, Packed, matmul_rows, plain
 
 # The steps of a block: h ← norm(x), h ← x, h ← a part's own work on h, x ← x + h, x ← norm(x); and its parts.
 NORM_BEFORE, KEEP, RUN, ADD, NORM_AFTER = range(5)
 ATTENTION, CROSS, MLP = range(3)
+CODES = {"relu": 0, "gelu": 1, "gelu-tanh": 2}  # of activations
 
 
 def one_token(x: Tensor, trace) -> bool:
@@ -45,7 +47,7 @@ class BlockSteps:
         for level, (block, arrays) in enumerate(zip(self.blocks, self.arrays)):
             attention = block.attention
             block_step(y.numpy(), block.order, past, places, row_of, *across, level, attention.heads,
-                       np.float32(attention.factor), attention.rotary, block.activation == "gelu", *arrays)  # fmt: skip
+                       np.float32(attention.factor), attention.rotary, CODES[block.activation], *arrays)  # fmt: skip
         return y.unsqueeze(1)
 
     def step_of_many(self, x: Tensor, past: np.ndarray, places: np.ndarray, row_of: np.ndarray, across: tuple) -> Tensor:
@@ -105,8 +107,8 @@ def weights_of(*layers: nn.Module) -> list[np.ndarray]:
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def block_step(x, order, past, places, row_of, across, real, source, level, heads, factor, rotary, gelu, w_qkv, b_qkv, w_o, b_o,
-               w_n1, b_n1, w_q, b_q, w_c, b_c, w_n2, b_n2, w_1, b_1, w_2, b_2, w_n3, b_n3):  # fmt: skip
+def block_step(x, order, past, places, row_of, across, real, source, level, heads, factor, rotary, activation, w_qkv, b_qkv, w_o,
+               b_o, w_n1, b_n1, w_q, b_q, w_c, b_c, w_n2, b_n2, w_1, b_1, w_2, b_2, w_n3, b_n3):  # fmt: skip
     """One block of x (B, E), in place."""
     rows, width = x.shape
     h, c, q = np.empty((rows, width), np.float32), np.empty((rows, width), np.float32), np.empty((rows, width), np.float32)
@@ -119,7 +121,7 @@ def block_step(x, order, past, places, row_of, across, real, source, level, head
         elif step == KEEP:
             h[:] = x
         elif step == ADD:
-            add(x, h)
+            x += h
         elif part == ATTENTION:
             matmul_rows(w_qkv, b_qkv, h, qkv)
             self_attention_step(qkv, past, places, row_of, level, heads, factor, rotary, c)
@@ -133,8 +135,11 @@ def block_step(x, order, past, places, row_of, across, real, source, level, head
             for row in range(rows):
                 for i in range(len(b_1)):
                     value = wide[row, i]
-                    if gelu:
+                    if activation == 1:
                         wide[row, i] = np.float32(0.5) * value * np.float32(1 + erf(value * 0.7071067811865476))
+                    elif activation == 2:
+                        inner = 0.7978845608028654 * (value + 0.044715 * value * value * value)
+                        wide[row, i] = np.float32(0.5) * value * np.float32(1 + np.tanh(inner))
                     else:
                         wide[row, i] = max(value, np.float32(0))
             matmul_rows(w_2, b_2, wide, h)
@@ -251,10 +256,3 @@ def layer_norm(x, weight, bias, y):
         scale = np.float32(1) / np.float32(sqrt(square / width + 1e-5))
         for i in range(width):
             y[row, i] = (x[row, i] - mean) * scale * weight[i] + bias[i]
-
-
-@njit(cache=True, nogil=True, fastmath=True)
-def add(x, more):
-    for row in range(len(x)):
-        for i in range(x.shape[1]):
-            x[row, i] += more[row, i]

@@ -5,8 +5,9 @@ A step of time in torch would take a dozen calls; here a batch is one."""
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
+
+from wenmai.data.storage.caches import njit
 
 
 class Partition(torch.autograd.Function):

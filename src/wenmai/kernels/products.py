@@ -9,10 +9,10 @@ fast."""
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
 from torch.nn import functional
 
+from wenmai.data.storage.caches import njit
 from wenmai.data.storage.threads import side_by_side, threads
 
 FEW = 8  # rows, up to which machine code of our own is the faster way
@@ -41,11 +41,14 @@ def has_onednn(kind: torch.dtype) -> bool:
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None, activation: str = "none") -> Tensor:
-    """φ(x Wᵀ + b); φ: none, relu or gelu"""
+    """φ(x Wᵀ + b); φ: none, relu, gelu or gelu-tanh"""
+    name, _, how = activation.partition("-")
     if has_onednn(x.dtype):
-        return torch.ops.mkldnn._linear_pointwise(x, weight, bias, activation, [], "none")
+        return torch.ops.mkldnn._linear_pointwise(x, weight, bias, name, [], how or "none")
     y = functional.linear(x, weight, bias)
-    return y if activation == "none" else getattr(functional, activation)(y)
+    if name == "gelu":
+        return functional.gelu(y, approximate=how or "none")
+    return y if name == "none" else getattr(functional, name)(y)
 
 
 class Packed:

@@ -12,7 +12,7 @@ from torch.nn import functional
 from wenmai.kernels.unrolled import Unrolled
 
 warnings.filterwarnings("ignore", "RNN module weights are not part of single contiguous chunk")  # of weights that were changed
-EVEN = 8
+MULTIPLE = 8
 
 
 def run(layer: nn.RNNBase, x: Tensor, state: tuple[Tensor, ...] | None, drop: float) -> tuple[Tensor, tuple[Tensor, ...]]:
@@ -21,9 +21,9 @@ def run(layer: nn.RNNBase, x: Tensor, state: tuple[Tensor, ...] | None, drop: fl
     lstm = isinstance(layer, nn.LSTM)
     if lstm and torch.is_grad_enabled() and not x.is_cuda and torch.is_autocast_enabled("cpu"):
         return unrolled(layer, x, state, drop)
-    uneven = x.is_cuda and (layer.hidden_size % EVEN or x.shape[2] % EVEN)
+    uneven = x.is_cuda and (layer.hidden_size % MULTIPLE or x.shape[2] % MULTIPLE)
     if drop or uneven:
-        return resized(layer, x, state, drop, EVEN if uneven else 1)
+        return resized(layer, x, state, drop, MULTIPLE if uneven else 1)
     pair = None if state is None else tuple(s.unsqueeze(0).contiguous() for s in state)
     y, last = layer(x, pair if lstm or pair is None else pair[0])
     return y, tuple(s[0] for s in (last if lstm else (last,)))
@@ -33,11 +33,11 @@ def zeros(layer: nn.RNNBase, x: Tensor) -> tuple[Tensor, ...]:
     return tuple(x.new_zeros(len(x), layer.hidden_size) for _ in range(2 if isinstance(layer, nn.LSTM) else 1))
 
 
-def resized(layer: nn.RNNBase, x: Tensor, state: tuple | None, drop: float, even: int) -> tuple[Tensor, tuple]:
+def resized(layer: nn.RNNBase, x: Tensor, state: tuple | None, drop: float, multiple: int) -> tuple[Tensor, tuple]:
     """The fused kernel with a share of U dropped, and with sizes brought to a multiple of `even`."""
     w, u, *biases = layer.parameters()
     u = functional.dropout(u, drop) if drop else u
-    wide, high = (-size % even for size in (x.shape[2], layer.hidden_size))
+    wide, high = (-size % multiple for size in (x.shape[2], layer.hidden_size))
 
     def grown(weight: Tensor, *sides: int) -> Tensor:
         """(gates·H, …) with every gate grown by `high` rows."""

@@ -3,6 +3,7 @@
 sliding   in windows that move on by fewer tokens                  scoring.py
 cache     mixed with what was written a while ago                  continuous_cache.py
 dynamic   by a model that learns from the text as it reads it      dynamic.py
+spelled   unknown tokens are spelled out and paid for              spelling.py
 """
 
 from collections.abc import Iterable, Iterator
@@ -30,7 +31,8 @@ TRIED = 20_000  # tokens of that text that a rate is tried on; the later half co
 @dataclass(frozen=True, kw_only=True)
 class EvaluationModes:
     """`stride`: tokens that windows move on by; `cache`: tokens that are looked back on, with a weight λ and a flatness θ;
-    `dynamic`: how the model learns as it reads, with a rate, a decay back to the trained weights, and tokens a segment."""
+    `dynamic`: how the model learns as it reads, with a rate, a decay back to the trained weights, and tokens a segment;
+    `spell_unknown`: tokens that it does not know are paid for, byte by byte."""
 
     stride: Count | None = None
     cache: int = 0
@@ -40,6 +42,7 @@ class EvaluationModes:
     dynamic_rate: float | None = None
     dynamic_decay: float | None = None
     dynamic_segment: int | None = None
+    spell_unknown: bool = False
 
     def __post_init__(self):
         learns = self.dynamic != "none"
@@ -58,7 +61,7 @@ class EvaluationModes:
 
 def evaluate_modes(model, text: Corpus, modes: EvaluationModes, tune: Corpus | None) -> Iterator[tuple[str, float, str]]:
     """(its name, Σ log p, a note) of every mode that is asked for. On `tune` is chosen what is left open."""
-    windows = is_network(model) and not model.network.carried
+    windows = isinstance(model, NetworkLanguageModel) and not model.network.carried
     if tune is not None and not modes.cache and modes.dynamic == "none":
         raise Mistake("tune is a text on which the cache and the rate of dynamic= are fitted, and neither is asked for; add "
                       "cache=2000 or dynamic=sgd, or leave it out.")  # fmt: skip
@@ -66,7 +69,7 @@ def evaluate_modes(model, text: Corpus, modes: EvaluationModes, tune: Corpus | N
         raise Mistake("the text to fit on (tune) is empty; expected at least one line.")
     if modes.stride is not None and not windows:
         raise Mistake("stride goes with rungs that read a text in windows, and this one reads it from end to end; leave it out.")
-    if modes.dynamic != "none" and not is_network(model):
+    if modes.dynamic != "none" and not isinstance(model, NetworkLanguageModel):
         raise Mistake("dynamic={kind} learns by gradients, and an n-gram model has none: it counts; leave it out, or judge "
                       "a network so.", kind=modes.dynamic)  # fmt: skip
     if modes.stride is not None:
@@ -79,10 +82,6 @@ def evaluate_modes(model, text: Corpus, modes: EvaluationModes, tune: Corpus | N
         yield "dynamic", *learning(model, text, modes, tune)
 
 
-def is_network(model) -> bool:
-    return isinstance(model, NetworkLanguageModel)
-
-
 def windows_note(steps: int, stride: int) -> str:
     return Message("windows of {steps:,} tokens move on by {stride:,}, so that every token is said from at least "
                    "{least:,} before it, where there are so many", steps=steps, stride=stride, least=steps - stride)  # fmt: skip
@@ -91,7 +90,7 @@ def windows_note(steps: int, stride: int) -> str:
 def with_cache(model, text: Corpus, modes: EvaluationModes, tune: Corpus | None) -> tuple[float, str]:
     stride = {} if modes.stride is None else {"stride": modes.stride}
     flatness = modes.cache_flatness
-    if not is_network(model):
+    if not isinstance(model, NetworkLanguageModel):
         if flatness is not None:
             raise Mistake("cache_flatness weighs how alike two places are to a network, and an n-gram model cannot tell: in its "
                           "cache all count alike; leave it out.")  # fmt: skip
@@ -110,7 +109,7 @@ def with_cache(model, text: Corpus, modes: EvaluationModes, tune: Corpus | None)
                        "the other text", size=modes.cache, weight=weight, flatness=flatness)  # fmt: skip
     else:
         note = Message("cache: the last {size:,} tokens, weight {weight:g}, flatness {flatness:g}", size=modes.cache,
-                       weight=weight, flatness=flatness)
+                       weight=weight, flatness=flatness)  # fmt: skip
     return total, note
 
 

@@ -24,13 +24,13 @@ class NetworkLanguageModel:
 
     # Scoring
 
-    def scored(self, blocks: Iterable[bytes], apart: bool = False) -> Iterator[tuple[bytes, np.ndarray, np.ndarray, int]]:
+    def scored(self, blocks: Iterable[bytes], independent: bool = False) -> Iterator[tuple[bytes, np.ndarray, np.ndarray, int]]:
         """(block, Σ log p of every line, its tokens, how many are unknown); the text runs on from line to line, unless these
         stand apart."""
         reader, unknown = Reader(self.network, self.end), self.lines.special.unknown
         for block in blocks:
             tokens, starts = self.lines.numbers(block)
-            if apart:
+            if independent:
                 sums = lines_alone(self.network, self.end, tokens, starts)
             else:
                 sums = np.add.reduceat(reader.log_probs(tokens), starts[:-1])
@@ -49,7 +49,7 @@ class NetworkLanguageModel:
 
     # Word by word
 
-    def opened(self) -> tuple:
+    def initial_state(self) -> tuple:
         """The state at the opening of a line."""
         return self.begin(np.zeros(0, np.int32))
 

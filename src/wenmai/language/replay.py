@@ -17,14 +17,14 @@ from torch.nn import functional
 from wenmai.layers.cache import Cache, Placed
 
 STRIDE = 64
-EVEN = 64  # to a multiple of which the vocabulary is brought
+MULTIPLE = 64  # to a multiple of which the vocabulary is brought
 KEPT: WeakKeyDictionary = WeakKeyDictionary()  # Network → Recordings
 TAKING = Lock()
 
 
 def replayed(network, state):
     """(a step like the network's own, the state to begin from): both belong to one text that is written, and to no other."""
-    if network.device.type != "cuda" or not isinstance(state, (Cache, Tensor)) or (isinstance(state, Cache) and not state.even):
+    if network.device.type != "cuda" or not (state.aligned if isinstance(state, Cache) else isinstance(state, Tensor)):
         return network.step, state
     with TAKING:
         if network not in KEPT or KEPT[network].stale(network):
@@ -70,7 +70,7 @@ def version(network) -> int:
 def halved(network):
     """A copy with weights of 16 bits; tokens that are never chosen bring the vocabulary to a size that is multiplied fast."""
     half = deepcopy(network).to(torch.bfloat16)
-    head, more = half.head, -half.head.width % EVEN
+    head, more = half.head, -half.head.width % MULTIPLE
     bias = functional.pad(head.bias(), (0, more), value=float("-inf"))
     head.output.weight = nn.Parameter(functional.pad(head.output.weight.detach(), (0, 0, 0, more)), requires_grad=False)
     head.output.bias, head.forbidden = None, bias.detach()
@@ -104,13 +104,13 @@ class Replay:
         self.room.tokens[:, : state.length] = state.tokens[:, : state.length]
         self.room.kept[..., : state.length, :] = state.kept[..., : state.length, :]
         self.place.fill_(state.length)
-        return self.room.filled(state.lengths, self.room.version + 1)
+        return self.room.filled(state.lengths, state.length, self.room.version + 1)
 
     @torch.no_grad()
     def step(self, state: Tensor | Cache, tokens: Tensor) -> tuple[Tensor, Tensor | Cache]:
         end = 0
         if isinstance(state, Cache):
-            if not state.fits(1) or not state.even or state.kept is not self.room.kept:  # the room is full; or rows have left it
+            if not state.fits(1) or not state.aligned or state.kept is not self.room.kept:  # the room is full, or rows left it
                 return self.network.step(state, tokens)
             end = min(self.network.context, -(-(state.length + 1) // STRIDE) * STRIDE)
         elif state is not self.room:  # a window, which is read anew, or rows that were taken

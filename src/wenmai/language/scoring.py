@@ -62,7 +62,7 @@ def stride_of(network: Network, stride: int | None) -> int | None:
         return None
     if stride is not None and not 1 <= stride <= network.context:
         raise Mistake("stride={stride}: expected 1 to {most}, how many tokens this model looks back on.", stride=stride,
-                      most=network.context)
+                      most=network.context)  # fmt: skip
     return stride or max(1, network.context - network.context // 2)
 
 
@@ -73,10 +73,10 @@ def windows(count: int, done: int, steps: int, stride: int) -> Iterator[tuple[np
     if done < first:
         yield np.zeros(1, np.int64), first, done
         done = first
-    whole = done + stride * np.arange(1, (count - done) // stride + 1)  # where windows end
-    for ends in np.array_split(whole, -(-len(whole) * steps // READ)) if len(whole) else ():
+    window_ends = done + stride * np.arange(1, (count - done) // stride + 1)  # where windows end
+    for ends in np.array_split(window_ends, -(-len(window_ends) * steps // READ)) if len(window_ends) else ():
         yield ends - steps, steps, steps - stride
-    done = int(whole[-1]) if len(whole) else done
+    done = int(window_ends[-1]) if len(window_ends) else done
     if done < count:
         yield np.array([count - steps]), steps, steps - (count - done)
 

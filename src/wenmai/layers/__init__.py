@@ -3,7 +3,7 @@
 body.py             what a body is: x, mask, state → y, mask, state
 embedding.py        input layers: a batch → (x, mask); spelling.py: a token from its letters; positions.py: where it stands
 cells.py            one step of every recurrent cell; recurrent.py: a cell over a sequence
-attention.py        queries, keys, values; blocks.py: the Transformer block; transformer.py: blocks upon one another
+attention.py        queries, keys, values; transformer.py: the Transformer block, and blocks upon one another
 cache.py            what these keep of a text
 window.py           every place with its neighbours
 context.py          attention of a recurrent network to states; cross_attention.py: of a Transformer to a memory

@@ -10,6 +10,7 @@ from math import sqrt
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
 
 from wenmai.kernels import attention as kernel
 from wenmai.layers.positions import rotate
@@ -18,9 +19,10 @@ from wenmai.layers.trace import Trace
 
 class MultiHeadAttention(nn.Module):
     def __init__(self, width: int, heads: int, rotary: bool = False, scaled: bool = True, causal: bool = False):
-        """`causal`: no query looks at what comes after it."""
+        """`causal`: no query looks at what comes after it. `one_shape`: all that it
+        learns from has one shape."""
         super().__init__()
-        self.heads, self.rotary, self.causal = heads, rotary, causal
+        self.heads, self.rotary, self.causal, self.one_shape = heads, rotary, causal, False
         self.factor = 1 / sqrt(width // heads) if scaled else 1.0
         self.query_key_value, self.output = nn.Linear(width, 3 * width), nn.Linear(width, width)
 
@@ -39,14 +41,14 @@ class MultiHeadAttention(nn.Module):
             k, v = past.added(k, v)  # (B, A, S, D)
             if past.behind:  # one query, the last, looks at all; several each at its own past
                 causal, allowed = False, past.seen_by(x.shape[1])
-        return self.output(attended(q, k, v, allowed, self.factor, trace, "attention", causal))
+        return self.output(attended(q, k, v, allowed, self.factor, trace, "attention", causal, self.training and self.one_shape))
 
 
 def attended(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, factor: float, trace: Trace | None, name: str,
-             causal: bool = False) -> Tensor:  # fmt: skip
+             causal: bool = False, one_shape: bool = False) -> Tensor:  # fmt: skip
     """q (B, A, T, D), k and v (B, A, S, D) → the contexts of all heads side by side (B, T, A·D)"""
-    if trace is None and kernel.fits(q):
-        return kernel.attend(q, k, v, allowed, factor, causal).transpose(1, 2).flatten(2)
+    if trace is None and has_fused(q):
+        return fused(q, k, v, allowed, factor, causal, one_shape).transpose(1, 2).flatten(2)
     scores = (q * factor) @ k.mT  # (B, A, T, S)
     allowed = see_past(q.shape[2], q.device) if causal else allowed
     scores = scores if allowed is None else scores.masked_fill_(~allowed, float("-inf"))
@@ -55,6 +57,19 @@ def attended(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, factor: fl
     if trace is not None:
         trace.note(name, weights)
     return (weights @ v).transpose(1, 2).flatten(2)  # (B, T, A·D)
+
+
+def has_fused(q: Tensor) -> bool:
+    """Not in bf16 on a CPU, where the fused kernel's backward pass was 2 to 8 times slower than the formula."""
+    return q.is_cuda or q.dtype == torch.float32
+
+
+def fused(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, factor: float, causal: bool = False,
+          one_shape: bool = False) -> Tensor:  # fmt: skip
+    """The same by torch, which keeps no table of weights: q (B, A, T, D), k and v (B, A, S, D) → (B, A, T, D)"""
+    if q.is_cuda:
+        return kernel.attention_on_gpu(q, k, v, allowed, causal, factor, one_shape)
+    return scaled_dot_product_attention(q, k, v, allowed, is_causal=causal, scale=factor)
 
 
 def see_real(mask: Tensor) -> Tensor:

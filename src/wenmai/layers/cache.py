@@ -31,12 +31,8 @@ class Cache:
         if steps is not None:
             self.row_of = torch.arange(len(tokens), dtype=torch.int32)[:, None].repeat(1, tokens.shape[1])
         self.latest, self.version = [0], 0  # of the states of this room, which share the list; empty while one is growing
-        self._measure(lengths)
-
-    def _measure(self, lengths: np.ndarray) -> None:
-        self.lengths = lengths
-        self.length = int(lengths.max(initial=0))
-        self.even = bool((lengths == self.length).all())
+        self.lengths, self.length = lengths, int(lengths.max(initial=0))
+        self.aligned = bool((lengths == self.length).all())
 
     def __getstate__(self) -> dict:
         """What can be kept in a file: the views of every layer are made again, and the weights are the model's."""
@@ -64,7 +60,7 @@ class Cache:
     @property
     def start(self) -> int | Tensor:
         """Where the next token of every row stands: a number where it is the same for all, else (B,)."""
-        return self.length if self.even else torch.from_numpy(self.lengths).to(self.kept.device)
+        return self.length if self.aligned else torch.from_numpy(self.lengths).to(self.kept.device)
 
     def fits(self, more: int) -> bool:
         return self.length + more <= self.tokens.shape[1]
@@ -78,14 +74,13 @@ class Cache:
         if newest != self.version:
             self.latest.append(newest)
             return self.moved(None).grown(more)
-        return self.filled(self.lengths + more, newest + 1)
+        return self.filled(self.lengths + more, self.length + more, newest + 1)
 
-    def filled(self, lengths: np.ndarray, version: int) -> Cache:
-        """The state in this room whose first places are filled: now the latest."""
+    def filled(self, lengths: np.ndarray, length: int, version: int) -> Cache:
+        """A state in this room, whose rows are so long, the longest `length`: now the latest."""
         state = object.__new__(Cache)  # as __init__, without making the views of every layer again
         state.__dict__ |= self.__dict__
-        state._measure(lengths)
-        state.version = version
+        state.lengths, state.length, state.version = lengths, length, version
         self.latest[:] = [version]
         return state
 
@@ -95,7 +90,7 @@ class Cache:
 
     def hold(self, tokens: Tensor) -> None:
         """These (B, T) are the last ones read."""
-        if self.even:
+        if self.aligned:
             self.tokens[:, self.length - tokens.shape[1] : self.length] = tokens
         else:
             ends = torch.from_numpy(self.lengths).to(tokens.device)[:, None]
@@ -104,10 +99,10 @@ class Cache:
     def take(self, rows: Tensor) -> Cache:
         """These rows of the batch; a row may be taken more than once, or not at all. They stay in this room, unless it is too
         small or far too large for them, or another state has gone on in it, or rows of other lengths lie where they go on."""
-        room, alone = self.kept.shape[2], self.latest == [self.version] and self.even
+        room, alone = self.kept.shape[2], self.latest == [self.version] and self.aligned
         if self.steps is None or not alone or not len(rows) <= room <= 4 * len(rows):
             return self.moved(rows)
-        state = self.filled(self.lengths[rows.numpy()], self.version + 1)
+        state = self.filled(self.lengths[rows.numpy()], self.length, self.version + 1)
         state.tokens, state.row_of = self.tokens.index_select(0, rows), self.row_of.index_select(0, rows)
         state.row_of[:, self.length :] = torch.arange(len(rows), dtype=torch.int32)[:, None]
         return state
@@ -135,7 +130,7 @@ class Cache:
         elif rows is not None:
             kept = kept.index_select(2, rows)
         layers, two, _, *sizes = self.kept.shape
-        room = self.kept.new_zeros if not self.even else self.kept.new_empty  # as in `joined`
+        room = self.kept.new_zeros if not self.aligned else self.kept.new_empty  # as in `joined`
         state = Cache(self.tokens.new_zeros(len(tokens), self.tokens.shape[1]), room(layers, two, len(tokens), *sizes), lengths,
                       self.steps)  # fmt: skip
         state.tokens[:, : self.length] = tokens
@@ -170,7 +165,7 @@ class CachedLayer:
     def __init__(self, cache: Cache, room: Tensor, more: int):
         self.cache, self.room, self.more = cache, room, more
         self.behind = cache.length > more  # whether there is anything before them
-        self.start = cache.length - more if cache.even else torch.from_numpy(cache.lengths - more).to(room.device)
+        self.start = cache.length - more if cache.aligned else torch.from_numpy(cache.lengths - more).to(room.device)
 
     @property
     def places(self) -> Tensor:
@@ -180,7 +175,7 @@ class CachedLayer:
     def added(self, k: Tensor, v: Tensor) -> Tensor:
         """k and v (B, A, T, D) → all of them so far (2, B, A, S, D)"""
         end = self.cache.length
-        if self.cache.even:
+        if self.cache.aligned:
             self.room[0, :, :, self.start : end], self.room[1, :, :, self.start : end] = k, v
         else:
             rows = torch.arange(len(k), device=k.device)[:, None]
@@ -190,7 +185,7 @@ class CachedLayer:
 
     def seen_by(self, steps: int) -> Tensor | None:
         """Where each of the new tokens may look: (1 or B, 1, T, S), None for everywhere."""
-        if not self.cache.even:
+        if not self.cache.aligned:
             there = torch.arange(self.cache.length, device=self.room.device)
             return (there <= self.places.unsqueeze(-1)).unsqueeze(1)
         return None if steps == 1 else see_past(steps, self.room.device, self.start)
@@ -243,10 +238,10 @@ class Window:
         """With these (B, T) behind them, of each row the last `most`."""
         room = functional.pad(self.tokens, (0, tokens.shape[1]))
         places = self.lengths[:, None] + torch.arange(tokens.shape[1], device=tokens.device)
-        whole, lengths = room.scatter(1, places, tokens.to(room.dtype)), self.lengths + tokens.shape[1]
+        extended, lengths = room.scatter(1, places, tokens.to(room.dtype)), self.lengths + tokens.shape[1]
         first = (lengths - most).clamp(min=0)[:, None]
-        places = first + torch.arange(min(most, whole.shape[1]), device=tokens.device)
-        return Window(whole.gather(1, places.clamp(max=whole.shape[1] - 1)), lengths.clamp(max=most))
+        places = first + torch.arange(min(most, extended.shape[1]), device=tokens.device)
+        return Window(extended.gather(1, places.clamp(max=extended.shape[1] - 1)), lengths.clamp(max=most))
 
     def take(self, rows: Tensor) -> Window:
         rows = rows.to(self.tokens.device)

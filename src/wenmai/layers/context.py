@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from wenmai.kernels import attention as kernel
+from wenmai.layers.attention import fused, has_fused
 from wenmai.layers.first_weights import normal
 from wenmai.layers.trace import Trace
 
@@ -64,8 +64,8 @@ class Context(nn.Module):
 
     def forward(self, q: Tensor, keys: Tensor, v: Tensor, allowed: Tensor, trace: Trace | None = None) -> Tensor:
         """q (B, T, D), what `keys` made, v (B, S, H); allowed (B, T or 1, S), True where a query may look → (B, T, H)"""
-        if trace is None and self.weigh is None and kernel.fits(q):
-            return kernel.attend(q if self.project is None else self.project(q), keys, v, allowed, self.factor)
+        if trace is None and self.weigh is None and has_fused(q):
+            return fused(q if self.project is None else self.project(q), keys, v, allowed, self.factor)
         return self.with_weights(q, keys, v, allowed, trace)[0]
 
     def with_weights(self, q: Tensor, keys: Tensor, v: Tensor, allowed: Tensor, trace: Trace | None) -> tuple[Tensor, Tensor]:

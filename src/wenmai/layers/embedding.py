@@ -38,8 +38,19 @@ class TokenEmbedding(nn.Module):
     whole words are dropped from (`word_dropout`): its gradient is a table too. Another's names only the rows that were looked
     up."""
 
-    def __init__(self, inputs, width: int, dropout: float | nn.Module = 0.0, exact: bool = False, scale: float = 1.0, *,
-                 start: Tensor | None = None, dense: bool = False, word_dropout: float = 0.0, table: nn.Module | None = None):
+    def __init__(
+        self,
+        inputs,
+        width: int,
+        dropout: float | nn.Module = 0.0,
+        exact: bool = False,
+        scale: float = 1.0,
+        *,
+        start: Tensor | None = None,
+        dense: bool = False,
+        word_dropout: float = 0.0,
+        table: nn.Module | None = None,
+    ):
         super().__init__()
         self.scale, self.size, self.special = scale, inputs.vocabulary, inputs.special
         self.one_hot = getattr(inputs, "embedding", None) == "one-hot"

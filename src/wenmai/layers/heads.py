@@ -58,9 +58,11 @@ class Request:
         return self.classes
 
     def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, *, table: nn.Parameter | None = None,
-                 bias: bool = True, activation_penalty: float = 0.0, temporal_penalty: float = 0.0) -> nn.Module:  # fmt: skip
+                 bias: bool = True, activation_penalty: float = 0.0, temporal_penalty: float = 0.0,
+                 dense: str | None = None) -> nn.Module:  # fmt: skip
         """`width` of the body's outputs; `pooling` over real positions; `table` that tokens are looked up in, where it may say
-        them too (tied), with a `bias` or without; `activation_penalty` and `temporal_penalty` of the next token's head."""
+        them too (tied), with a `bias` or without; `activation_penalty` and `temporal_penalty` of the next token's head; `dense`:
+        the activation of a layer of its own after pooling."""
         raise NotImplementedError
 
 
@@ -71,8 +73,8 @@ class OneOf(Request):
     classes: int
     weights: list[float] | None = None  # of every class in the loss, where they are balanced
 
-    def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, **_) -> "ClassHead":
-        return ClassHead(width, self.classes, self.pooling or pooling, dropout, self.weights)
+    def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, *, dense: str | None = None, **_) -> "ClassHead":
+        return ClassHead(width, self.classes, self.pooling or pooling, dropout, self.weights, dense)
 
 
 @dataclass
@@ -104,8 +106,8 @@ class Number(Request):
     def columns(self) -> int:
         return len(self.mean)
 
-    def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, **_) -> "NumberHead":
-        return NumberHead(width, self.mean, self.deviation, None if self.per_step else self.pooling or pooling)
+    def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, *, dense: str | None = None, **_) -> "NumberHead":
+        return NumberHead(width, self.mean, self.deviation, None if self.per_step else self.pooling or pooling, dense)
 
 
 @dataclass
@@ -128,20 +130,37 @@ class Next(Request):
         return NextHead(width, self, dropout, table, bias, activation_penalty, temporal_penalty)
 
 
+class Dense(nn.Module):
+    """φ(W x + b), between what was pooled and the answer, where a body has such a layer (BERT's pooler)."""
+
+    def __init__(self, width: int, activation: str | None):
+        super().__init__()
+        self.activation = activation
+        self.layer = nn.Linear(width, width) if activation else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x if self.layer is None else DENSE[self.activation](self.layer(x))
+
+
+DENSE = {"tanh": torch.tanh, "relu": functional.relu, "gelu": functional.gelu}
+
+
 class ClassHead(nn.Module):
     """log p = log softmax(W pool(y) + b); the loss is −log p of the right class."""
 
     per_step = says_next = False
     has_probabilities = True
 
-    def __init__(self, width: int, classes: int, pooling: str, dropout: float, weights: list[float] | None):
+    def __init__(self, width: int, classes: int, pooling: str, dropout: float, weights: list[float] | None,
+                 dense: str | None = None):  # fmt: skip
         super().__init__()
         self.pooling, self.dropout, self.output = pooling, Dropout(dropout), nn.Linear(width, classes)
+        self.dense = Dense(width, dense)
         self.width = classes
         self.register_buffer("weights", None if weights is None else torch.tensor(weights))
 
     def outputs(self, y: Tensor, mask: Tensor) -> Tensor:
-        return self.output(self.dropout(pool(y, mask, self.pooling))).float().log_softmax(-1)  # (B, C)
+        return self.output(self.dropout(self.dense(pool(y, mask, self.pooling)))).float().log_softmax(-1)  # (B, C)
 
     def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
         total = functional.nll_loss(self.outputs(y, mask), batch.target, weight=self.weights, reduction="sum")
@@ -220,8 +239,9 @@ class NumberHead(nn.Module):
 
     has_probabilities = says_next = False
 
-    def __init__(self, width: int, mean: np.ndarray, deviation: np.ndarray, pooling: str | None):
+    def __init__(self, width: int, mean: np.ndarray, deviation: np.ndarray, pooling: str | None, dense: str | None = None):
         super().__init__()
+        self.dense = Dense(width, dense)
         self.pooling, self.per_step = pooling, pooling is None
         self.output, self.width = nn.Linear(width, len(mean)), len(mean)
         self.register_buffer("mean", torch.from_numpy(np.asarray(mean, np.float64)))
@@ -229,7 +249,7 @@ class NumberHead(nn.Module):
 
     def standard(self, y: Tensor, mask: Tensor) -> Tensor:
         y = y if self.pooling is None else pool(y, mask, self.pooling)
-        return self.output(y).float()  # (B, K), or (B, T, K) one a step
+        return self.output(self.dense(y)).float()  # (B, K), or (B, T, K) one a step
 
     def outputs(self, y: Tensor, mask: Tensor) -> Tensor:
         return self.standard(y, mask).double() * self.deviation + self.mean

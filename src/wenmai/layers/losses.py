@@ -1,6 +1,6 @@
 """A loss as a head gives it: a sum and the count that it is divided by, apart, so that pieces of a batch and processes add up.
 
-    update = Σ_losses weight · (Σ total) / (Σ count),   both sums over all pieces and processes
+update = Σ_losses weight · (Σ total) / (Σ count),   both sums over all pieces and processes
 """
 
 from collections.abc import Sequence

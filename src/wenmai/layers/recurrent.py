@@ -22,7 +22,8 @@ class Recurrent(Body):
     padded. With `normed`, states that may grow without bounds are brought to one scale, and begin anew with every text."""
 
     def __init__(self, width: int, hidden: int, cell: str, layers: int = 1, bidirectional: bool = False,
-                 dropout: float | nn.Module = 0.0, *, last: int | None = None, weight_dropout: float = 0.0, normed: bool = False):
+                 dropout: float | nn.Module = 0.0, *, last: int | None = None, weight_dropout: float = 0.0,
+                 normed: bool = False):  # fmt: skip
         super().__init__()
         ways = 2 if bidirectional else 1
         hiddens = [hidden] * (layers - 1) + [last or hidden]

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from wenmai.layers.dropout import Dropout
 from wenmai.layers.first_weights import normal
+from wenmai.layers.heads import pool
 from wenmai.layers.recurrent import Recurrent
 
 
@@ -31,6 +32,4 @@ class Spelling(nn.Module):
             there = torch.arange(y.shape[2], device=y.device) < mask.sum(1, keepdim=True) + 2  # (U, K + 2)
             return y.masked_fill(~there.unsqueeze(1), float("-inf")).amax(2).tanh()
         y, mask, _ = self.reader(x, mask)
-        half = self.width // 2
-        last = y[torch.arange(len(y), device=y.device), (mask.sum(1) - 1).clamp(min=0), :half]
-        return torch.cat([last, y[:, 0, half:]], -1)
+        return pool(y, mask, "ends")

@@ -1,19 +1,28 @@
 """The Transformer (Vaswani et al. 2017): blocks of attention and MLP, layer upon layer, over x and where each place of it stands.
 
-    encoder    every place looks at every other
-    decoder    causal: a place looks back on its own text, and, where there is a memory, across at what was read
-"""
+encoder    every place looks at every other
+decoder    causal: a place looks back on its own text, and, where there is a memory, across at what was read
+
+A block is attention, then a small MLP at every place, each added to what came in:
+
+pre-norm    x ← x + attention(norm(x)),  x ← x + W₂ φ(W₁ norm(x))       Xiong et al. 2020
+post-norm   x ← norm(x + attention(x)),  x ← norm(x + W₂ φ(W₁ x))       Vaswani et al. 2017
+
+In a decoder a second attention, `cross` to a memory, stands between the two. The order is written once, as a row of steps: a
+block runs them, and so do the faster ways to read one token more (kernels/block_step.py)."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from math import sqrt
 
+import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from wenmai.errors import Mistake
-from wenmai.kernels.block_step import one_token
-from wenmai.layers.attention import see_real
-from wenmai.layers.blocks import Block
+from wenmai.kernels.block_step import ADD, ATTENTION, CROSS, KEEP, MLP, NORM_AFTER, NORM_BEFORE, RUN, one_token
+from wenmai.layers.attention import MultiHeadAttention, see_real
 from wenmai.layers.body import Body
 from wenmai.layers.cache import Cache, take
 from wenmai.layers.cross_attention import CrossAttention
@@ -21,6 +30,8 @@ from wenmai.layers.dropout import Dropout
 from wenmai.layers.first_weights import normal
 from wenmai.layers.positions import Learned, Sinusoidal
 from wenmai.layers.trace import Trace
+
+ACTIVATIONS = {"relu": functional.relu, "gelu": functional.gelu, "gelu-tanh": partial(functional.gelu, approximate="tanh")}
 
 
 def check_heads(width: int, heads: int) -> None:
@@ -30,19 +41,46 @@ def check_heads(width: int, heads: int) -> None:
 
 
 class Transformer(Body):
-    """`positions`: sinusoidal, learned (of at most `longest`) or rotary. The state of a causal one is the cache of what was read
-    before x, or, with a memory, a DecoderCache; without one, x opens the text."""
+    """`positions`: sinusoidal, learned (of at most `longest`), rotary, or none, where x has them already. The state of a causal
+    one is the cache of what was read before x, or, with a memory, a DecoderCache; without one, x opens the text."""
 
-    def __init__(self, width: int, heads: int, layers: int, feed_forward: int, *, positions: str, longest: int = 4096,
-                 activation: str = "gelu", prenorm: bool = True, causal: bool = False, cross: bool = False, dropout: float = 0.0):
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        layers: int,
+        feed_forward: int,
+        *,
+        positions: str,
+        longest: int = 4096,
+        activation: str = "gelu",
+        prenorm: bool = True,
+        causal: bool = False,
+        cross: bool = False,
+        epsilon: float = 1e-5,
+        dropout: float = 0.0,
+    ):
         super().__init__()
         self.width, self.causal, self.cached = width, causal, causal
         self.position = {"sinusoidal": lambda: Sinusoidal(width), "learned": lambda: Learned(width, longest),
-                         "rotary": lambda: None}[positions]()  # fmt: skip
+                         "rotary": lambda: None, "none": lambda: None}[positions]()  # fmt: skip
         self.dropout = Dropout(dropout)
-        self.blocks = nn.ModuleList(Block(width, heads, feed_forward, dropout, activation, prenorm, positions == "rotary", causal,
-                                          CrossAttention(width, width, heads) if cross else None) for _ in range(layers))
-        self.norm = nn.LayerNorm(width) if prenorm else nn.Identity()
+        self.blocks = nn.ModuleList(
+            Block(
+                width,
+                heads,
+                feed_forward,
+                dropout,
+                activation,
+                prenorm,
+                positions == "rotary",
+                causal,
+                CrossAttention(width, width, heads) if cross else None,
+                epsilon,
+            )
+            for _ in range(layers)
+        )
+        self.norm = nn.LayerNorm(width, epsilon) if prenorm else nn.Identity()
 
     def start_small(self) -> None:
         """First weights as GPT-2's: small, and what is added to x smaller with every block."""
@@ -69,7 +107,7 @@ class Transformer(Body):
         x = x if self.position is None else self.position(x, 0 if text is None else text.start)
         if self.causal and x.is_cuda and torch.is_autocast_enabled("cuda"):  # what every block adds to takes half the room
             x = x.to(torch.get_autocast_dtype("cuda"))
-        x = self.dropout(x)
+        x = self.dropout(x) if self.training else x
         if text is not None and text.steps is not None and one_token(x, trace):
             text = text.grown(1)
             x = text.steps.step(x, text, decoder)
@@ -109,3 +147,51 @@ class DecoderCache:
 
     def within(self, rows: Tensor) -> "DecoderCache":
         return replace(self, text=self.text.take(rows))
+
+
+def order(prenorm: bool, cross: bool) -> np.ndarray:
+    """(steps, 2): what is done with x and with h, and which part of the block does it"""
+    parts = (ATTENTION, CROSS, MLP) if cross else (ATTENTION, MLP)
+    one = (NORM_BEFORE, RUN, ADD) if prenorm else (KEEP, RUN, ADD, NORM_AFTER)
+    return np.array([(step, part) for part in parts for step in one], np.int64)
+
+
+class Block(nn.Module):
+    def __init__(self, width: int, heads: int, feed_forward: int, dropout: float, activation: str = "gelu", prenorm: bool = True,
+                 rotary: bool = False, causal: bool = False, cross: nn.Module | None = None,
+                 epsilon: float = 1e-5):  # fmt: skip
+        super().__init__()
+        self.attention = MultiHeadAttention(width, heads, rotary, causal=causal)
+        self.up, self.down = nn.Linear(width, feed_forward), nn.Linear(feed_forward, width)
+        self.attention_norm, self.mlp_norm = nn.LayerNorm(width, epsilon), nn.LayerNorm(width, epsilon)
+        self.dropout, self.activation = Dropout(dropout), activation
+        self.cross, self.cross_norm = cross, None if cross is None else nn.LayerNorm(width, epsilon)
+        self.order = order(prenorm, cross is not None)
+        self.steps = [tuple(step) for step in self.order.tolist()]
+
+    def norm(self, part: int) -> nn.LayerNorm:
+        return (self.attention_norm, self.cross_norm, self.mlp_norm)[part]
+
+    def mlp(self, x: Tensor) -> Tensor:
+        return self.down(ACTIVATIONS[self.activation](self.up(x)))
+
+    def forward(self, x: Tensor, allowed: Tensor | None, trace: Trace | None = None, past=None, memory: Tensor | None = None,
+                real: Tensor | None = None) -> Tensor:  # fmt: skip
+        """`memory`: what to look across at, `real` where there is some; the rest as attention takes it."""
+        h = x
+        for step, part in self.steps:
+            if step == NORM_BEFORE:
+                h = self.norm(part)(x)
+            elif step == KEEP:
+                h = x
+            elif step == ADD:
+                x = x + self.dropout(h)
+            elif step == NORM_AFTER:
+                x = self.norm(part)(x)
+            elif part == ATTENTION:
+                h = self.attention(h, allowed, trace, past)
+            elif part == CROSS:
+                h = self.cross(h, memory, real, trace)
+            else:
+                h = self.mlp(h)
+        return x

@@ -1,6 +1,7 @@
 """A message is a template and its values. Words and language come last, when it is shown; a value is never looked at for its
 words: whatever a label, a file's name or a text holds comes out as it is."""
 
+import re
 import string
 from collections.abc import Iterable
 from typing import Self
@@ -59,6 +60,11 @@ def phrase(context: str, template: str, /, **values) -> Message:
     return made(Message, {"template": template, "values": values, "variant": (context,)})
 
 
+def phrases(context: str, /, *templates: str, **named: str) -> dict[str, Message]:
+    """A table of them: each by its own words, or by the name that it is given here."""
+    return {name: phrase(context, words) for name, words in {**dict(zip(templates, templates)), **named}.items()}
+
+
 def plural(one: str, many: str, /, count: int, **values) -> Message:
     """`plural("{count} minute", "{count} minutes", count=n)`"""
     return made(Message, {"template": one, "values": {"count": count, **values}, "variant": ("", many, count)})
@@ -92,9 +98,22 @@ class Listed(Message):
         return self.mark.told_in(lang).join(f"{{{name}}}" for name in self.values)
 
 
+def duration(seconds: float) -> Message:
+    if seconds < 90:
+        return Message("{seconds:.0f} s", seconds=seconds)
+    if seconds < 5400:
+        return Message("{minutes:.0f} min", minutes=seconds / 60)
+    return Message("{hours:.1f} h", hours=seconds / 3600)
+
+
 def told_in(text: str, lang: str) -> str:
     """A message in this language; any other text, and what was read from a file, as it is."""
     return text.told_in(lang) if isinstance(text, Message) else str(text)
+
+
+def harmless_lines(text: str) -> str:
+    """As `harmless`; line ends and tabs stay."""
+    return "".join(part if part in ("\n", "\t") else harmless(part) for part in re.split("([\n\t])", text))
 
 
 def harmless(text: str) -> str:

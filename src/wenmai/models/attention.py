@@ -22,12 +22,12 @@ from wenmai.layers.embedding import embed as input_layer
 from wenmai.layers.positions import Learned, Sinusoidal
 from wenmai.layers.recurrent import Recurrent
 from wenmai.models.network import Network
-from wenmai.options import Share
+from wenmai.options import Layers, Share
 
 
 def attention(inputs, head, *, cell: Literal["gru", "lstm", "rnn", "none"] = "gru", score: Score = "general",
               positions: Literal["sinusoidal", "learned", "none"] = "sinusoidal", embed: int = 64, hidden: int = 128,
-              layers: int = 1, bidirectional: bool = False,
+              layers: Layers = 1, bidirectional: bool = False,
               pooling: Literal["auto", "last", "first", "mean", "max", "sum"] = "auto", dropout: Share = 0.2):  # fmt: skip
     """`cell` none is a layer without recurrence; `positions` are added to what is compared, not to what is read."""
     if cell == "none" and bidirectional:

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from wenmai.errors import Mistake
 from wenmai.layers.attention import see_real
+from wenmai.layers.cache import take
 from wenmai.layers.context import Context, Score
 from wenmai.layers.copying import CopyHead, Pointed
 from wenmai.layers.dropout import Dropout, Locked
@@ -29,14 +30,15 @@ from wenmai.layers.trace import Trace
 from wenmai.models.attention import TokenwiseLayer
 from wenmai.models.encoder_decoder import EncoderDecoder
 from wenmai.models.seq2seq import Cell, embeddings, recurrent_encoder, sizes
-from wenmai.options import Share
+from wenmai.options import Layers, Share
 
 
 def attention_translator(inputs, head, *, cell: Cell = "gru", score: Score = "general",
                          query: Literal["after", "before"] = "after", feeding: bool = False,
                          encoder: Literal["recurrent", "plain"] = "recurrent", embed: int | None = None,
-                         hidden: int | None = None, layers: int = 1, bidirectional: bool = True, tie: bool = True,
-                         smoothing: Share = 0.1, copy: bool = False, sampling: Share = 0.0, dropout: Share | None = None):
+                         hidden: int | None = None, layers: Layers = 1, bidirectional: bool = True, tie: bool = True,
+                         smoothing: Share = 0.1, copy: bool = False, sampling: Share = 0.0,
+                         dropout: Share | None = None):  # fmt: skip
     """`query`: the state after the step, whose context joins at the output, or before it, whose context enters the step;
     `feeding`: the last output is an input of the next step. `encoder` plain reads every token for itself. `hidden` (none: 512, of
     letters 128) is the decoder's, and the encoder's, both ways together; `embed` (none) is half of it; `dropout` (none) 0.3, of
@@ -63,12 +65,10 @@ class AttentionState:
     keys: Tensor
 
     def take(self, rows: Tensor) -> "AttentionState":
-        rows = rows.to(self.inner.device)
-        return AttentionState(*(part.index_select(0, rows) for part in (self.inner, self.output, self.keys)))
+        return AttentionState(*(take(part, rows) for part in (self.inner, self.output, self.keys)))
 
     def within(self, rows: Tensor) -> "AttentionState":
-        rows = rows.to(self.inner.device)
-        return AttentionState(self.inner.index_select(0, rows), self.output.index_select(0, rows), self.keys)
+        return AttentionState(take(self.inner, rows), take(self.output, rows), self.keys)
 
 
 class AttendingDecoder(nn.Module):

@@ -6,6 +6,8 @@ gated          h = (X ∗ W + b) ⊗ σ(X ∗ V + c), added to X, looking back o
 over an image  two filters of 3 × 3, halve the picture, and again, with twice as many filters          LeCun et al. 1989
 """
 
+from typing import Annotated
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -20,11 +22,12 @@ from wenmai.layers.first_weights import uniform
 from wenmai.layers.window import padded
 from wenmai.models.network import Network
 from wenmai.models.sizes import by_heart
-from wenmai.options import Count, Share
+from wenmai.options import IMAGES, NOT_IMAGES, Count, Layers, Share
 
 
-def cnn(inputs, head, *, embed: int = 64, filters: int = 64, widths: str = "2,3,4,5", layers: int = 1, stages: int = 3,
-        dropout: Share = 0.2):  # fmt: skip
+def cnn(inputs, head, *, embed: Annotated[int, NOT_IMAGES] = 64, filters: Annotated[int, NOT_IMAGES] = 64,
+        widths: Annotated[str, NOT_IMAGES] = "2,3,4,5", layers: Annotated[Layers, NOT_IMAGES] = 1,
+        stages: Annotated[Layers, IMAGES] = 3, dropout: Share = 0.2):  # fmt: skip
     if inputs.kind == "image":
         body = ImageFilters(inputs, stages)
         return Network(Picture(inputs), body, head(body.width, "mean", dropout))
@@ -33,7 +36,7 @@ def cnn(inputs, head, *, embed: int = 64, filters: int = 64, widths: str = "2,3,
     return Network(first, body, head(body.width, "max", dropout))
 
 
-def cnn_language_model(inputs, head, *, embed: int = 256, filters: int = 256, layers: int = 5, window: Count = 4,
+def cnn_language_model(inputs, head, *, embed: int = 256, filters: int = 256, layers: Layers = 5, window: Count = 4,
                        tie: bool = True, dropout: Share | None = None, context: int = 64):  # fmt: skip
     """`window`: words that a filter covers; `context`: tokens that training reads at once. What is dropped depends on the text's
     size unless said."""

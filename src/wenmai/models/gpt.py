@@ -18,29 +18,30 @@ from wenmai.layers.cache import Cache
 from wenmai.layers.dropout import Dropout
 from wenmai.layers.embedding import TokenEmbedding, embed_whole
 from wenmai.layers.embedding import embed as input_layer
-from wenmai.layers.first_weights import normal
 from wenmai.layers.transformer import Transformer, check_heads
 from wenmai.models.encoder_decoder import EncoderDecoder, VectorEncoder
 from wenmai.models.network import Network
 from wenmai.models.sizes import by_heart
-from wenmai.options import Share
+from wenmai.models.transformer import Activation, Patch, token_embedding
+from wenmai.options import Layers, Share
 
 Positions = Literal["learned", "sinusoidal", "rotary"]
 
 
-def gpt(inputs, head, *, width: int = 128, heads: int = 4, layers: int = 2, feed_forward: int | None = None,
-        positions: Positions = "learned", patch: int = 4, pooling: Literal["mean", "last", "max"] = "mean", dropout: Share = 0.1):
+def gpt(inputs, head, *, width: int = 128, heads: int = 4, layers: Layers = 2, feed_forward: int | None = None,
+        positions: Positions = "learned", activation: Activation = "gelu", patch: Patch = 4,
+        pooling: Literal["mean", "last", "max"] = "mean", dropout: Share = 0.1):  # fmt: skip
     """To classify, tag or regress. `pooling`: over all places, each of which has seen what stands before it, or from the last."""
     check_heads(width, heads)
     longest = inputs.longest if inputs.kind in ("tokens", "frames") else 4096
-    first = input_layer(inputs, width, exact=True, patch=patch, scale=scale_of(width, positions))
-    body = blocks(width, heads, layers, feed_forward, positions, longest, dropout)
+    first = input_layer(inputs, width, exact=True, patch=patch, scale=sqrt(width) if positions == "sinusoidal" else 1.0)
+    body = blocks(width, heads, layers, feed_forward, positions, longest, dropout, activation)
     return Network(first, body, head(width, pooling, dropout))
 
 
-def gpt_language_model(inputs, head, *, width: int | None = None, heads: int | None = None, layers: int | None = None,
-                       feed_forward: int | None = None, positions: Positions = "learned", tie: bool = True,
-                       dropout: Share | None = None, context: int = 256):  # fmt: skip
+def gpt_language_model(inputs, head, *, width: int | None = None, heads: int | None = None, layers: Layers | None = None,
+                       feed_forward: int | None = None, positions: Positions = "learned", activation: Activation = "gelu",
+                       tie: bool = True, dropout: Share | None = None, context: int = 256):  # fmt: skip
     """`context`: how many tokens it looks back on. How wide and deep it is and how much is dropped depends on the text's size
     unless said: 64 numbers a head, as many layers as heads, six of them for a million tokens."""
     size = min(12, max(2, round(sqrt(inputs.read) / 160)))
@@ -48,37 +49,33 @@ def gpt_language_model(inputs, head, *, width: int | None = None, heads: int | N
     heads, layers = heads or max(1, width // 64), layers or size
     check_heads(width, heads)
     dropout = 0.05 + 0.25 * by_heart(inputs.read) if dropout is None else dropout
-    first = TokenEmbedding(inputs, width, scale=scale_of(width, positions), start=normal(0.02, inputs.vocabulary, width),
-                           dense=True)  # fmt: skip
-    body = blocks(width, heads, layers, feed_forward, positions, context, dropout)
+    first = token_embedding(inputs, width, positions)
+    body = blocks(width, heads, layers, feed_forward, positions, context, dropout, activation)
     last = head(width, table=first.table.weight if tie else None, bias=False)
     return Network(first, body, last, context=context,
                    built={"width": width, "heads": heads, "layers": layers, "dropout": dropout},
                    training_defaults={"learning_rate": 1e-3 * min(2.0, 384 / width), "weight_decay": 0.1})  # fmt: skip
 
 
-def gpt_composer(inputs, head, *, width: int = 128, heads: int = 4, layers: int = 3, feed_forward: int | None = None,
-                 positions: Positions = "learned", tie: bool = False, dropout: Share = 0.1):  # fmt: skip
+def gpt_composer(inputs, head, *, width: int = 128, heads: int = 4, layers: Layers = 3, feed_forward: int | None = None,
+                 positions: Positions = "learned", activation: Activation = "gelu", tie: bool = False,
+                 dropout: Share = 0.1):  # fmt: skip
     """`tie`: the table that tokens are looked up in is the one that says them."""
     check_heads(width, heads)
-    words = TokenEmbedding(inputs.target, width, scale=scale_of(width, positions),
-                           start=normal(0.02, inputs.target.vocabulary, width), dense=True)  # fmt: skip
-    decoder = PrefixDecoder(words, blocks(width, heads, layers, feed_forward, positions, inputs.target.most, dropout))
+    words = token_embedding(inputs.target, width, positions)
+    decoder = PrefixDecoder(words, blocks(width, heads, layers, feed_forward, positions, inputs.target.most, dropout,
+                                          activation))  # fmt: skip
     last = head(width, table=words.table.weight if tie else None)
     encoder = VectorEncoder(False, Dropout(0.0))
     return EncoderDecoder(embed_whole(inputs.source, width), encoder, decoder, last, {"learning_rate": 2e-3})
 
 
 def blocks(width: int, heads: int, layers: int, feed_forward: int | None, positions: str, longest: int,
-           dropout: float) -> Transformer:  # fmt: skip
+           dropout: float, activation: str) -> Transformer:  # fmt: skip
     body = Transformer(width, heads, layers, feed_forward or 4 * width, positions=positions, longest=longest, causal=True,
-                       dropout=dropout)  # fmt: skip
+                       activation=activation, dropout=dropout)  # fmt: skip
     body.start_small()
     return body
-
-
-def scale_of(width: int, positions: str) -> float:
-    return sqrt(width) if positions == "sinusoidal" else 1.0
 
 
 class PrefixDecoder(nn.Module):

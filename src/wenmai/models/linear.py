@@ -14,19 +14,19 @@ touches only the rows of W in it."""
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from numba import njit
 
 from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences
-from wenmai.data.storage.saved import Unfit
+from wenmai.data.storage import saved as take
+from wenmai.data.storage.caches import njit
 from wenmai.data.text.features import HELD, MOST, Ngrams, Pieces, Rows
 from wenmai.data.text.templates import Templates
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Number
-from wenmai.options import Count, Finite
+from wenmai.options import ONE_A_STEP, ONE_A_TEXT, TEXTS, Count, Finite
 from wenmai.training import memory
 from wenmai.training.passes import Passes, epochs_in
 from wenmai.training.progress import Progress, Snapshot
@@ -35,18 +35,19 @@ LOGISTIC, SOFTMAX, LINEAR = range(3)
 CLOSED = 2000  # features up to which the equations are solved outright
 WIDEST = 1000  # tokens of an n-gram, neighbours on either side
 WEIGHTS = 1 << 28  # at the most: where classes are many, fewer n-grams are kept
-Weighting = Literal["counts", "tf-idf"]
+Weighting, Longest = Annotated[Literal["counts", "tf-idf"], ONE_A_TEXT], Annotated[int | None, ONE_A_TEXT]
+Documents, Window = Annotated[int, TEXTS], Annotated[Count, ONE_A_STEP]
 
 
-def linear(inputs, head, *, ngrams: int | None = None, weighting: Weighting = "tf-idf", min_documents: int = 1, window: Count = 2,
-           bias: bool = True, solver: Literal["auto", "closed", "gradient"] = "auto"):  # fmt: skip
+def linear(inputs, head, *, ngrams: Longest = None, weighting: Weighting = "tf-idf", min_documents: Documents = 1,
+           window: Window = 2, bias: bool = True, solver: Literal["auto", "closed", "gradient"] = "auto"):  # fmt: skip
     """A weighted sum. `window`: of sequences with a target a step, so many frames on either side are read."""
     z = Scores(inputs, head, head.columns, ngrams, weighting, min_documents, window)
     return Regression(z, head, LINEAR, bias, solver=solver)
 
 
-def logistic(inputs, head, *, ngrams: int | None = None, weighting: Weighting = "tf-idf", min_documents: int = 1,
-             window: Count = 2, bias: bool = True, L: float = 1.0, k: float = 1.0, z0: Finite = 0.0):  # fmt: skip
+def logistic(inputs, head, *, ngrams: Longest = None, weighting: Weighting = "tf-idf", min_documents: Documents = 1,
+             window: Window = 2, bias: bool = True, L: float = 1.0, k: float = 1.0, z0: Finite = 0.0):  # fmt: skip
     """The logistic curve: its height L (of classes, 1), steepness k and midpoint z₀ may be given. Two classes need one output."""
     numbers = isinstance(head, Number)
     if not numbers and L != 1:
@@ -54,13 +55,14 @@ def logistic(inputs, head, *, ngrams: int | None = None, weighting: Weighting = 
     for value, place in head.ends if numbers else ():
         if not 0 < value < L:
             raise Mistake("{where}: found the target {value:g}, expected one between 0 and L = {L:g}, which the logistic curve "
-                          "does not leave; give a larger L (--set L=…), or use linear.", where=place, value=value, L=L)
+                          "does not leave; give a larger L (--set L=…), or use linear.", where=place, value=value,
+                          L=L)  # fmt: skip
     columns = head.columns if numbers else 1 if head.classes == 2 else head.classes
     return Regression(Scores(inputs, head, columns, ngrams, weighting, min_documents, window), head, LOGISTIC, bias, L, k, z0)
 
 
-def softmax(inputs, head, *, ngrams: int | None = None, weighting: Weighting = "tf-idf", min_documents: int = 1,
-            window: Count = 2, bias: bool = True):  # fmt: skip
+def softmax(inputs, head, *, ngrams: Longest = None, weighting: Weighting = "tf-idf", min_documents: Documents = 1,
+            window: Window = 2, bias: bool = True):  # fmt: skip
     """A probability for every class, all learned together. `window`: for tags, so many tokens on either side are read."""
     return Regression(Scores(inputs, head, head.classes, ngrams, weighting, min_documents, window), head, SOFTMAX, bias)
 
@@ -76,7 +78,7 @@ class Scores:
         self.inputs, self.columns, self.weighting, self.min_documents = inputs, columns, weighting, min_documents
         self.per_step, self.window = head.per_step, window
         # Pairs say much about words; of characters it takes three to see a syllable, or a Chinese word and its neighbour.
-        self.longest, self.edges = ngrams or (2 if inputs.unit == "words" else 3), inputs.unit != "words"
+        self.longest, self.padded = ngrams or (2 if inputs.unit == "words" else 3), inputs.unit != "words"
         self.features: Ngrams | Templates | None = None
         self.weights = self.offsets = None
 
@@ -85,7 +87,7 @@ class Scores:
             self.features = Templates.learn(inputs, self.inputs.alphabet, self.window, self.min_documents)
         elif self.inputs.kind == "tokens":
             most = min(MOST, WEIGHTS // self.columns)
-            self.features = Ngrams.learn(inputs, self.longest, self.weighting, self.edges, self.min_documents, most)
+            self.features = Ngrams.learn(inputs, self.longest, self.weighting, self.padded, self.min_documents, most)
         held = not isinstance(self.features, Ngrams) or inputs.offsets[-1] * self.longest <= HELD
         return self.rows(inputs) if held else self.features.pieces(inputs)
 
@@ -116,37 +118,22 @@ class Scores:
         return {"weights": self.weights, "offsets": self.offsets} | (self.features.state() if self.features else {})
 
     def load(self, state: dict[str, np.ndarray]) -> None:
-        """The compiled code trusts what it is given: arrays of another kind or size are refused here."""
-        self.weights = checked_array(state, "weights", np.float32, (None, self.columns))
-        self.offsets = checked_array(state, "offsets", np.float32, (self.columns,))
-        if self.inputs.kind != "tokens":
-            checked_array(state, "weights", np.float32, (self.dense_width(), self.columns))
+        self.weights = take.array(state, "weights", np.float32, None, self.columns)
+        self.offsets = take.array(state, "offsets", np.float32, self.columns)
+        if self.inputs.kind != "tokens":  # rows that numbers, images and frames become
+            around = 2 * self.window + 1 if self.per_step else getattr(self.inputs, "length", None) or 1
+            width = around * self.inputs.width * getattr(self.inputs, "height", 1)
+            take.array(state, "weights", np.float32, width, self.columns)
             return
         for name, kind in (Templates if self.per_step else Ngrams).STATE.items():
-            checked_array(state, name, kind, (len(self.weights),))
+            take.array(state, name, kind, len(self.weights))
         if self.per_step:
             self.features = Templates.from_state(state, self.inputs.alphabet, self.window)
         else:
-            self.features = Ngrams.from_state(state, self.longest, self.weighting, self.edges)
-
-    def dense_width(self) -> int:
-        """Of the rows that numbers, images and frames become."""
-        around = 2 * self.window + 1 if self.per_step else getattr(self.inputs, "length", None) or 1
-        return around * self.inputs.width * getattr(self.inputs, "height", 1)
+            self.features = Ngrams.from_state(state, self.longest, self.weighting, self.padded)
 
     def parameters_count(self) -> int:
         return self.weights.size + self.offsets.size
-
-
-def checked_array(state: dict[str, np.ndarray], name: str, kind: type, shape: tuple) -> np.ndarray:
-    """An array of the state, if it is of this kind and shape (None: of any length)."""
-    array = state[name]
-    same = len(array.shape) == len(shape) and all(size in (None, there) for size, there in zip(shape, array.shape))
-    if array.dtype != kind or not same:
-        expected = " × ".join("…" if size is None else str(size) for size in shape)
-        raise Unfit("{name}: found {type1} of {shape1}, expected {type2} of {shape2}", name=name, type1=array.dtype,
-                    shape1=" × ".join(map(str, array.shape)), type2=np.dtype(kind), shape2=expected)  # fmt: skip
-    return array
 
 
 def neighbours(frames: Sequences, window: int) -> np.ndarray:
@@ -176,7 +163,7 @@ class Regression:
     def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None,
               resume: Snapshot | None = None, where: Callable[[int], str] = str, *, epochs: int | None = None,
               learning_rate: float = 0.2, decay: float | None = None) -> Iterator[Progress]:  # fmt: skip
-        """`epochs`: 10; for numbers, up to 20,000 updates where rows are few. `decay`: 0.5 for classes, 0 for numbers."""
+        """`epochs`: 10; for numbers, up to 20,000 updates where rows are few. `decay`: 0.2 for classes, 0 for numbers."""
         began = time.perf_counter()
         targets, wanted = self.targets_of(train)
         rows = self.z.learn_features(train.inputs)
@@ -187,7 +174,7 @@ class Regression:
             yield Progress(count, count, 1, loss, 0.0, time.perf_counter() - began, score)
             return
         epochs = epochs or (max(10, 20_000 // max(1, count)) if self.numbers else 10)
-        decay = (0.0 if self.numbers else 0.5) if decay is None else decay
+        decay = (0.0 if self.numbers else 0.2) if decay is None else decay
 
         def one_pass(order, step=0, steps=count) -> float:
             loss, shrink = 0.0, 1.0
@@ -208,9 +195,9 @@ class Regression:
         passes, losses, lowered = Passes(epochs, count, seed, began), [], False
         if resume and resume.arrays:
             facts = passes.resume(resume)
-            losses, lowered = facts["losses"], facts["lowered"]
+            losses, lowered = take.numbers(facts, "losses").tolist(), take.flag(facts, "lowered")
             learning_rate *= 0.1 if lowered else 1.0
-            self.z.weights, self.z.offsets, seen = (resume.arrays[name] for name in ("weights", "offsets", "seen"))
+            self.z.weights, self.z.offsets, seen = resume.like(weights=self.z.weights, offsets=self.z.offsets, seen=seen)
         every = max(1, epochs // 20)
         yield from passes.planned()
         for epoch, order in passes:

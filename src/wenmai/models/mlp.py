@@ -9,6 +9,8 @@ is all of them in a row. As a language model it looks back on the window and no 
     x = [x_{t−n+1}; …; x_t],  h = relu(H x + d),  log p = log softmax(b + U h (+ W x: direct))       Bengio et al. 2003
 """
 
+from typing import Annotated
+
 import torch
 from torch import Tensor, nn
 
@@ -20,13 +22,14 @@ from wenmai.layers.first_weights import uniform
 from wenmai.layers.window import neighbours
 from wenmai.models.network import Network
 from wenmai.models.sizes import by_heart
-from wenmai.options import Count, Share
+from wenmai.options import SEQUENCES, Count, Layers, Share
 
 
-def mlp(inputs, head, *, embed: int = 64, hidden: int = 256, layers: int = 1, window: Count | None = None, dropout: Share = 0.2):
-    whole = inputs.kind in ("numbers", "image") or (inputs.kind == "frames" and inputs.length and not head.per_step)
-    first = Flat(inputs) if whole else input_layer(inputs, embed, dropout)
-    if whole:
+def mlp(inputs, head, *, embed: Annotated[int, SEQUENCES] = 64, hidden: int = 256, layers: Layers = 1,
+        window: Annotated[Count | None, SEQUENCES] = None, dropout: Share = 0.2):  # fmt: skip
+    one_frame = inputs.kind in ("numbers", "image") or (inputs.kind == "frames" and inputs.length and not head.per_step)
+    first = Flat(inputs) if one_frame else input_layer(inputs, embed, dropout)
+    if one_frame:
         window = 0
     elif head.per_step:
         window = 5 if window is None else max(1, window)
@@ -36,7 +39,7 @@ def mlp(inputs, head, *, embed: int = 64, hidden: int = 256, layers: int = 1, wi
     return Network(first, body, head(hidden, "max" if body.window else "mean", dropout))
 
 
-def mlp_language_model(inputs, head, *, embed: int = 200, hidden: int = 500, layers: int = 1, window: Count = 5,
+def mlp_language_model(inputs, head, *, embed: int = 200, hidden: int = 500, layers: Layers = 1, window: Count = 5,
                        direct: bool = False, tie: bool = True, dropout: Share | None = None, context: int = 35):  # fmt: skip
     """`window`: words it looks back on; `direct`: they also reach the output past the hidden layers; `context`: tokens that
     training reads at once. What is dropped depends on the text's size unless said."""

@@ -8,20 +8,19 @@ import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from numba import njit
 
 from wenmai.data.examples.rows import Examples
-from wenmai.models.linear import Scores, Weighting
+from wenmai.data.storage.caches import njit
+from wenmai.models.linear import Documents, Longest, Scores, Weighting, Window
 from wenmai.models.structured_perceptron import StructuredPerceptron
-from wenmai.options import Count
 from wenmai.training.passes import Passes, epochs_in
 from wenmai.training.progress import Progress, Snapshot
 
 STATE = ("weights", "offsets", "sums", "sums_offsets")
 
 
-def perceptron(inputs, head, *, ngrams: int | None = None, weighting: Weighting = "tf-idf", min_documents: int = 1,
-               window: Count = 2, bias: bool = True, averaged: bool = True):  # fmt: skip
+def perceptron(inputs, head, *, ngrams: Longest = None, weighting: Weighting = "tf-idf", min_documents: Documents = 1,
+               window: Window = 2, bias: bool = True, averaged: bool = True):  # fmt: skip
     """`window`: for tags, so many tokens on either side are read."""
     z = Scores(inputs, head, head.classes, ngrams, weighting, min_documents, window)
     return StructuredPerceptron(z, head, bias, averaged) if head.per_step else Perceptron(z, head, bias, averaged)
@@ -36,7 +35,8 @@ class Perceptron:
         self.state, self.load, self.parameters_count = z.state, z.load, z.parameters_count
 
     def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None,
-              resume: Snapshot | None = None, where: Callable[[int], str] = str, *, epochs: int = 10) -> Iterator[Progress]:
+              resume: Snapshot | None = None, where: Callable[[int], str] = str, *,
+              epochs: int = 10) -> Iterator[Progress]:  # fmt: skip
         began = time.perf_counter()
         rows, targets = self.z.learn_features(train.inputs), train.targets.astype(np.int64, copy=False)
         count = len(rows)
@@ -62,7 +62,7 @@ class Perceptron:
 
         if resume and resume.arrays:
             passes.resume(resume)
-            weights, offsets, sums, sums_offsets = (resume.arrays[name] for name in STATE)
+            weights, offsets, sums, sums_offsets = resume.like(**dict(zip(STATE, (weights, offsets, sums, sums_offsets))))
             answer_with(passes.done * count)
         yield from passes.planned()
         for epoch, order in passes:

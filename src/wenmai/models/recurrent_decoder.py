@@ -18,7 +18,7 @@ from wenmai.layers.embedding import TokenEmbedding, embed_whole
 from wenmai.layers.first_weights import normal
 from wenmai.layers.recurrent import Recurrent
 from wenmai.models.encoder_decoder import EncoderDecoder, VectorEncoder
-from wenmai.options import Share
+from wenmai.options import Layers, Share
 
 RATES = {"rnn": 4e-3, "rnn-residual": 4e-3}  # of the others 8e-3
 
@@ -27,7 +27,7 @@ def recurrent_composer(cell: str):
     """The builder for this cell."""
 
     def build(inputs, head, *, context_input: Literal["first", "every"] = "first", feedback: bool = True, embed: int = 64,
-              hidden: int = 256, layers: int = 1, dropout: Share = 0.2):  # fmt: skip
+              hidden: int = 256, layers: Layers = 1, dropout: Share = 0.2):  # fmt: skip
         """`context_input`: the vector is an input of the first step, or of every one; `feedback`: the last token is an input of
         the next step."""
         first = embed_whole(inputs.source, hidden)

@@ -25,13 +25,13 @@ from wenmai.layers.first_weights import uniform
 from wenmai.layers.recurrent import Recurrent
 from wenmai.models.network import Network
 from wenmai.models.sizes import by_heart, suited_width
-from wenmai.options import Share
+from wenmai.options import Layers, Share
 
 Pooling = Literal["auto", "last", "first", "mean", "max", "sum"]
 RATES = {"rnn": 1e-3, "rnn-residual": 1e-3}  # of language models; of the others 3e-3
 
 
-def rnn(inputs, head, *, activation: Literal["tanh", "relu"] = "tanh", embed: int = 64, hidden: int = 128, layers: int = 1,
+def rnn(inputs, head, *, activation: Literal["tanh", "relu"] = "tanh", embed: int = 64, hidden: int = 128, layers: Layers = 1,
         bidirectional: bool = False, pooling: Pooling = "auto", dropout: Share = 0.2):  # fmt: skip
     return recurrent("relu" if activation == "relu" else "rnn")(inputs, head, embed=embed, hidden=hidden, layers=layers,
                      bidirectional=bidirectional, pooling=pooling, dropout=dropout)  # fmt: skip
@@ -40,7 +40,7 @@ def rnn(inputs, head, *, activation: Literal["tanh", "relu"] = "tanh", embed: in
 def recurrent(cell: str):
     """The builder for this cell: to classify, tag or regress."""
 
-    def build(inputs, head, *, embed: int = 64, hidden: int = 128, layers: int = 1, bidirectional: bool = False,
+    def build(inputs, head, *, embed: int = 64, hidden: int = 128, layers: Layers = 1, bidirectional: bool = False,
               pooling: Pooling = "auto", dropout: Share = 0.2):  # fmt: skip
         first = input_layer(inputs, embed, dropout)
         body = Recurrent(first.width, hidden, cell, layers, bidirectional, dropout)
@@ -58,7 +58,7 @@ def pooled(pooling: Pooling, cell: str, bidirectional: bool, head) -> str:
 def recurrent_language_model(cell: str):
     """The builder for this cell: what comes next in a running text."""
 
-    def build(inputs, head, *, embed: int | None = None, hidden: int | None = None, layers: int = 2, tie: bool = True,
+    def build(inputs, head, *, embed: int | None = None, hidden: int | None = None, layers: Layers = 2, tie: bool = True,
               dropout: Share | None = None, hidden_dropout: Share | None = None, word_dropout: Share | None = None,
               weight_dropout: Share | None = None, activation_penalty: float | None = None,
               temporal_penalty: float | None = None, context: int = 35):  # fmt: skip
@@ -81,7 +81,8 @@ def recurrent_language_model(cell: str):
         last = head(body.width, pooled("auto", cell, False, head), dropout, table=first.table.weight if tie else None,
                     activation_penalty=activation_penalty, temporal_penalty=temporal_penalty)  # fmt: skip
         built = {"embed": embed, "hidden": hidden, "dropout": dropout, "word_dropout": word_dropout,
-                 "weight_dropout": weight_dropout, "activation_penalty": activation_penalty, "temporal_penalty": temporal_penalty}
+                 "weight_dropout": weight_dropout, "activation_penalty": activation_penalty,
+                 "temporal_penalty": temporal_penalty}  # fmt: skip
         defaults = {"learning_rate": RATES.get(cell, 3e-3), "weight_decay": 0.01, "clip": 0.25}
         return Network(first, body, last, context=context, built=built, training_defaults=defaults)
 

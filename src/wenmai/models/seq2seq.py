@@ -23,14 +23,14 @@ from wenmai.layers.first_weights import normal
 from wenmai.layers.heads import pool
 from wenmai.layers.recurrent import Recurrent
 from wenmai.models.encoder_decoder import EncoderDecoder, few_tokens
-from wenmai.options import Share
+from wenmai.options import Layers, Share
 
 Cell = Literal["lstm", "gru", "rnn"]
 
 
 def seq2seq(inputs, head, *, cell: Cell = "lstm", context: Literal["projected", "last", "sum"] = "projected",
             context_input: Literal["state", "every"] = "state", embed: int | None = None, hidden: int | None = None,
-            layers: int = 1, bidirectional: bool = True, tie: bool = True, smoothing: Share = 0.1, sampling: Share = 0.0,
+            layers: Layers = 1, bidirectional: bool = True, tie: bool = True, smoothing: Share = 0.1, sampling: Share = 0.0,
             dropout: Share | None = None):  # fmt: skip
     """`context`: what is kept of the text, its last state, that state projected, or the projected sum of all; `context_input`: it
     is the decoder's first state, or an input of every step. `hidden` (none: 512, of letters 128) is the decoder's, and the

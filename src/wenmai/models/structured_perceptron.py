@@ -9,12 +9,13 @@ import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from numba import njit
 
 from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences
+from wenmai.data.storage import saved as take
+from wenmai.data.storage.caches import njit
 from wenmai.layers.crf import NEVER, viterbi
-from wenmai.models.linear import Scores, checked_array
+from wenmai.models.linear import Scores
 from wenmai.training.passes import Passes, epochs_in
 from wenmai.training.progress import Progress, Snapshot
 
@@ -31,7 +32,8 @@ class StructuredPerceptron:
         self.between = np.zeros((size, size), np.float32)  # A
 
     def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None,
-              resume: Snapshot | None = None, where: Callable[[int], str] = str, *, epochs: int = 10) -> Iterator[Progress]:
+              resume: Snapshot | None = None, where: Callable[[int], str] = str, *,
+              epochs: int = 10) -> Iterator[Progress]:  # fmt: skip
         began = time.perf_counter()
         rows, tags, count = self.z.learn_features(train.inputs), train.targets, len(train)
         begin, never, end = self.forbidden
@@ -54,7 +56,8 @@ class StructuredPerceptron:
 
         if resume and resume.arrays:
             passes.resume(resume)
-            weights, offsets, sums, sums_offsets, between, sums_between = (resume.arrays[name] for name in STATE)
+            known = dict(zip(STATE, (weights, offsets, sums, sums_offsets, between, sums_between)))
+            weights, offsets, sums, sums_offsets, between, sums_between = resume.like(**known)
             answer_with(passes.done * count)
         yield from passes.planned()
         for epoch, order in passes:
@@ -76,7 +79,7 @@ class StructuredPerceptron:
 
     def load(self, state: dict[str, np.ndarray]) -> None:
         self.z.load(state)
-        self.between = checked_array(state, "between", np.float32, self.between.shape)
+        self.between = take.array(state, "between", np.float32, *self.between.shape)
 
     def parameters_count(self) -> int:
         return self.z.parameters_count() + self.between.size

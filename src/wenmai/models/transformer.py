@@ -8,7 +8,7 @@ picture, one for every patch."""
 
 from dataclasses import replace
 from math import sqrt
-from typing import Literal
+from typing import Annotated, Literal
 
 from torch import Tensor, nn
 
@@ -18,14 +18,15 @@ from wenmai.layers.first_weights import normal
 from wenmai.layers.transformer import DecoderCache, Transformer, check_heads
 from wenmai.models.encoder_decoder import EncoderDecoder, few_tokens
 from wenmai.models.network import Network
-from wenmai.options import Share
+from wenmai.options import IMAGES, Layers, Share
 
 Positions = Literal["sinusoidal", "learned", "rotary"]
-Activation, Norm = Literal["gelu", "relu"], Literal["pre", "post"]
+Activation, Norm = Literal["gelu", "gelu-tanh", "relu"], Literal["pre", "post"]
+Patch = Annotated[int, IMAGES]
 
 
-def transformer(inputs, head, *, width: int = 128, heads: int = 4, layers: int = 2, feed_forward: int | None = None,
-                positions: Positions = "sinusoidal", activation: Activation = "gelu", norm: Norm = "pre", patch: int = 4,
+def transformer(inputs, head, *, width: int = 128, heads: int = 4, layers: Layers = 2, feed_forward: int | None = None,
+                positions: Positions = "sinusoidal", activation: Activation = "gelu", norm: Norm = "pre", patch: Patch = 4,
                 pooling: Literal["mean", "max", "first"] = "mean", dropout: Share = 0.1):  # fmt: skip
     check_heads(width, heads)
     longest = inputs.longest if inputs.kind in ("tokens", "frames") else 4096
@@ -35,9 +36,9 @@ def transformer(inputs, head, *, width: int = 128, heads: int = 4, layers: int =
     return Network(first, body, head(width, pooling, dropout))
 
 
-def transformer_composer(inputs, head, *, width: int = 128, heads: int = 4, layers: int = 2, feed_forward: int | None = None,
-                         positions: Positions = "sinusoidal", activation: Activation = "gelu", norm: Norm = "pre", patch: int = 4,
-                         tie: bool = False, dropout: Share = 0.1):  # fmt: skip
+def transformer_composer(inputs, head, *, width: int = 128, heads: int = 4, layers: Layers = 2, feed_forward: int | None = None,
+                         positions: Positions = "sinusoidal", activation: Activation = "gelu", norm: Norm = "pre",
+                         patch: Patch = 4, tie: bool = False, dropout: Share = 0.1):  # fmt: skip
     """`layers`: of the encoder, and of the decoder; `tie`: the table that tokens are looked up in is the one that says them."""
     check_heads(width, heads)
     first = input_layer(inputs.source, width, exact=True, patch=patch, scale=sqrt(width))
@@ -50,7 +51,7 @@ def transformer_composer(inputs, head, *, width: int = 128, heads: int = 4, laye
     return EncoderDecoder(first, encoder, Decoder(words, body), last, {"learning_rate": 2e-3})
 
 
-def transformer_translator(inputs, head, *, width: int | None = None, heads: int = 4, layers: int | None = None,
+def transformer_translator(inputs, head, *, width: int | None = None, heads: int = 4, layers: Layers | None = None,
                            feed_forward: int | None = None,
                            positions: Literal["auto", "sinusoidal", "learned", "rotary"] = "auto",
                            activation: Activation = "gelu", norm: Norm = "pre", tie: bool = True,

@@ -1,8 +1,8 @@
 """What a reader sees, in both languages, told once for terminal, Markdown and page.
 
-leaderboard.py  words, columns, how it was measured; lengths.py: scores by the length of what was read
+leaderboard.py  words, columns, how it was measured, scores by the length of what was read
 pictures.py     pictures as SVG, and how numbers and a user's words are written
 report_page.py  the report as one HTML file; report.css and report.js go into it
 strict_json.py  JSON without NaN
-terminal.py     progress bars
+terminal.py     tables, progress bars
 """

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from html import escape
 from itertools import pairwise
 
-from wenmai.locale import Message, phrase
+from wenmai.locale import Message, phrase, phrases
 from wenmai.locale.theirs import Theirs
 
 FAMILIES = {  # Okabe and Ito's colour-blind-safe set, tuned to be seen on white and on black; one colour a family
@@ -25,22 +25,18 @@ SHAPES = [("-", "o"), ((0, (5, 1.5)), "s"), ((0, (1, 1.2)), "^"), ((0, (6, 1.5, 
 LANGS = ("en", "zh")
 FONTS = ["Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei"]
 INK, PAPER = "#010203", "#fdfcfb"  # two colours nobody else uses, so that svg() can find them again
-METRICS = {
-    "accuracy": phrase("metric", "accuracy"), "macro_f1": phrase("metric", "macro F1"), "span_f1": phrase("metric", "span F1"),
-    "token_accuracy": phrase("metric", "token accuracy"), "mse": phrase("metric", "MSE"), "r2": phrase("metric", "R²"),
-    "exact_match": phrase("metric", "exact match"), "f1": phrase("metric", "F1"), "bleu": phrase("metric", "BLEU"),
-    "chrf": phrase("metric", "chrF"), "bleu_lower": phrase("metric", "BLEU, lower case"),
-    "rouge_1": phrase("metric", "ROUGE-1"), "rouge_2": phrase("metric", "ROUGE-2"), "rouge_l": phrase("metric", "ROUGE-L"),
-    "wer": phrase("metric", "WER"), "cer": phrase("metric", "CER"), "perplexity": phrase("metric", "perplexity"),
-    "bits_per_byte": phrase("metric", "bits per byte"), "precision": phrase("metric", "precision"),
-    "recall": phrase("metric", "recall"), "mae": phrase("metric", "MAE"),
-    "perplexity_sliding": phrase("metric", "perplexity sliding"),
-    "bits_per_byte_sliding": phrase("metric", "bits per byte sliding"),
-    "perplexity_cache": phrase("metric", "perplexity cache"), "bits_per_byte_cache": phrase("metric", "bits per byte cache"),
-    "perplexity_dynamic": phrase("metric", "perplexity dynamic"),
-    "bits_per_byte_dynamic": phrase("metric", "bits per byte dynamic"), "masked_accuracy": phrase("metric", "masked accuracy"),
-    "next_sentence_accuracy": phrase("metric", "next sentence accuracy"),
-}  # fmt: skip
+METRICS = phrases(
+    "metric",
+    accuracy="accuracy", macro_f1="macro F1", span_f1="span F1", token_accuracy="token accuracy", mse="MSE", r2="R²",
+    exact_match="exact match", f1="F1", bleu="BLEU", chrf="chrF", bleu_lower="BLEU, lower case", rouge_1="ROUGE-1",
+    rouge_2="ROUGE-2", rouge_l="ROUGE-L", wer="WER", cer="CER", perplexity="perplexity", bits_per_byte="bits per byte",
+    precision="precision", recall="recall", mae="MAE", perplexity_sliding="perplexity sliding",
+    bits_per_byte_sliding="bits per byte sliding", perplexity_cache="perplexity cache",
+    bits_per_byte_cache="bits per byte cache", perplexity_dynamic="perplexity dynamic",
+    bits_per_byte_dynamic="bits per byte dynamic", perplexity_spelled="perplexity spelled",
+    bits_per_byte_spelled="bits per byte spelled", masked_accuracy="masked accuracy",
+    next_sentence_accuracy="next sentence accuracy",
+)  # fmt: skip
 COSTS = {  # what a rung may cost: name → (its value, the axis)
     "parameters": (lambda rung: rung.get("parameters"), phrase("picture", "parameters")),
     "seconds": (lambda rung: rung.get("seconds"), Message("training time, seconds")),
@@ -115,20 +111,19 @@ def limits(report: dict) -> tuple[float, float]:
     """The span of scores worth showing: one rung that learned nothing must not press all others into a line."""
     rows = [(main_score(report, rung), rung) for rung in report["rungs"] if not rung.get("failed")]
     scores = sorted(y for y, _ in rows if y is not None)
-    edges = [edge for y, rung in rows if y is not None for edge in interval(rung, y)]
-    low, high = min(edges, default=0), max(edges, default=1)
-    if len(scores) > 3:
-        middle = scores[len(scores) // 2]
-        if report["higher_is_better"]:
-            low = max(low, middle - 3 * (high - middle))
-        else:
-            high = min(high, middle + 3 * (middle - low))
+    bounds = [bound for y, rung in rows if y is not None for bound in interval(rung, y)]
+    low, high = min(bounds, default=0), max(bounds, default=1)
+    middle = scores[len(scores) // 2] if len(scores) > 3 else None
+    if middle is not None and report["higher_is_better"] and high > middle:  # where half of them are perfect, all are shown
+        low = max(low, middle - 3 * (high - middle))
+    elif middle is not None and not report["higher_is_better"] and middle > low:
+        high = min(high, middle + 3 * (middle - low))
     return low, high
 
 
 def interval(rung: dict, y: float) -> tuple[float, float]:
     """The 95% interval around the score `y`; no wider than the score where there is none."""
-    low, high = (finite(edge) for edge in rung.get("interval") or (None, None))
+    low, high = (finite(bound) for bound in rung.get("interval") or (None, None))
     return (y, y) if low is None or high is None else (low, high)
 
 
@@ -140,9 +135,12 @@ def pictures(report: dict) -> dict[str, dict[str, str]]:
     svgs: dict[str, dict[str, str]] = {}
     with _style():
         for lang in LANGS:
-            drawn = {f"quality-{cost}": quality(report, cost, lang) for cost in COSTS}
-            drawn |= {"curves": curves(report, lang), "sizes": sizes(report, lang)}
-            for name, figure in drawn.items():
+            figures = {f"quality-{cost}": quality(report, cost, lang) for cost in COSTS}
+            judged = report | {"metric": report.get("judged") or report["metric"]}
+            figures["curves"] = _lines(judged, lang, "curve", "seconds", Message("training time, seconds"),
+                                       Message("on the validation rows"))  # fmt: skip
+            figures["sizes"] = _lines(report, lang, "sizes", "rows", Message("rows learned from"), dots=True)
+            for name, figure in figures.items():
                 if figure is not None:
                     svgs.setdefault(name, {})[lang] = _svg(figure, f"{name}-{lang}")
     return svgs
@@ -181,7 +179,7 @@ def quality(report: dict, cost: str, lang: str):
         return None
     figure, axes = _axes(6.2, 4.5, right=0.97)
     low, high = limits(report)
-    spans = [[min(max(edge, low), high) for edge in interval(rung, y)] for _, y, rung in rows]
+    intervals = [[min(max(bound, low), high) for bound in interval(rung, y)] for _, y, rung in rows]
     _scale(axes, "x", [x for x, *_ in rows], pad=0.09)
     _scale(axes, "y", [low, high], pad=0.07)
     axes.set_xlabel(words.told_in(lang))
@@ -194,26 +192,15 @@ def quality(report: dict, cost: str, lang: str):
     front.append((axes.get_xlim()[1], best))
     axes.plot(*zip(*front), color=INK, alpha=0.35, lw=1, ls=(0, (3, 2)), drawstyle="steps-post")
     points = []
-    for (x, y, rung), span in zip(rows, spans):
-        colour, _, marker = _look(rung["rung"])
+    for (x, y, rung), bounds in zip(rows, intervals):
+        colour, _, marker = _line_style(rung["rung"])
         outside = "↓" if y < low else "↑" if y > high else ""
         y, name = min(max(y, low), high), clean(rung["rung"], 24) + f" {outside} {number(y)}" * bool(outside)
-        axes.plot([x, x], span, color=colour, alpha=0.5, lw=1.6, solid_capstyle="round")
+        axes.plot([x, x], bounds, color=colour, alpha=0.5, lw=1.6, solid_capstyle="round")
         axes.plot([x], [y], marker, color=colour, ms=7, mec=PAPER, mew=0.8)
         points.append((x, y, name))
-    _label_points(figure, axes, points, spans, front)
+    _label_points(figure, axes, points, intervals, front)
     return figure
-
-
-def curves(report: dict, lang: str):
-    """Score on the validation rows while the clock runs."""
-    judged = report | {"metric": report.get("judged") or report["metric"]}
-    return _lines(judged, lang, "curve", "seconds", Message("training time, seconds"), Message("on the validation rows"))
-
-
-def sizes(report: dict, lang: str):
-    """Score with a part of the rows: would more data help?"""
-    return _lines(report, lang, "sizes", "rows", Message("rows learned from"), dots=True)
 
 
 def _lines(report, lang, part, across, words, where=None, dots=False):
@@ -234,7 +221,7 @@ def _lines(report, lang, part, across, words, where=None, dots=False):
 
     right = axes.get_xlim()[1]
     for points, rung in series:
-        colour, dash, marker = _look(rung["rung"])
+        colour, dash, marker = _line_style(rung["rung"])
         marker = marker if dots or len(points) == 1 else None
         axes.plot(*zip(*points), color=colour, ls=dash, lw=1.7, marker=marker, ms=4.5)
         axes.plot([points[-1][0], right], [points[-1][1]] * 2, color=colour, lw=0.7, alpha=0.35)
@@ -249,7 +236,7 @@ def _lines(report, lang, part, across, words, where=None, dots=False):
     for i in reversed(range(len(series))):  # pushed down too far: back up, as little as needed
         at[i] = max(at[i], at[i + 1] + gap)
     for (points, rung), end, y in zip(series, ends, at):
-        colour, dash, _ = _look(rung["rung"])
+        colour, dash, _ = _line_style(rung["rung"])
         elbow = [1.0, 1.015, 1.03], [end / height, y / height, y / height]
         axes.plot(*elbow, transform=axes.transAxes, color=colour, lw=0.7, alpha=0.6, clip_on=False)
         sample = [1.03, 1.12], [y / height] * 2
@@ -259,18 +246,18 @@ def _lines(report, lang, part, across, words, where=None, dots=False):
     return figure
 
 
-def _label_points(figure, axes, points, spans, front):
+def _label_points(figure, axes, points, intervals, front):
     """Every point's name at the nearest place where it covers no other name, no point, no line."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     renderer = FigureCanvasAgg(figure).get_renderer()
     spots = [axes.transData.transform((x, y)) for x, y, _ in points]
-    bars = [[axes.transData.transform((x, edge))[1] for edge in span] for (x, *_), span in zip(points, spans)]
+    bars = [[axes.transData.transform((x, bound))[1] for bound in bounds] for (x, *_), bounds in zip(points, intervals)]
     steps = [axes.transData.transform(step) for step in front]
     taken = [(x - 7, y - 6, x + 7, y + 6) for x, y in spots]
     taken += [(a[0], a[1] - 2, b[0], a[1] + 2) for a, b in pairwise(steps)]
     taken += [(x - 1, low, x + 1, high) for (x, _), (low, high) in zip(spots, bars)]
-    frame, whole = axes.bbox, figure.transFigure.inverted()  # pixels to shares: a PNG has other pixels than the SVG
+    frame, to_shares = axes.bbox, figure.transFigure.inverted()  # pixels to shares: a PNG has other pixels than the SVG
 
     for (x, y), (_, _, name) in zip(spots, points):
         text = axes.text(0, 0, name, transform=figure.transFigure, ha="center", va="center", fontsize=8.5)
@@ -285,11 +272,11 @@ def _label_points(figure, axes, points, spans, front):
 
         reach, turn = min(((r, t) for r in (0, 6, 14, 24, 36, 50, 66, 84, 104) for t in range(16)), key=cost)
         box = _box(x, y, w, h, reach, turn)
-        text.set_position(whole.transform(((box[0] + box[2]) / 2, (box[1] + box[3]) / 2)))
+        text.set_position(to_shares.transform(((box[0] + box[2]) / 2, (box[1] + box[3]) / 2)))
         taken.append(box)
         end = min(max(x, box[0]), box[2]), min(max(y, box[1]), box[3])
         if math.dist((x, y), end) > 10:
-            leader = zip(*whole.transform([(x, y), end]))
+            leader = zip(*to_shares.transform([(x, y), end]))
             axes.plot(*leader, transform=figure.transFigure, color=INK, alpha=0.35, lw=0.6, zorder=1)
 
 
@@ -306,7 +293,7 @@ def _overlap(a, b) -> float:
     return max(0, across) * max(0, up)
 
 
-def _look(rung: str):
+def _line_style(rung: str):
     for colour, family in FAMILIES.items():
         if rung in family:
             return colour, *SHAPES[family.index(rung)]
@@ -339,7 +326,7 @@ def _scale(axes, which, values, pad):
         getattr(axes, f"set_{which}scale")("log")
         low, high = math.log10(low), math.log10(high)
     room = (high - low) * pad or abs(high) * 0.1 or 0.1
-    limits = [10**edge for edge in (low - room, high + room)] if logarithmic else [low - room, high + room]
+    limits = [10**bound for bound in (low - room, high + room)] if logarithmic else [low - room, high + room]
     getattr(axes, f"set_{which}lim")(*limits)
     axis = getattr(axes, f"{which}axis")
     if logarithmic:

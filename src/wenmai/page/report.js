@@ -13,3 +13,9 @@ document.querySelectorAll('.board button').forEach(button => button.onclick = ()
   body.append(...[...body.rows].sort((a, b) => { const x = value(a), y = value(b)
     return isNaN(x) - isNaN(y) || sign * (x - y) || 0 }))
 })
+document.querySelectorAll('.next button').forEach(button => button.onclick = () =>
+  navigator.clipboard?.writeText(button.parentNode.querySelector('code').textContent).then(() => button.append(' ✓')))
+let closed = []
+addEventListener('beforeprint', () => { closed = [...document.querySelectorAll('details:not([open])')]
+  closed.forEach(part => part.open = true) })
+addEventListener('afterprint', () => closed.forEach(part => part.open = false))

@@ -9,7 +9,7 @@ import json
 import sys
 from codecs import BOM_UTF8 as BOM
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -76,10 +76,14 @@ def filtered(model: LanguageModel, source: str, lowest: float, highest: float, o
     objects = form == "jsonl" or (form == "auto" and path is not None and bare_name(path).endswith((".jsonl", ".ndjson")))
     if column != "text" and not objects:
         raise Mistake("--column {column} goes with JSON objects; with --format jsonl every line is one.", column=column)
-    with input_stream(path, source) as stream, output_stream(out) as kept:
+    given = nullcontext(sys.stdin.buffer) if source == "-" else unpacked(path, source) if path else open(source, "rb")  # noqa: SIM115
+    with given as stream, nullcontext(sys.stdout.buffer) if out is None else packed(out) as kept:
         for block in blocks(stream, source):
-            if number == 1:
-                check_beginning(block, source)
+            if number == 1 and any(block.startswith(magic) for magic in MAGIC):  # of what is read as it comes
+                raise Mistake("{file} is packed; unpack it on the way, as in zcat FILE | wenmai filter RUN -, or give the "
+                              "file's name.", file=source)  # fmt: skip
+            if number == 1 and b"\0" in block[:BEGINNING]:
+                raise binary(source)
             ends = np.flatnonzero(np.frombuffer(block, np.uint8) == 10) + 1
             if not len(ends) or ends[-1] < len(block):
                 ends = np.append(ends, len(block))
@@ -94,25 +98,6 @@ def filtered(model: LanguageModel, source: str, lowest: float, highest: float, o
         if out is None:
             kept.flush()
     return {"rows": counts.rows, "kept": counts.kept, "dropped": counts.rows - counts.kept, "perplexity": counts.quantiles()}
-
-
-def input_stream(path: Path | None, source: str) -> AbstractContextManager[BinaryIO]:
-    if source == "-":
-        return nullcontext(sys.stdin.buffer)
-    return open(source, "rb") if path is None else unpacked(path, source)
-
-
-def output_stream(out: Path | None) -> AbstractContextManager[BinaryIO]:
-    return nullcontext(sys.stdout.buffer) if out is None else packed(out)
-
-
-def check_beginning(block: bytes, source: str) -> None:
-    """Of what is read as it comes."""
-    if any(block.startswith(magic) for magic in MAGIC):
-        raise Mistake("{file} is packed; unpack it on the way, as in zcat FILE | wenmai filter RUN -, or give the file's name.",
-                      file=source)  # fmt: skip
-    if b"\0" in block[:BEGINNING]:
-        raise binary(source)
 
 
 def blocks(stream: BinaryIO, source: str) -> Iterator[bytes]:
@@ -135,7 +120,7 @@ def perplexity(model: LanguageModel, block: bytes, texts: list[str] | None) -> n
     if texts is not None:
         texts = [text.removesuffix("\n") for text in texts]
         block = "\n".join(texts).encode("utf-8", "replace") + b"\n"
-    _, sums, lengths, _ = next(model.model_.scored([block], apart=True))
+    _, sums, lengths, _ = next(model.model_.scored([block], independent=True))
     if texts is not None:
         starts = np.cumsum([0, *(text.count("\n") + 1 for text in texts[:-1])])
         sums, lengths = np.add.reduceat(sums, starts), np.add.reduceat(lengths, starts)
@@ -162,5 +147,5 @@ def texts_in(block: bytes, column: str, source: str, first: int) -> list[str]:
 def chosen(block: bytes, ends: np.ndarray, passed: np.ndarray) -> bytes:
     """The lines that passed; those that stand together are copied at once."""
     turns = np.flatnonzero(np.diff(passed, prepend=False, append=False))  # where a stretch of them begins, and where it is over
-    edges = np.concatenate([[0], ends])[turns].tolist()
-    return b"".join(block[start:end] for start, end in zip(edges[::2], edges[1::2]))
+    bounds = np.concatenate([[0], ends])[turns].tolist()
+    return b"".join(block[start:end] for start, end in zip(bounds[::2], bounds[1::2]))

@@ -119,10 +119,10 @@ def best(log_probs: Tensor, sums: Tensor, many: int) -> tuple[Tensor, Tensor, Te
         reached = (log_probs.reshape(sources, slots, width) + sums[..., None]).flatten(1)
         reached, place = reached.topk(min(many, slots * width))
         return reached, place // width, place % width
-    whole = width - width % BLOCK
-    tops = log_probs[:, :whole].unflatten(1, (-1, BLOCK)).amax(-1)  # (R · K, blocks)
-    if whole < width:
-        tops = torch.cat([tops, log_probs[:, whole:].amax(1, keepdim=True)], 1)
+    full = width - width % BLOCK
+    tops = log_probs[:, :full].unflatten(1, (-1, BLOCK)).amax(-1)  # (R · K, blocks)
+    if full < width:
+        tops = torch.cat([tops, log_probs[:, full:].amax(1, keepdim=True)], 1)
     blocks = tops.shape[1]
     at = (tops.view(sources, slots, blocks) + sums[..., None]).flatten(1).topk(many).indices  # (R, M)
     slot, start = at // blocks, at % blocks * BLOCK

@@ -1,32 +1,47 @@
 """classify, N→1: one label for a text, a pair of texts, a row of numbers or an image."""
 
+from collections import Counter
+
 import numpy as np
 
 from wenmai.data.files.columns import listed, short
 from wenmai.data.files.readers import Chunk
 from wenmai.data.inputs import kinds as kinds_of_input
 from wenmai.data.storage import saved as take
-from wenmai.data.values import numbered
+from wenmai.data.values import listed as listed_values
+from wenmai.data.values import numbered, one_column
 from wenmai.errors import Mistake
 from wenmai.layers.heads import OneOf
 from wenmai.locale import Message, phrase
 from wenmai.tasks import rows
 from wenmai.tasks.columns import inputs_in, labels_in, shown
-from wenmai.tasks.contract import row_name
+from wenmai.tasks.contract import Parts, row_name
+from wenmai.tasks.measuring.baselines import majority
 from wenmai.tasks.measuring.rows import measure_rows
+from wenmai.tasks.metrics import bundles
 from wenmai.tasks.overviews import describe_labels
 from wenmai.tasks.profile import Profile, has_every_kind
+
+UNEVEN = 0.75  # from which share of one class on accuracy says little
+
+
+def says_little(data, metric: str, best: float, without: float) -> Message | None:
+    if metric != "accuracy" or without < UNEVEN:
+        return None
+    return Message("One class alone makes up {share:.0%} of the test rows, so that accuracy says little; --metric macro_f1 "
+                   "weighs every class alike.", share=without)  # fmt: skip
 
 
 class Classify:
     name, metric, higher_is_better = "classify", "accuracy", True
+    metrics = ("accuracy", "macro_f1")
     target = "label"  # the column that holds the answer
     texts, history = "tokens", None  # the kind of input that texts are; rows have no order in time
     reads = staticmethod(kinds_of_input.learn)
     estimator_type, output_type = "classifier", np.float32
 
     # what every task with a target a row does
-    inspect_targets, prepare, split, held_out = rows.no_notes, rows.as_given, rows.split, rows.held_out
+    prepare, held_out = rows.as_given, rows.held_out
     learn_inputs, answers, evaluate, score = rows.learn_inputs, rows.answers, rows.evaluate, rows.score
     training_examples, judge, examples, trace_examples = rows.training_examples, rows.judge, rows.examples, rows.trace_examples
     outputs, streamed, predict, predict_proba = rows.outputs, rows.streamed, rows.predict, rows.predict_proba
@@ -51,6 +66,23 @@ class Classify:
             raise Mistake("{file} has no column label (found: {names}); name it with --columns label=NAME,text=NAME.",
                           file=source, names=listed(chunk.columns))  # fmt: skip
         return labels_in(chunk, source)
+
+    def inspect_targets(self, targets, where) -> list[str]:
+        """Labels that seem to be several a row: a|b."""
+        counts = Counter(map(str, targets))
+        for mark in "|;,、/+":
+            joined = {label for label in counts if mark in label.strip(mark)}
+            parts = Counter(part.strip() for label in counts for part in label.split(mark))
+            rows = sum(map(counts.get, joined))
+            if joined and rows * 20 >= len(targets) and 2 * sum(count > 1 for count in parts.values()) >= len(parts):
+                first = next(row for row, label in enumerate(targets) if str(label) in joined)
+                return [Message("{where}: {example!r} seems to be several labels, as in {rows:,} of the {all:,} rows; a row has "
+                                "one label here, so every combination is taken as a class of its own", where=where(first),
+                                example=short(str(targets[first])), rows=rows, all=len(targets))]  # fmt: skip
+        return []
+
+    def split(self, inputs, targets, *how) -> Parts:
+        return rows.split(self, inputs, one_column(listed_values(targets)), *how)
 
     def split_keys(self, inputs, targets) -> tuple:
         """What no two parts share, and what the first must have all kinds of."""
@@ -109,8 +141,18 @@ class Classify:
         sure = np.exp(outputs[np.arange(len(outputs)), decided])
         return [{"label": label, "probability": round(float(p), 6)} for label, p in zip(labels, sure)]
 
-    def score_terms(self, decided: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Two numbers a row; the metric is the sum of the first over the sum of the second, here right over all."""
+    def ranked(self, outputs: np.ndarray, model, top_k: int) -> list[dict]:
+        """The most probable labels of each row, the first first."""
+        best = np.argsort(-outputs, axis=1, kind="stable")[:, :top_k]
+        rows = [self.described(None, None, np.repeat(outputs[row : row + 1], len(labels), 0), labels, model)
+                for row, labels in enumerate(best)]  # fmt: skip
+        return [{"best": row} for row in rows]
+
+    def score_terms(self, decided: np.ndarray, targets: np.ndarray, metric: str = "accuracy") -> tuple[np.ndarray, np.ndarray]:
+        """Two numbers a row; the metric is the sum of the first over the sum of the second: right over all. Of macro F1 two a
+        class, and rows in bundles: 2 · right, over answered + expected."""
+        if metric == "macro_f1":
+            return f1_terms(decided, targets, len(self.classes))
         return (decided == targets).astype(np.float64), np.ones(len(targets))
 
     def confusion(self, decided: np.ndarray, targets: np.ndarray) -> dict:
@@ -144,18 +186,30 @@ class Classify:
             raise take.Unfit('"classes" are not two or more of one kind')
         if not isinstance(classes[0], (str, bool)) and not all(map(take.is_number, classes)):
             raise take.Unfit('"classes" are neither texts nor numbers')
-        task.classes, task.counts = np.array(classes), np.array(take.wholes(saved, "counts", 1), np.int64)
+        task.classes, task.counts = np.array(classes), np.array(take.integers(saved, "counts", 1), np.int64)
         if not np.array_equal(np.unique(task.classes), task.classes) or len(task.counts) != len(classes):
             raise take.Unfit('"classes" are not in order, or "counts" does not fit them')
         return task
 
     profile = Profile(phrase("task", "classify"), measure_rows, describe_labels, few_rows=(["a b", "c d"] * 2, ["x", "y"] * 2),
-                      complete=has_every_kind)  # fmt: skip
+                      complete=has_every_kind, unskilled=majority, remark=says_little)  # fmt: skip
 
 
 def confusion(decided: np.ndarray, targets: np.ndarray, size: int) -> np.ndarray:
     """(C, C): how often class i was answered as j."""
     return np.bincount(targets * size + decided, minlength=size * size).reshape(size, size)
+
+
+def f1_terms(decided: np.ndarray, targets: np.ndarray, size: int, row=slice(None)) -> tuple[np.ndarray, np.ndarray]:
+    """(G, C) each, of rows in bundles: 2 · how often a class was right, and how often it was answered or expected. `row`: of
+    every answer its row, where a row has several."""
+    bundle = bundles(len(targets) if isinstance(row, slice) else int(row.max(initial=-1)) + 1)[row]
+    count = int(bundle.max(initial=-1)) + 1
+
+    def counted(which: np.ndarray, rows=slice(None)) -> np.ndarray:
+        return np.bincount(bundle[rows] * size + which[rows], minlength=count * size).reshape(count, size)
+
+    return 2 * counted(targets, decided == targets), counted(decided) + counted(targets)
 
 
 def macro_f1(counts: np.ndarray) -> float:

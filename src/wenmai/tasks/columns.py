@@ -1,6 +1,7 @@
 """Columns → inputs, as every task reads them, and how an input is shown to a reader."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -8,11 +9,11 @@ from wenmai.data.examples.sequences import Sequences
 from wenmai.data.files.columns import listed, short
 from wenmai.data.files.readers import Chunk
 from wenmai.data.text.tokenizers import joined
-from wenmai.errors import Mistake
-from wenmai.locale import Listed, Message, phrase
+from wenmai.errors import Mistake, Unlabelled
+from wenmai.locale import Listed, Message, phrase, phrases
 
 PLAIN = {str, int, float, bool}
-TARGETS = {"tags": phrase("targets", "tags"), "target": phrase("targets", "target"), "targets": phrase("targets", "targets")}
+TARGETS = phrases("targets", "tags", "target", "targets")
 ANSWERS = ("label", "tags", "target", "targets")  # columns that hold an answer
 
 
@@ -57,9 +58,10 @@ def texts_in(chunk: Chunk, name: str, source: str) -> list[str]:
 
 
 def labels_in(chunk: Chunk, source: str) -> list[str]:
-    labels = [text.strip() for text in texts_in(chunk, "label", source)]
+    given = ["" if value is None or value != value else value for value in chunk.columns["label"]]
+    labels = [text.strip() for text in texts_in(replace(chunk, columns={"label": given}), "label", source)]
     if "" in labels:
-        raise Mistake("{file}, line {line}: the label is empty; give every row a label or drop the row.", file=source,
+        raise Unlabelled("{file}, line {line}: the label is empty; give every row a label or drop the row.", file=source,
                       line=chunk.lines[labels.index("")])  # fmt: skip
     return labels
 
@@ -91,7 +93,8 @@ def numbers(columns: dict, names: list[str], lines, source: str) -> np.ndarray:
                               file=source, line=lines[row], value=str(value)[:40], name=short(name), number_do=do)  # fmt: skip
             if not np.isfinite(number):
                 raise Mistake("{file}, line {line}: found {value} in column {name}, expected a finite number; correct the line "
-                              "or remove it.", file=source, line=lines[row], value=short(str(value)), name=short(name))
+                              "or remove it.", file=source, line=lines[row], value=short(str(value)),
+                              name=short(name))  # fmt: skip
     raise Mistake("{file}: the columns {names} are not numbers of equal length.", file=source, names=listed(names))
 
 

@@ -24,7 +24,8 @@ from wenmai.tasks.columns import ANSWERS, labels_in, line_of, numbers, texts_in
 from wenmai.tasks.contract import Answers, Parts, Scores, Trained, Untrained, row_name
 from wenmai.tasks.decoding import Choice, together
 from wenmai.tasks.generate import unknown_tokens
-from wenmai.tasks.measuring.compositions import measure_compositions
+from wenmai.tasks.measuring.baselines import of_compositions
+from wenmai.tasks.measuring.compositions import composition_terms, measure_compositions
 from wenmai.tasks.overviews import describe_compositions
 from wenmai.tasks.profile import Profile, has_every_kind, unit_of_tokens
 
@@ -34,12 +35,14 @@ GREEDY = Choice(temperature=0.0)
 
 class Compose:
     name, metric, higher_is_better = "compose", "perplexity", False
+    metrics = ("perplexity", "bits_per_byte", "exact_match")
     target = "text"
     texts, history = "labels", None  # texts that are read are labels; rows have no order in time
     reads = staticmethod(kinds_of_input.learn_both)
     estimator_type = None
 
     inspect_targets, split, held_out = rows.no_notes, rows.split, rows.held_out
+    to_json, from_json = rows.name_alone, classmethod(rows.made_anew)
     training_examples, outputs, log_prob = writing.training_examples, writing.outputs, writing.log_prob
     cut_notes = staticmethod(writing.target_cut_notes)
     running_text = two_texts = False
@@ -58,7 +61,8 @@ class Compose:
         names = [name for name in columns if name not in (*ANSWERS, "text")]
         if not names:
             raise Mistake("{file} has the columns {names}; to compose, it takes a label, numbers or an image beside the text: "
-                          "name them with --columns label=NAME,text=NAME.", file=source, names=listed(columns) or "–")
+                          "name them with --columns label=NAME,text=NAME.", file=source,
+                          names=listed(columns) or "–")  # fmt: skip
         return numbers(columns, names, chunk.lines, source)
 
     def targets_of(self, chunk: Chunk, source: str) -> list[str]:
@@ -128,7 +132,7 @@ class Compose:
     def greedy(self, trained: Trained, encoded: np.ndarray) -> list[tuple[str, float]]:
         """(the text of the most probable token at every step, its log p) for every row; equal labels are answered once."""
         distinct, which = np.unique(encoded, return_inverse=True) if encoded.ndim == 1 else (encoded, np.arange(len(encoded)))
-        texts, most, end = [], trained.inputs.target.longest, trained.inputs.target.special.end
+        texts, most, end = [], trained.inputs.target.written, trained.inputs.target.special.end
         for start in range(0, len(distinct), TOGETHER):
             part = distinct[start : start + TOGETHER]
             first, state = writing.begin(trained, part, most)
@@ -152,14 +156,31 @@ class Compose:
     def evaluate(self, trained: Trained, inputs, targets, where=row_name) -> Scores:
         texts = values.listed(targets)
         examples = rows.pairs(self, trained, inputs, texts, where)
-        written, answers = examples.written, self.greedy(trained, examples.inputs)
-        special, tokens = trained.inputs.target.special, int(written.lengths.sum())
-        notes = unknown_tokens(int((written.flat == special.unknown).sum()), tokens) + self.cut_notes(trained, examples)
-        sizes = np.fromiter((len(text.encode("utf-8", "replace")) + 1 for text in texts), np.int64, len(texts))
-        for row in np.flatnonzero(written.flat[written.offsets[1:] - 1] != special.end):  # of one that was cut
-            sizes[row] = len(writing.text_of(trained, written[int(row)].tolist()).encode("utf-8", "replace"))
-        right = np.fromiter((one == other for one, (other, _) in zip(texts, answers)), bool, len(texts))
+        written, tokens = examples.written, int(examples.written.lengths.sum())
+        unknown = int((written.flat == trained.inputs.target.special.unknown).sum())
+        notes = unknown_tokens(unknown, tokens) + self.cut_notes(trained, examples)
+        sizes, right = self.sizes(trained, written, texts), self.right(trained, examples, texts)
         return Scores(self.scores(writing.text_log_probs(trained, examples), written.lengths, sizes, right), notes)
+
+    def sizes(self, trained: Trained, written: Sequences, texts: list[str]) -> np.ndarray:
+        """(N,): bytes of every text with its end, or of what is left of one that was cut."""
+        sizes = np.fromiter((len(text.encode("utf-8", "replace")) + 1 for text in texts), np.int64, len(texts))
+        for row in np.flatnonzero(written.flat[written.offsets[1:] - 1] != trained.inputs.target.special.end):
+            sizes[row] = len(writing.text_of(trained, written[int(row)].tolist()).encode("utf-8", "replace"))
+        return sizes
+
+    def right(self, trained: Trained, examples: Examples, texts: list[str]) -> np.ndarray:
+        answers = self.greedy(trained, examples.inputs)
+        return np.fromiter((one == other for one, (other, _) in zip(texts, answers)), bool, len(texts))
+
+    def score_terms(self, trained: Trained, inputs, targets, metric: str) -> tuple[np.ndarray, ...]:
+        """What every text adds: −log p, tokens, bytes, and 0; or whether it is right, of 1."""
+        texts = values.listed(targets)
+        examples = rows.pairs(self, trained, inputs, texts)
+        if metric == "exact_match":
+            return self.right(trained, examples, texts), np.ones(len(texts))
+        sizes = self.sizes(trained, examples.written, texts)
+        return -writing.text_log_probs(trained, examples), examples.written.lengths, sizes, np.zeros(len(texts))
 
     def score(self, trained: Trained, inputs, targets) -> float:
         """The mean log p of a token, −log of the perplexity: as scikit-learn wants it, more is better."""
@@ -179,13 +200,8 @@ class Compose:
         return {"perplexity": exp(min(mean, 700.0)), "bits_per_byte": total / log(2) / max(1, int(sizes.sum())),
                 "exact_match": float(right.mean())}  # fmt: skip
 
-    def to_json(self) -> dict:
-        return {"name": self.name}
-
-    @classmethod
-    def from_json(cls, saved: dict) -> "Compose":
-        return cls()
-
     profile = Profile(phrase("task", "compose"), measure_compositions, describe_compositions,
-                      few_rows=(["x", "y"] * 2, ["a b", "c d"] * 2), complete=has_every_kind, unit=unit_of_tokens,
+                      few_rows=(["x", "y"] * 2, ["a b", "c d"] * 2), terms=composition_terms,
+                      baseline=of_compositions,
+                      complete=has_every_kind, unit=unit_of_tokens,
                       next_command="compose {run} …")  # fmt: skip

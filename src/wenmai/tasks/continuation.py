@@ -6,6 +6,7 @@ from itertools import chain, groupby
 import numpy as np
 import torch
 
+from wenmai.data.files.corpus import checked
 from wenmai.errors import Mistake
 from wenmai.layers.cache import join
 from wenmai.locale import Message
@@ -20,7 +21,7 @@ def check_length(tokens: int, lines: int | None) -> None:
         raise Mistake("tokens={tokens}: expected 1 or more, how many are written at the most.", tokens=tokens)
     if lines is not None and lines < 1:
         raise Mistake("lines={lines}: expected 1 or more, after which it stops; leave it out to go on through their ends.",
-                      lines=lines)
+                      lines=lines)  # fmt: skip
 
 
 def prompt_notes(trained: Trained, prompt: np.ndarray) -> list[str]:
@@ -46,10 +47,7 @@ def continuations(trained: Trained, texts: list[str], seeds: list[int], tokens: 
                   choice: Choice) -> Answers:  # fmt: skip
     """What follows each text. Those of one length are read together, and all whose states can be joined are then written
     together."""
-    for row, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise Mistake("input {row}: expected a text, found {type} {value!r}.", row=row + 1, type=type(text).__name__,
-                          value=str(text)[:40])
+    texts = list(checked(texts))
     prompts, follows, special = [trained.inputs.prompt(text) for text in texts], [""] * len(texts), trained.inputs.special
     order = sorted(range(len(texts)), key=lambda row: len(prompts[row]))
     for some in (order[start : start + SIDE_BY_SIDE] for start in range(0, len(order), SIDE_BY_SIDE)):

@@ -16,6 +16,11 @@ from wenmai.layers.trace import Trace
 from wenmai.locale import Message
 
 
+def language_model(model, inputs):
+    """With the verbs of a language model, which an n-gram model has itself, and a network where it reads running text."""
+    return model if hasattr(model, "scored") else NetworkLanguageModel(model, inputs)
+
+
 @dataclass(frozen=True)
 class Trained:
     """What answers: the rung's name, how inputs are read, the model, and where it computes."""
@@ -27,8 +32,7 @@ class Trained:
 
     @property
     def language(self):
-        """With the verbs of a language model, which an n-gram model has itself, and a network where it reads running text."""
-        return self.model if hasattr(self.model, "scored") else NetworkLanguageModel(self.model, self.inputs)
+        return language_model(self.model, self.inputs)
 
 
 class Untrained:
@@ -78,11 +82,9 @@ class InputTrace(Trace):
     """What a network wrote down of these inputs; `tokens`: of every row that was read, where it was cut into tokens; `targets`:
     of every row that is written; `outputs`: what the formulas came to."""
 
-    def __init__(self):
-        super().__init__()
-        self.tokens: list[list[str]] | None = None
-        self.targets: list[list[str]] | None = None
-        self.outputs = None
+    tokens: list[list[str]] | None = None
+    targets: list[list[str]] | None = None
+    outputs = None
 
 
 def row_name(row: int) -> str:
@@ -92,6 +94,7 @@ def row_name(row: int) -> str:
 class Task(Protocol):
     name: str  # as in --task NAME
     metric: str  # the one of its scores that counts
+    metrics: tuple[str, ...]  # all of them: `score_terms` says of each what a row adds to it (metrics.py)
     higher_is_better: bool
     target: str | None  # the column that holds the answer
     texts: str  # the kind of input that texts are (data/inputs/kinds.py)

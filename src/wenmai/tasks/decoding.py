@@ -18,7 +18,7 @@ from wenmai.layers.cache import take
 
 COLDEST = 1e-9  # temperatures below it are the same
 FEW = 512  # of the most probable are looked at first
-DRAWN = 256  # numbers of a row that are drawn at once
+BUFFERED = 256  # numbers of a row that are drawn at once
 
 
 @dataclass(frozen=True)
@@ -122,5 +122,5 @@ def uniforms(seeds: Sequence[int], device: torch.device) -> Iterator[Tensor]:
     """Numbers from 0 to 1, one for every seed (B,), without end."""
     chances = [torch.Generator().manual_seed(seed) for seed in seeds]
     while True:
-        some = torch.stack([torch.rand(DRAWN, dtype=torch.float64, generator=chance) for chance in chances], 1)
+        some = torch.stack([torch.rand(BUFFERED, dtype=torch.float64, generator=chance) for chance in chances], 1)
         yield from some.to(device)  # (DRAWN, B)

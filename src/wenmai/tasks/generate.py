@@ -3,7 +3,7 @@
     perplexity = exp(−Σ log p / tokens), of a word, a subword or a character      bits per byte = −Σ log₂ p / bytes
 
 Every line counts its end as a token. Bits per byte can be compared between models that cut the text differently, where both know
-every token of it."""
+every token of it, or spell what they do not know (language/spelling.py)."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -12,7 +12,6 @@ from math import exp, inf, log
 
 import numpy as np
 
-from wenmai.data.dataset import Part
 from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.streams import Stream
 from wenmai.data.files.columns import listed
@@ -22,6 +21,7 @@ from wenmai.data.inputs import kinds as kinds_of_input
 from wenmai.errors import Mistake
 from wenmai.language.judging import EvaluationModes, evaluate_modes, windows_note
 from wenmai.language.scoring import quick_loss, stride_of
+from wenmai.language.spelling import Speller
 from wenmai.layers.heads import Next
 from wenmai.locale import Message, phrase
 from wenmai.options import assign_options
@@ -30,7 +30,8 @@ from wenmai.tasks.columns import texts_in
 from wenmai.tasks.continuation import continuations
 from wenmai.tasks.contract import Answers, Parts, Scores, Trained, TrainingExamples, Untrained, row_name
 from wenmai.tasks.decoding import Choice
-from wenmai.tasks.measuring.running_text import common_metric, measure_text
+from wenmai.tasks.measuring.baselines import of_text
+from wenmai.tasks.measuring.running_text import common_metric, measure_text, text_terms
 from wenmai.tasks.overviews import describe_text
 from wenmai.tasks.profile import Profile, unit_of_tokens
 
@@ -51,12 +52,14 @@ class Total:
 
 class Generate:
     name, metric, higher_is_better = "generate", "perplexity", False
+    metrics = ("perplexity", "bits_per_byte")
     target = None  # there is no column that holds the answer
     texts, history = "tokens", None
     reads = staticmethod(kinds_of_input.learn)
     estimator_type = None
 
     inspect_targets, prepare, learn_inputs = rows.no_notes, rows.as_given, rows.learn_inputs
+    to_json, from_json = rows.name_alone, classmethod(rows.made_anew)
     running_text, two_texts = True, False
 
     @staticmethod
@@ -138,6 +141,13 @@ class Generate:
             notes.append(windows_note(trained.model.context, stride_of(trained.model, None)))
         if asked.dynamic != "none":  # a copy learns as it reads: others go on asking the first
             model = replace(trained, model=deepcopy(trained.model)).language
+        if asked.spell_unknown:
+            speller = Speller.of(trained.inputs)
+            cost = sum(float(speller.lines_cost(trained.inputs, block).sum()) for block in text.blocks())
+            paid = self.scores(replace(total, log_prob=total.log_prob - cost))
+            scores |= {f"{name}_spelled": score for name, score in paid.items()}
+            notes.append(Message("spelled: the {unknown:,} unknown tokens are spelled out byte by byte, from how those are "
+                                 "spelled that the model knows, and paid for", unknown=total.unknown))  # fmt: skip
         for mode, log_prob, note in evaluate_modes(model, text, asked, None if tune is None else Corpus.of(tune)):
             others = self.scores(replace(total, log_prob=log_prob))
             scores |= {f"{name}_{mode}": score for name, score in others.items()}
@@ -184,18 +194,9 @@ class Generate:
                                  "smoothing gives every word some"))  # fmt: skip
         return notes
 
-    def to_json(self) -> dict:
-        return {"name": self.name}
-
-    @classmethod
-    def from_json(cls, saved: dict) -> "Generate":
-        return cls()
-
-    def beginning(self, train: Part, share: float, seed: int) -> Part:
-        return train.first_share(share)
-
     profile = Profile(phrase("task", "generate"), measure_text, describe_text, few_rows=(["a b c d e f"] * 4, None),
-                      fewer=beginning, keeps_tokens=True, common_metric=common_metric, unit=unit_of_tokens,
+                      fewer=lambda task, train, share, seed: replace(train, inputs=train.inputs.parts([1 - share])[0]),
+                      keeps_tokens=True, terms=text_terms, baseline=of_text, common_metric=common_metric, unit=unit_of_tokens,
                       next_command="generate {run} --prompt …")  # fmt: skip
 
 

@@ -58,7 +58,7 @@ def best(trained: Trained, encoded: Sequences, size: int, penalty: float, count:
     """The `count` best for every row, that a search through `size` beginnings at once finds."""
     check(size, penalty, count)
     if precision not in PRECISIONS:
-        raise Mistake("precision={precision!r}: expected one of {choices}.", precision=precision, choices=', '.join(PRECISIONS))
+        raise Mistake("precision={precision!r}: expected one of {choices}.", precision=precision, choices=", ".join(PRECISIONS))
     with torch.autocast(trained.device.split(":")[0], torch.bfloat16, enabled=precision == "bf16"):
         if size == 1:
             texts = greedy(trained, encoded)

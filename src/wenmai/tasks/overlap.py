@@ -14,7 +14,9 @@ What a word is depends on how a language is written:
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Literal, get_args
 
 import numpy as np
@@ -77,32 +79,46 @@ def bleu_counts(answers: list[str], targets: list[str], script: Script) -> np.nd
     return np.array([[*row.counts, *row.totals, row.sys_len, row.ref_len] for row in rows], np.int64).reshape(-1, 10)
 
 
-def bleu_of(sums: np.ndarray) -> float:
-    """Of such counts, summed over rows (10,)."""
-    right, all_of_them, (answered, expected) = sums[:4].tolist(), sums[4:8].tolist(), sums[8:].tolist()
+def bleu_of(sums: np.ndarray) -> np.ndarray:
+    """Of such counts, summed over rows (…, 10)."""
     count = package("sacrebleu.metrics").BLEU.compute_bleu
-    return count(right, all_of_them, answered, expected, smooth_method="exp").score  # as corpus_score does
+
+    def one(row: np.ndarray) -> float:
+        right, all_of_them, (answered, expected) = row[:4].tolist(), row[4:8].tolist(), row[8:].tolist()
+        return count(right, all_of_them, answered, expected, smooth_method="exp").score  # as corpus_score does
+
+    return np.apply_along_axis(one, -1, np.rint(sums).astype(np.int64))
+
+
+def chrf_counts(answers: list[str], targets: list[str]) -> np.ndarray:
+    """(N, 18): of 1 to 6 characters in a row, how many there are in each row and its target, and how many of them in both."""
+    rows = []
+    for answer, target in zip(answers, targets):
+        ours, theirs = "".join(answer.split()), "".join(target.split())
+        both = [[Counter(text[at : at + size] for at in range(len(text) - size + 1)) for text in (ours, theirs)]
+                for size in range(1, 7)]  # fmt: skip
+        rows.append([count for one, other in both for count in (one.total(), other.total(), (one & other).total())])
+    return np.array(rows, np.int64).reshape(-1, 18)
+
+
+def chrf_of(sums: np.ndarray) -> np.ndarray:
+    """Of such counts, summed over rows (…, 18): as sacrebleu has it, sizes that nobody has are left out of the means."""
+    answered, expected, right = np.moveaxis(sums.reshape(*sums.shape[:-1], 6, 3), -1, 0)  # (…, 6) each
+    there = (answered > 0) & (expected > 0)
+    count = np.maximum(1, there.sum(-1))
+    precision, recall = ((right / np.maximum(1, side) * there).sum(-1) / count for side in (answered, expected))
+    return 500 * precision * recall / np.maximum(4 * precision + recall, 1e-300)
 
 
 def rouge(answers: list[str], targets: list[str], script: Script, stems: bool = True) -> dict[str, np.ndarray]:
     """rouge_1, rouge_2 and rouge_l of every row (N,)."""
-    own = {"english": None, "spaced": Words()}.get(script, Characters())
+    words = SimpleNamespace(tokenize=lambda text: WORD.findall(text.lower()))
+    characters = SimpleNamespace(tokenize=lambda text: list("".join(text.split())))  # as they stand, without white space
+    own = {"english": None, "spaced": words}.get(script, characters)
     scorer = package("rouge_score.rouge_scorer").RougeScorer(["rouge1", "rouge2", "rougeL"], stems, tokenizer=own)
     rows = [scorer.score(target, answer) for target, answer in zip(targets, answers)]
     names = {"rouge_1": "rouge1", "rouge_2": "rouge2", "rouge_l": "rougeL"}
     return {name: np.array([row[theirs].fmeasure for row in rows], np.float64) for name, theirs in names.items()}
-
-
-class Words:
-    def tokenize(self, text: str) -> list[str]:
-        return WORD.findall(text.lower())
-
-
-class Characters:
-    """As they stand, without white space."""
-
-    def tokenize(self, text: str) -> list[str]:
-        return list("".join(text.split()))
 
 
 def package(module: str):

@@ -10,11 +10,13 @@ import numpy as np
 
 from wenmai.data.dataset import Dataset, Part
 from wenmai.locale import Message
+from wenmai.tasks.measuring.baselines import Baseline, mean_or_last, of_rows
+from wenmai.tasks.measuring.rows import class_scores, row_terms
 
 
-def has_every_kind(task, some: Part, whole: Part) -> bool:
+def has_every_kind(task, some: Part, all_rows: Part) -> bool:
     """Whether every class or label of all rows stands in some of them too."""
-    own, every = (task.split_keys(*part.pair)[1] for part in (some, whole))
+    own, every = (task.split_keys(*part.pair)[1] for part in (some, all_rows))
     return every is None or set(own) == set(every)
 
 
@@ -26,22 +28,27 @@ def unit_of_tokens(inputs) -> str:
 @dataclass(frozen=True)
 class Profile:
     words: Message  # the task's name
-    # (estimator, data) → what it shows on the test part, as the report has it, and its metric on test sets drawn again
-    measure: Callable[..., tuple[dict, np.ndarray | tuple]]
+    # (estimator, data, metric) → what it shows on the test part, as the report has it, and what every row adds to the metric
+    measure: Callable[..., tuple[dict, np.ndarray]]
     describe: Callable[[Dataset], dict]  # what is worth knowing of the data, as JSON has it
     few_rows: tuple  # inputs and targets of no meaning, to compile kernels with
 
     # Compare.
+    terms: Callable[..., np.ndarray] = row_terms  # (estimator, task of the data, part, metric) → what its rows add to it
     judged: str = ""  # the metric on the validation rows while a rung is trained, where it is not the task's own
     quick: Mapping = field(default_factory=dict)  # options of `evaluate` where it has to be quick
     # so large a share of the rows
     fewer: Callable[..., Part] = lambda task, train, share, seed: train.random_share(share, seed)
-    complete: Callable[..., bool] = lambda task, some, whole: True  # whether all can be asked of who learned from some
+    complete: Callable[..., bool] = lambda task, some, all_rows: True  # whether all can be asked of who learned from some
     settled: tuple[str, ...] = ()  # options that all rows settle, and a few of them might settle otherwise
     keeps_tokens: bool = False  # with fewer rows too: fewer words known would be fewer to be wrong about
-    # the metric by which all models can be compared, what it is on test sets drawn again, and notes
-    common_metric: Callable[..., tuple[str, dict, list[str]]] = lambda task, rows, samples: (task.metric, samples, [])
-    baseline: Callable[[Dataset, float], Message | None] = lambda data, best: None  # what can be had without a model
+    # (metric, rows, terms of every rung and part) → the metric by which all models can be compared, and notes
+    common_metric: Callable[..., tuple[str, list[str]]] = lambda metric, rows, terms: (metric, [])
+    baseline: Callable[..., Baseline] = of_rows  # (data, metric, what loads a run) → what can be had without a model
+    unskilled: Callable[..., tuple] = mean_or_last  # of rows: (task, inputs, targets) → such answers
+    # (data, metric, the best score, that of the baseline) → what is worth saying of them beside the advice
+    remark: Callable[..., Message | None] = lambda data, metric, best, without: None
+    per_class: Callable[..., list[dict] | None] = class_scores  # (task, confusion, decided, targets) → precision, recall, F1
     details: Callable[..., dict] = lambda task: {}  # what the report says of how scores are counted
 
     # The command line.
@@ -49,9 +56,6 @@ class Profile:
     unit: Callable[..., str] = lambda inputs: ""  # what the metric is one of
     counted: str = "speed"  # what the leaderboard counts a second: predictions (speed) or tokens
     blank_answer: Mapping | None = None  # for a text without a letter, which the model is not asked about
-
-    def judged_by(self, task) -> str:
-        return self.judged or task.metric
 
     def settled_options(self, task) -> dict:
         return {name: value for name in self.settled if (value := getattr(task, name))}

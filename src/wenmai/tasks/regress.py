@@ -6,7 +6,6 @@ With a `horizon` the rows are a series in time: from `history` rows the next `ho
 
 import numpy as np
 
-from wenmai.data.dataset import Part
 from wenmai.data.examples.sequences import Sequences, offsets_of
 from wenmai.data.files.columns import listed
 from wenmai.data.files.readers import Chunk
@@ -27,6 +26,7 @@ from wenmai.tasks.profile import Profile
 
 class Regress:
     name, metric, higher_is_better = "regress", "r2", True
+    metrics = ("r2", "mse", "mae")
     target = "target"
     texts = "tokens"
     reads = staticmethod(kinds_of_input.learn)
@@ -178,13 +178,16 @@ class Regress:
         word = "forecast" if self.horizon else "targets" if self.per_step or len(self.mean) > 1 else "target"
         return [{word: np.round(value, 6).tolist()} for value in self.predictions(decided)]
 
-    def score_terms(self, decided, targets) -> tuple[np.ndarray, np.ndarray]:
-        """Two numbers a row; R² is the sum of the first over the sum of the second: what was explained, over the variation."""
+    def score_terms(self, decided, targets, metric: str = "r2") -> tuple[np.ndarray, np.ndarray]:
+        """Two numbers a row; R² is the sum of the first over the sum of the second: what was explained, over the variation. MSE
+        and MAE: the error, over how many numbers there are."""
         predicted, expected = flat_table(decided), flat_table(targets)
-        error, spread = np.square(predicted - expected).sum(1), np.square(expected - expected.mean(0)).sum(1)
+        error = np.abs(predicted - expected) if metric == "mae" else np.square(predicted - expected)
+        below = np.square(expected - expected.mean(0)) if metric == "r2" else np.ones_like(error)
+        error, below = error.sum(1), below.sum(1)
         if isinstance(targets, Sequences):
-            error, spread = (np.diff(np.concatenate([[0.0], np.cumsum(v)])[targets.offsets]) for v in (error, spread))
-        return spread - error, spread
+            error, below = (np.diff(np.concatenate([[0.0], np.cumsum(v)])[targets.offsets]) for v in (error, below))
+        return (below - error if metric == "r2" else error), below
 
     def scores(self, decided, targets) -> dict[str, float]:
         predicted, expected = flat_table(decided), flat_table(targets)
@@ -212,20 +215,16 @@ class Regress:
 
     @classmethod
     def from_json(cls, saved: dict) -> "Regress":
-        task = cls(horizon=take.maybe_whole(saved, "horizon", 1), history=take.maybe_whole(saved, "history", 1))
+        task = cls(horizon=take.maybe_integer(saved, "horizon", 1), history=take.maybe_integer(saved, "history", 1))
         task.per_step, (task.mean, task.deviation) = take.flag(saved, "per_step"), take.scaling(saved)
         return task
 
-    def fewer_rows(self, train: Part, share: float, seed: int) -> Part:
-        """Of a series the last rows, else any."""
-        return train.last_share(share) if self.history else train.random_share(share, seed)
-
-    def has_windows(self, some: Part, whole: Part) -> bool:
-        """Whether a series is long enough for some windows to learn from."""
-        return not self.history or len(some) > self.history + self.horizon + 20
-
     profile = Profile(phrase("task", "regress"), measure_rows, describe_numbers, few_rows=(["a b", "c d"] * 2, [0.2, 0.8] * 2),
-                      fewer=fewer_rows, complete=has_windows, settled=("horizon", "history"))  # fmt: skip
+                      # of a series the last rows, which have to be enough for some windows to learn from
+                      fewer=lambda task, train, share, seed: (train.last_share(share) if task.history
+                                                              else train.random_share(share, seed)),
+                      complete=lambda task, some, _: not task.history or len(some) > task.history + task.horizon + 20,
+                      settled=("horizon", "history"))  # fmt: skip
 
 
 def flat_table(targets, where=row_name) -> np.ndarray:

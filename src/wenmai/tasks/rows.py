@@ -14,6 +14,7 @@ from wenmai.data.examples.sequences import Sequences, joined, runs
 from wenmai.data.splits import split as split_rows
 from wenmai.data.values import as_frames, check_lengths, listed, pick
 from wenmai.errors import Mistake
+from wenmai.locale import Message
 from wenmai.tasks.contract import Answers, Parts, Scores, Trained, TrainingExamples, Untrained, row_name
 from wenmai.training import memory
 
@@ -66,10 +67,24 @@ def learn_inputs(task, inputs, targets, options: dict):
 def training_examples(task, untrained: Untrained, inputs, targets, rows: np.ndarray, where: Callable) -> TrainingExamples:
     """Where there is a target a step, a row that is too long is learned in windows."""
     examples = Examples(untrained.inputs.encode(inputs), task.encode(targets), longest=untrained.inputs.longest)
+    notes = cut_notes(untrained, examples)
     if isinstance(examples.targets, Sequences):
         examples = examples.windows(examples.longest)
     place = places(rows, where)
-    return TrainingExamples(examples, lambda row: place(examples.example_of(row)), [])
+    return TrainingExamples(examples, lambda row: place(examples.example_of(row)), notes)
+
+
+def cut_notes(trained: Trained, examples: Examples) -> list[str]:
+    """Of texts that are longer than what a network reads of them; with a target a step all is read, in windows."""
+    if trained.inputs.kind != "tokens" or hasattr(trained.model, "learn") or trained.model.per_step:
+        return []
+    rows, most = examples.inputs, trained.inputs.longest
+    lengths = rows.lengths if rows.uncut is None else rows.uncut
+    over = int((lengths > most).sum())
+    note = Message("{over:,} of the {rows:,} texts are cut: a network reads their first {most:,} tokens, and the longest has "
+                   "{longest:,}; train with --set max_length={longest} to read more", over=over, rows=len(lengths), most=most,
+                   longest=int(lengths.max(initial=0)))  # fmt: skip
+    return [note] if over else []
 
 
 def places(rows: np.ndarray, where: Callable[[int], str]) -> Callable[[int], str]:
@@ -160,13 +175,16 @@ def predict_proba(task, trained: Trained, inputs):
     return task.probabilities(task.outputs(trained, task.examples(trained, inputs)), trained.model)
 
 
-def answers(task, trained: Trained, inputs) -> Answers:
+def answers(task, trained: Trained, inputs, top_k: int = 0) -> Answers:
+    """`top_k`: with so many of the most probable labels, where the task ranks them."""
     inputs = listed(inputs)
     examples, answers = task.examples(trained, inputs), []
     inputs = task.prepare(inputs)[0]
     for rows, values, decisions in streamed(task, trained, examples):
-        answers += task.described(pick(inputs, rows), trained.inputs, values, decisions, trained.model)
-    return Answers(answers)
+        some = task.described(pick(inputs, rows), trained.inputs, values, decisions, trained.model)
+        ranked = task.ranked(values, trained.model, top_k) if top_k else ({} for _ in some)
+        answers += [answer | more for answer, more in zip(some, ranked)]
+    return Answers(answers, cut_notes(trained, examples))
 
 
 def pairs(task, trained: Trained, inputs, targets, where: Callable = row_name) -> Examples:
@@ -178,7 +196,7 @@ def pairs(task, trained: Trained, inputs, targets, where: Callable = row_name) -
 
 def evaluate(task, trained: Trained, inputs, targets, where: Callable = row_name) -> Scores:
     examples = pairs(task, trained, inputs, targets, where)
-    return Scores(task.scores(decided(task, trained, examples), examples.targets))
+    return Scores(task.scores(decided(task, trained, examples), examples.targets), cut_notes(trained, examples))
 
 
 def score(task, trained: Trained, inputs, targets) -> float:
@@ -186,12 +204,15 @@ def score(task, trained: Trained, inputs, targets) -> float:
 
 
 def trace_examples(task, trained: Trained, inputs, targets=None) -> tuple[Examples, list | None, None]:
-    examples = task.examples(trained, inputs, targets)
-    return examples, tokens_read(trained.inputs, examples.inputs), None
+    examples, known = task.examples(trained, inputs, targets), trained.inputs
+    if not isinstance(examples.inputs, Sequences) or examples.inputs.flat.ndim > 1:
+        return examples, None, None
+    return examples, [[known.tokenizer.tokens[number] for number in row[: known.longest]] for row in examples.inputs], None
 
 
-def tokens_read(inputs, encoded) -> list[list[str]] | None:
-    """The tokens of every row, where it has some: an unknown one is <unk>."""
-    if not isinstance(encoded, Sequences) or encoded.flat.ndim > 1:
-        return None
-    return [[inputs.tokenizer.tokens[number] for number in row[: inputs.longest]] for row in encoded]
+def name_alone(task) -> dict:
+    return {"name": task.name}
+
+
+def made_anew(cls, saved: dict):
+    return cls()

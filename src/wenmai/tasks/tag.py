@@ -9,7 +9,6 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from wenmai.data.dataset import Part
 from wenmai.data.examples.sequences import Sequences, offsets_of
 from wenmai.data.files.columns import listed, short
 from wenmai.data.files.readers import Chunk
@@ -23,10 +22,11 @@ from wenmai.layers.crf import best_paths
 from wenmai.layers.heads import EachOf
 from wenmai.locale import Message, phrase
 from wenmai.tasks import rows
-from wenmai.tasks.classify import confusion, macro_f1
+from wenmai.tasks.classify import confusion, f1_terms, macro_f1
 from wenmai.tasks.columns import inputs_in, line_of, shown
 from wenmai.tasks.contract import row_name
-from wenmai.tasks.measuring.rows import measure_rows
+from wenmai.tasks.measuring.baselines import usual_tag
+from wenmai.tasks.measuring.rows import class_scores, measure_rows, ratios
 from wenmai.tasks.overviews import describe_tags
 from wenmai.tasks.profile import Profile
 
@@ -101,7 +101,7 @@ class Tag:
 
     def learn(self, targets, where=row_name) -> list[str]:
         notes = self.inspect_targets(targets, where)
-        tags = sorted({tag for row in targets for tag in row})
+        tags = sorted(tags_in(targets))
         if self.scheme == "plain":
             self.classes, self.metric = np.array(tags), "token_accuracy"
         else:
@@ -192,16 +192,34 @@ class Tag:
             answer.pop("starts", None)
         return answers
 
-    def score_terms(self, decided: Sequences, targets: Sequences) -> tuple[np.ndarray, np.ndarray]:
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        if self.scheme == "plain":
+            return "token_accuracy", "macro_f1"
+        return "span_f1", "precision", "recall", "token_accuracy"
+
+    def score_terms(self, decided: Sequences, targets: Sequences, metric: str = "") -> tuple[np.ndarray, np.ndarray]:
         """Two numbers a row; the metric is the sum of the first over the sum of the second: 2 · right over answered +
         expected spans; right over all tags, where they are plain."""
+        if metric == "macro_f1":
+            row = np.repeat(np.arange(len(targets)), targets.lengths)
+            return f1_terms(decided.flat, targets.flat, len(self.classes), row)
         if self.scheme == "plain":
             return per_row(decided.flat == targets.flat, targets.offsets), targets.lengths.astype(np.float64)
         answered, expected = self.spans(decided), self.spans(targets)
+        if metric == "token_accuracy":
+            return per_row(self.same(answered, expected), targets.offsets), targets.lengths.astype(np.float64)
         size = len(targets)
         right = np.bincount(answered.row[np.isin(answered.keys(), expected.keys())], minlength=size)
-        both = np.bincount(answered.row, minlength=size) + np.bincount(expected.row, minlength=size)
-        return 2.0 * right, both.astype(np.float64)
+        ours, theirs = np.bincount(answered.row, minlength=size), np.bincount(expected.row, minlength=size)
+        if metric in ("precision", "recall"):
+            return right.astype(np.float64), (ours if metric == "precision" else theirs).astype(np.float64)
+        return 2.0 * right, (ours + theirs).astype(np.float64)
+
+    def same(self, answered: Spans, expected: Spans) -> np.ndarray:
+        """(ΣT,): where the tags are the same, in the scheme of the data."""
+        pairs = zip(schemes.letters(answered, self.scheme), schemes.letters(expected, self.scheme))
+        return np.logical_and.reduce([a == b for a, b in pairs])
 
     def scores(self, decided: Sequences, targets: Sequences) -> dict[str, float]:
         if self.scheme == "plain":
@@ -211,8 +229,7 @@ class Tag:
         right = int(np.isin(answered.keys(), expected.keys()).sum())
         precision, recall = right / max(1, len(answered.first)), right / max(1, len(expected.first))
         f1 = 2 * precision * recall / (precision + recall) if right else 0.0
-        pairs = zip(schemes.letters(answered, self.scheme), schemes.letters(expected, self.scheme))
-        same = np.logical_and.reduce([a == b for a, b in pairs])
+        same = self.same(answered, expected)
         accuracy = float(same.mean()) if len(same) else 0.0
         return {"span_f1": f1, "precision": precision, "recall": recall, "token_accuracy": accuracy}
 
@@ -226,6 +243,16 @@ class Tag:
         counts = confusion(answered, expected, len(names))
         used = counts.any(0) | counts.any(1)
         return {"classes": [str(name) for name, there in zip(names, used) if there], "counts": counts[used][:, used].tolist()}
+
+    def per_kind(self, confusion: dict, decided: Sequences, targets: Sequences) -> list[dict]:
+        """Of every kind of span how many were found whole; of plain tags, of every tag."""
+        if self.scheme == "plain":
+            return class_scores(self, confusion, decided, targets)
+        answered, expected = self.spans(decided), self.spans(targets)
+        right, size = np.isin(answered.keys(), expected.keys()), len(self.kinds)
+        counts = [np.bincount(kind, minlength=size) for kind in (answered.kind[right], answered.kind, expected.kind)]
+        used = np.flatnonzero(counts[1] + counts[2])
+        return ratios([self.kinds[kind] for kind in used], *(each[used] for each in counts))
 
     def missed(self, outputs, decided: Sequences, targets: Sequences) -> np.ndarray:
         """(N,): how many tags are wrong."""
@@ -261,7 +288,7 @@ class Tag:
         task.metric = take.one_of(saved, "metric", ("token_accuracy" if task.scheme == "plain" else "span_f1",))
         marks = take.items(saved, "marks")
         for mark in marks:
-            if not isinstance(mark, list) or list(map(take.is_whole, mark)) != [True] * 2:
+            if not isinstance(mark, list) or list(map(take.is_integer, mark)) != [True] * 2:
                 raise take.unfit("marks", mark, phrase("saved", "pairs of a letter and a kind"))
             if mark[0] > schemes.S or mark[1] >= len(task.kinds):
                 raise take.Unfit('"marks" names the letter {letter} and the kind {kind_number}, one of which is not there',
@@ -273,14 +300,16 @@ class Tag:
             raise take.Unfit('"marks" does not fit "classes"')
         return task
 
-    def has_every_tag(self, some: Part, whole: Part) -> bool:
-        """Whether every tag of all rows stands in some of them too."""
-        return {tag for row in some.targets for tag in row} == {tag for row in whole.targets for tag in row}
-
     profile = Profile(phrase("task", "tag"), measure_rows, describe_tags, few_rows=([["a", "b"]] * 4, [["x", "y"]] * 4),
-                      complete=has_every_tag, settled=("scheme",))  # fmt: skip
+                      complete=lambda task, some, all_rows: tags_in(some.targets) == tags_in(all_rows.targets),
+                      settled=("scheme",), unskilled=usual_tag,
+                      per_class=lambda task, confusion, decided, targets: task.per_kind(confusion, decided, targets))  # fmt: skip
 
 
 def per_row(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Sums of a flat array over its rows (N,)."""
     return np.diff(np.concatenate([[0.0], np.cumsum(values)])[offsets])
+
+
+def tags_in(targets) -> set[str]:
+    return {tag for row in targets for tag in row}

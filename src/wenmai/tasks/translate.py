@@ -13,6 +13,7 @@ from wenmai.data import values
 from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences
 from wenmai.data.files.columns import listed, short
+from wenmai.data.files.corpus import checked
 from wenmai.data.files.readers import Chunk
 from wenmai.data.inputs import copying
 from wenmai.data.inputs.sides import Pairs
@@ -25,7 +26,7 @@ from wenmai.locale import Message, phrase
 from wenmai.tasks import hypotheses, overlap, rows, writing
 from wenmai.tasks.columns import line_of, texts_in
 from wenmai.tasks.contract import Answers, Parts, Scores, Trained, Untrained, row_name
-from wenmai.tasks.measuring.translations import lead, measure_translations
+from wenmai.tasks.measuring.translations import lead, lead_or_copy, measure_translations, translation_terms
 from wenmai.tasks.overviews import describe_pairs
 from wenmai.tasks.profile import Profile
 
@@ -73,20 +74,17 @@ class Translate:
         """Sources are texts. The first that come with their targets, those of training, say whether these are summaries."""
         self.check_sources(inputs)
         if targets is not None and self.summarise is None:
-            self.decide_kind(inputs, targets)
+            some = range(0, len(targets), max(1, len(targets) // LOOKED_AT))
+            pairs = np.array([(letters(inputs[row]), letters(str(targets[row]))) for row in some] or [(0, 0)])
+            lengths = np.median(pairs[:, 0]), np.median(pairs[:, 0] / pairs[:, 1].clip(1))
+            self.summarise = bool(lengths[0] >= LONG and lengths[1] >= TIMES)
+            self.measure()
         return inputs, targets
 
     def check_sources(self, inputs) -> None:
         if isinstance(inputs, Sequences) or (isinstance(inputs, np.ndarray) and (inputs.ndim > 1 or inputs.dtype.kind in "biuf")):
             raise Mistake("found numbers; to translate, give a text for every text that is to be written.")
         not_empty(inputs, "source", row_name)
-
-    def decide_kind(self, sources: Sequence[str], targets: Sequence[str]) -> None:
-        rows = range(0, len(targets), max(1, len(targets) // LOOKED_AT))
-        pairs = np.array([(letters(sources[row]), letters(str(targets[row]))) for row in rows] or [(0, 0)])
-        lengths = np.median(pairs[:, 0]), np.median(pairs[:, 0] / pairs[:, 1].clip(1))
-        self.summarise = bool(lengths[0] >= LONG and lengths[1] >= TIMES)
-        self.measure()
 
     def split_keys(self, inputs, targets) -> tuple:
         """What no two parts share, and what the first must have all kinds of: here, nothing."""
@@ -150,7 +148,7 @@ class Translate:
     def source_cut_notes(self, trained: Trained, examples: Examples) -> list[str]:
         over, most = trained.inputs.source.cut(examples.inputs), trained.inputs.source.most
         note = Message("{count:,} of the texts that are read are longer than max_length={most:,} tokens: what goes beyond "
-                       "is not read", count=over, most=most)
+                       "is not read", count=over, most=most)  # fmt: skip
         return [note] if over else []
 
     def sources(self, trained: Trained, inputs, strict: bool = False, where=None) -> tuple[Sequences, list[str]]:
@@ -242,20 +240,23 @@ class Translate:
         """What training is judged by: chrF, which sees half a word that is right, where BLEU sees nothing."""
         return overlap.bleu_and_chrf(answers, targets, self.script or overlap.script_of(targets))["chrf"]
 
-    def each(self, answers: list[str], targets: list[str]) -> np.ndarray:
-        """The metric of every row by itself (N,): ROUGE-L, or whether it is right. BLEU is of all rows at once."""
-        if self.metric == "rouge_l":
-            return overlap.rouge(answers, targets, self.script or overlap.script_of(targets))["rouge_l"]
+    def each(self, answers: list[str], targets: list[str], metric: str = "") -> np.ndarray:
+        """The metric of every row by itself (N,): ROUGE, or whether it is right. BLEU and chrF are of all rows at once."""
+        if (metric or self.metric).startswith("rouge"):
+            return overlap.rouge(answers, targets, self.script or overlap.script_of(targets))[metric or self.metric]
         return np.fromiter(map(str.__eq__, answers, targets), np.float64, len(targets))
 
-    def bootstrap(self, answers: list[str], targets: list[str], samples: int = 1000) -> np.ndarray:
-        """The metric on test sets drawn again from this one (samples,), the same for every rung: BLEU is no ratio of sums."""
-        script, generator, metric = self.script or overlap.script_of(targets), np.random.default_rng(0), np.empty(samples)
-        counts = overlap.bleu_counts(answers, targets, script) if self.metric == "bleu" else self.each(answers, targets)  # (N, …)
-        for sample in range(samples):
-            rows = counts[generator.integers(0, len(counts), len(counts))]
-            metric[sample] = overlap.bleu_of(rows.sum(0)) if self.metric == "bleu" else rows.mean()
-        return metric
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        own = ("rouge_1", "rouge_2", "rouge_l") if self.summarise else ()
+        return (self.metric, *(name for name in (*own, "bleu", "chrf", "exact_match") if name != self.metric))
+
+    def score_terms(self, answers: list[str], targets: list[str], metric: str = "") -> tuple[np.ndarray, ...]:
+        """What every row adds: counts of n-grams, of which BLEU and chrF are made; or its own score, of 1."""
+        script, metric = self.script or overlap.script_of(targets), metric or self.metric
+        if metric in ("bleu", "chrf"):
+            return (overlap.bleu_counts(answers, targets, script) if metric == "bleu" else overlap.chrf_counts(answers, targets),)
+        return self.each(answers, targets, metric), np.ones(len(targets))
 
     def to_json(self) -> dict:
         return {"name": self.name, "summarise": bool(self.summarise), "single": self.single, "script": self.script}
@@ -267,13 +268,12 @@ class Translate:
         task.measure()
         return task
 
-    def details(self) -> dict:
-        return {"signature": self.signature()}
-
     profile = Profile(phrase("task", "translate"), measure_translations, describe_pairs,
                       few_rows=(["a b", "c d"] * 2, ["x y", "z"] * 2), judged="chrf", quick={"beam": 1}, settled=("summarise",),
-                      baseline=lead, details=details, counted="tokens", next_command="translate {run} …",
-                      blank_answer={"text": "", "log_prob": 0.0})  # fmt: skip
+                      terms=translation_terms,
+                      baseline=lead_or_copy, remark=lambda data, metric, best, without: lead(data, best),
+                      details=lambda task: {"signature": task.signature()}, counted="tokens",
+                      next_command="translate {run} …", blank_answer={"text": "", "log_prob": 0.0})  # fmt: skip
 
 
 def not_empty(texts: Sequence[str], side: str, where):
@@ -290,14 +290,12 @@ def not_empty(texts: Sequence[str], side: str, where):
 
 
 def texts_of(inputs) -> list[str]:
-    texts = values.listed(inputs)
-    for row, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise Mistake("input {row}: expected a text, found {type} {value!r}.", row=row + 1, type=type(text).__name__,
-                          value=str(text)[:40])
+    texts = []
+    for row, text in enumerate(checked(values.listed(inputs)), 1):
         if not text.strip():
-            raise Mistake("input {row}: the text is empty; give every row a text to read or drop the row.", row=row + 1)
-    return list(texts)
+            raise Mistake("input {row}: the text is empty; give every row a text to read or drop the row.", row=row)
+        texts.append(text)
+    return texts
 
 
 def letters(text: str) -> int:

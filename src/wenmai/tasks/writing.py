@@ -29,7 +29,7 @@ def target_cut_notes(trained: Trained, examples: Examples) -> list[str]:
     target = trained.inputs.target
     over = target.cut(examples.written)
     note = Message("{over:,} of the texts are longer than max_length={most:,} tokens: what goes beyond is not read",
-                   over=over, most=target.most)
+                   over=over, most=target.most)  # fmt: skip
     return [note] if over else []
 
 

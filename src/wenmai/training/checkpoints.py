@@ -3,29 +3,26 @@
     RUN/training/start/       arguments.json (the command), inputs.json (what was learned of the inputs)
     RUN/training/000000123/   state.json and arrays.safetensors after 123 updates; the last two are kept
 
-Each is a folder that is there whole or not at all. They are written when the plan stands, then when so much time has passed
+Each is a folder that is there whole or not at all. They are written when a plan is made, then when so much time has passed
 that writing them costs under a fiftieth of it, and when training is asked to stop."""
 
-import json
-import os
 import shutil
-import signal
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from wenmai.data.inputs import kinds as kinds_of_input
 from wenmai.data.storage import saved as take
 from wenmai.errors import Mistake
-from wenmai.locale import Message
+from wenmai.locale import Message, phrase
 from wenmai.locale.theirs import Theirs
 from wenmai.training import folders
 from wenmai.training.distributed import Team
 from wenmai.training.progress import Progress, Snapshot
-from wenmai.training.run_folder import understood, unfinished, write_arrays, write_json
+from wenmai.training.run_folder import CHECKPOINT, understood, unfinished, write_arrays, write_json
 
 KEPT = 2
+PATHS = ("embedding",)  # options that may name a file
 OFTEN = 20.0  # seconds between two, at the least
 SHARE = 75  # times as long as writing one took
 
@@ -52,15 +49,15 @@ class Checkpoints:
             folders.write(self.folder / "start", lambda part: self._start(part, estimator))
         now = time.monotonic()
         due = self.last is None or now - self.last > max(OFTEN, SHARE * self.cost)
-        if not self.team.broadcast(due or asked):
+        if not self.team.broadcast(due or asked or bool(progress.plan)):  # a plan, before it acts
             return
         snapshot = progress.snapshot()
         if not writes:
             return
         number = 1 + max((int(path.name) for path in self.all()), default=0)
         folders.write(self.folder / f"{number:09d}", lambda part: self._fill(part, snapshot))
-        whole = [folder for folder in self.all() if folder not in self.damaged]
-        for old in [*self.damaged, *whole[:-KEPT]]:  # a damaged one is none of the last two
+        intact = [folder for folder in self.all() if folder not in self.damaged]
+        for old in [*self.damaged, *intact[:-KEPT]]:  # a damaged one is none of the last two
             shutil.rmtree(old, ignore_errors=True)
         self.last, self.cost = time.monotonic(), time.monotonic() - now
 
@@ -73,7 +70,8 @@ class Checkpoints:
         write_arrays(part / "arrays.safetensors", snapshot.arrays)
 
     def all(self) -> list[Path]:
-        return sorted(path for path in self.folder.glob("[0-9]*") if path.is_dir()) if self.folder.is_dir() else []
+        found = self.folder.iterdir() if self.folder.is_dir() else ()
+        return sorted(path for path in found if CHECKPOINT.fullmatch(path.name) and path.is_dir())
 
     def resume(self) -> tuple[dict, Snapshot, list[str]]:
         """The arguments of the training, the last whole checkpoint, and a sentence on every damaged one that was passed over."""
@@ -86,7 +84,7 @@ class Checkpoints:
         with understood(self.folder / "start" / "arguments.json") as path:
             self.arguments = object_in(path)
         with understood(self.folder / "start" / "inputs.json") as path:
-            inputs = json.loads(path.read_text(encoding="utf-8"))
+            inputs = take.json_in(path)
             kinds_of_input.from_json(inputs)
         notes = []
         for left in self.folder.glob(".*.part.*"):  # of one that was killed while it was written
@@ -106,30 +104,42 @@ class Checkpoints:
         return self.arguments, Snapshot({}, {}, inputs), notes
 
 
+@contextmanager
+def as_it_was_kept(run: Path):
+    """Inside, a training goes on from a checkpoint: what does not fit it is told."""
+    try:
+        yield
+    except take.Unfit as error:
+        raise Mistake("{folder}: the last checkpoint is not as it was written ({error}); remove it, and the one before is used, "
+                      "or start anew with wenmai train.", folder=run / "training", error=error.message) from None  # fmt: skip
+
+
+def check_arguments(known: dict) -> None:
+    """The words of a command are of the kinds that a command line gives; Unfit otherwise. What they say is judged as it is there.
+    Older ones lack some."""
+    for name in ("rung", "source", "device"):
+        take.text(known, name)
+    for name in ("target", "valid", "test", "task", "delimiter", "from"):
+        take.maybe_text(known, name)
+    for name in ("unseen", "skip_bad"):
+        take.flag({name: False} | known, name)
+    for name in ("max_line", "max_rows"):
+        take.integer({name: 0} | known, name)
+    settings = take.of_kind(known, "settings", dict, phrase("saved", "an object"))
+    for name, one in settings.items():
+        if not isinstance(one, (str, int, float)) or (name in PATHS and not isinstance(one, str)):
+            raise take.unfit(name, one, phrase("saved", "a text"))
+    if known.get("columns") is not None:
+        take.columns(known)
+    if take.number(known, "minutes") < 0:
+        raise take.unfit("minutes", known["minutes"], phrase("saved", "a number"))
+    take.integer(known, "seed", 0, (1 << 63) - 1)
+    take.integer(known, "processes", 1, 1 << 20)
+    take.of_kind(known, "fingerprint", dict, phrase("saved", "an object"))
+
+
 def object_in(path: Path) -> dict:
-    known = json.loads(path.read_text(encoding="utf-8"))
+    known = take.json_in(path)
     if not isinstance(known, dict):
         raise take.Unfit("found {value}, expected an object", value=take.told(known))
     return known
-
-
-@contextmanager
-def interrupts() -> Iterator[list]:
-    """Inside, Ctrl-C and SIGTERM fill the list instead of stopping; a second time they stop at once."""
-    asked: list[int] = []
-
-    def ask(number, frame) -> None:
-        if asked:
-            os._exit(130)
-        asked.append(number)
-
-    names = [getattr(signal, name) for name in ("SIGINT", "SIGTERM") if hasattr(signal, name)]
-    try:
-        before = {name: signal.signal(name, ask) for name in names}
-    except ValueError:  # not the main thread, where signals do not arrive
-        before = {}
-    try:
-        yield asked
-    finally:
-        for name, handler in before.items():
-            signal.signal(name, handler)

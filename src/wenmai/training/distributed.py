@@ -9,6 +9,7 @@ summed over all of them and divided by the count of the whole batch, so that the
 
 import atexit
 import copy
+import json
 import os
 from collections import Counter
 from contextlib import contextmanager, nullcontext
@@ -21,7 +22,10 @@ from torch.distributed.rendezvous import rendezvous
 
 from wenmai.errors import Mistake
 from wenmai.layers.losses import Loss
+from wenmai.locale import phrase
 
+SHARED = {"options": phrase("deciding", "the options"), "train": phrase("deciding", "its training rows"),
+          "valid": phrase("deciding", "the validation rows")}  # fmt: skip
 PATIENCE = timedelta(hours=2)  # that one process waits for another, which may be scoring or writing
 
 
@@ -45,20 +49,45 @@ class Team:
         return values
 
     def broadcast(self, value):
-        """The first process's value, everywhere."""
+        """The first process's value, everywhere: anything that goes into JSON, since nothing is ever unpickled."""
+        return value if self.size == 1 else json.loads(self.broadcast_arrays({"": as_bytes(value)})[""].tobytes())
+
+    def broadcast_arrays(self, named: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The first process's arrays, everywhere; what the others give is not looked at."""
         if self.size == 1:
-            return value
-        values = [value]
-        distributed.broadcast_object_list(values, 0)
-        return values[0]
+            return named
+        header = as_bytes({name: [array.dtype.str, array.shape] for name, array in named.items()})
+        length = torch.tensor([len(header)])
+        distributed.broadcast(length, 0)
+        header = header if self.rank == 0 else np.empty(int(length), np.uint8)
+        distributed.broadcast(torch.from_numpy(header), 0)
+        found = {}
+        for name, (kind, shape) in json.loads(header.tobytes()).items():
+            array = np.ascontiguousarray(named[name]) if self.rank == 0 else np.empty(shape, np.dtype(kind))
+            found[name] = array.reshape(shape)
+            if array.size:
+                distributed.broadcast(torch.from_numpy(found[name].reshape(-1).view(np.uint8)), 0)
+        return found
 
     def all(self, value) -> list:
-        """Each one's value."""
+        """Each one's value, of which JSON knows the kind."""
         if self.size == 1:
             return [value]
-        values: list = [None] * self.size
-        distributed.all_gather_object(values, value)
-        return values
+        own = as_bytes(value)
+        lengths = [torch.zeros(1, dtype=torch.int64) for _ in range(self.size)]
+        distributed.all_gather(lengths, torch.tensor([len(own)]))
+        longest = max(map(int, lengths))
+        texts = [torch.zeros(longest, dtype=torch.uint8) for _ in range(self.size)]
+        distributed.all_gather(texts, torch.from_numpy(np.pad(own, (0, longest - len(own)))))
+        return [json.loads(text[: int(length)].numpy().tobytes()) for text, length in zip(texts, lengths)]
+
+    def agree(self, deciding: dict[str, str]) -> None:
+        """All of them train on the same: refused by each of them where one has other rows, options or seeds."""
+        known = self.all(deciding)
+        for name in deciding:
+            if len({one.get(name) for one in known}) > 1:
+                raise Mistake("the processes that train together do not have the same: {what} differ between them; give each "
+                              "the same data, options and seed.", what=SHARED[name])  # fmt: skip
 
     def any(self, flag: bool) -> bool:
         return any(self.all(bool(flag)))
@@ -96,6 +125,10 @@ def shared(part: nn.Module, network: nn.Module) -> bool:
     return any(everywhere[weight] > times for weight, times in own.items())
 
 
+def as_bytes(value) -> np.ndarray:
+    return np.frombuffer(bytearray(json.dumps(value).encode()), np.uint8)
+
+
 class Losses(nn.Module):
     def __init__(self, network: nn.Module):
         super().__init__()
@@ -116,13 +149,8 @@ def team() -> Team:
         # torchrun keeps its store when it starts processes again; the addresses of those before are still in it
         store = distributed.PrefixStore(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"), store)
         distributed.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=PATIENCE)
-        atexit.register(leave)
+        atexit.register(lambda: distributed.is_initialized() and distributed.destroy_process_group())
     return Team(distributed.get_rank(), size)
-
-
-def leave() -> None:
-    if distributed.is_initialized():
-        distributed.destroy_process_group()
 
 
 def own_device() -> str:
@@ -148,13 +176,13 @@ def companions():
                       "them again from the last checkpoint.") from None  # fmt: skip
 
 
-def whole(value: Tensor) -> Tensor:
+def full_tensor(value: Tensor) -> Tensor:
     """A tensor of which every process may hold a part; all of them have to ask at once."""
     return value.full_tensor() if hasattr(value, "full_tensor") else value
 
 
-def divided(value: Tensor, like: Tensor) -> Tensor:
-    """The part of a whole tensor that this process holds of `like`."""
+def shard_of(value: Tensor, like: Tensor) -> Tensor:
+    """The part of a full tensor that this process holds of `like`."""
     if not hasattr(like, "full_tensor") or hasattr(value, "full_tensor"):
         return value
     from torch.distributed.tensor import distribute_tensor

@@ -3,52 +3,64 @@
 Batches are a function of seed and epoch, learning rate and random numbers of the step: so the same seed gives the same weights.
 How long training is, `schedule` says; one update, `updater`; what to go back to when a loss is no number, `recovery`."""
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from wenmai.data.examples.batches import ExampleSource
+from wenmai.data.storage import saved as take
 from wenmai.locale import Message
 from wenmai.training import distributed, memory
 from wenmai.training.averaging import network_of
 from wenmai.training.options import TrainingOptions
 from wenmai.training.progress import Diverged, Progress, Snapshot
 from wenmai.training.recovery import LOWERED, Failure, Recovery, TrainState
-from wenmai.training.schedule import Schedule
+from wenmai.training.schedule import FEW, Clock, Plan, Schedule, raised, seconds_a_step
 from wenmai.training.updater import Updater, evaluating, repeatable
-
-if TYPE_CHECKING:
-    from wenmai.models.network import Network
 
 HEARTBEAT = 0.5  # seconds after which training gives a sign of life, so that it can be stopped and kept
 TIDIED = 3.0  # seconds after which memory that lies unused is given back
 CHECKED = 50  # steps of a GPU between two looks at the loss, for which it has to be waited
+ENOUGH = 300  # updates that a budget should afford: where it does not, batches are smaller
+SMALLEST = 64  # tokens of a batch, then
 STILL = 5  # scores without a new best after which asgd begins to average
 
 
-def train(network: "Network", examples: ExampleSource, judge: Callable[[], float] | None, higher_is_better: bool, device: str,
+def train(network: nn.Module, examples: ExampleSource, judge: Callable[[], float] | None, higher_is_better: bool, device: str,
           seed: int, minutes: float | None = None, resume: Snapshot | None = None, deterministic: bool = False,
           where: Callable[[int], str] = lambda row: Message("row {row}", row=row + 1),
           options: TrainingOptions | None = None) -> Iterator[Progress]:  # fmt: skip
     """Trains the network in place and leaves the best state in it: the one that `judge` scored highest. `where` names the place
     of a row in messages; `resume` is what `snapshot()` of a Progress gave."""
-    training = Training(network, examples, judge, higher_is_better, device, seed, minutes, deterministic,
-                        options or TrainingOptions())  # fmt: skip
-    if resume and resume.arrays:
-        training.restore(resume)
-    if not training.state.step:
-        yield training.planned()
+    threads = torch.get_num_threads()
+    try:
+        training = Training(network, examples, judge, higher_is_better, device, seed, minutes, deterministic,
+                            options or TrainingOptions())  # fmt: skip
+        if resume and resume.arrays:
+            training.restore(resume)
+        if not training.state.step:
+            yield training.planned()
+        yield from updates(training, where)
+        training.finish()
+    finally:
+        torch.set_num_threads(threads)
+
+
+def updates(training: "Training", where: Callable[[int], str]) -> Iterator[Progress]:
     batches, heartbeat = training.batches(), time.perf_counter()
     while training.goes_on():
-        heartbeat_due, halved = training.update(next(batches)[1], time.perf_counter() - heartbeat > HEARTBEAT)
+        rows = next(batches)[1]
+        heartbeat_due, halved = training.update(rows, time.perf_counter() - heartbeat > HEARTBEAT)
         evaluation_due = training.schedule.evaluates_after(training.state.step)
-        check = device == "cpu" or evaluation_due or heartbeat_due or halved or len(training.recovery.unseen) == CHECKED
+        check = training.device == "cpu" or evaluation_due or heartbeat_due or halved or len(training.recovery.unseen) == CHECKED
         failure = training.recovery.failure(training.losses, training.state.step, where) if check else None
+        if evaluation_due and not failure and not training.answers(rows):
+            failure = Failure.of(training.state.step, rows, where)
         if failure and training.state.lowered:
             yield training.given_up(failure)
             break
@@ -64,29 +76,83 @@ def train(network: "Network", examples: ExampleSource, judge: Callable[[], float
         if evaluation_due:
             yield training.evaluated()
             heartbeat = time.perf_counter()
-    training.finish()
+        if (evaluation_due or heartbeat_due) and (planned := training.planned_anew()):
+            yield planned
 
 
 class Training:
     """One training: what it has come to, and all that it takes to go on."""
 
-    def __init__(self, network: "Network", examples: ExampleSource, judge: Callable[[], float] | None, higher_is_better: bool,
+    def __init__(self, network: nn.Module, examples: ExampleSource, judge: Callable[[], float] | None, higher_is_better: bool,
                  device: str, seed: int, minutes: float | None, deterministic: bool, options: TrainingOptions):  # fmt: skip
         self.began = self.tidied = time.perf_counter()
         network.to(device)
         network.train()
         self.network, self.examples, self.judge, self.higher_is_better = network, examples, judge, higher_is_better
         self.device, self.seed, self.options = device, seed, options.completed(network)
+        self.threads = self.options.threads or torch.get_num_threads()
+        torch.set_num_threads(self.threads)
         self.tokens = self.options.batch_tokens or examples.suited_batch()
         self.updater = updater = Updater(network, examples, self.options, device, seed, deterministic)
         updater.micro_batches = self.options.micro_batches or updater.suited_micro_batches(self.tokens)
         self.schedule = Schedule(self.options, examples, self.tokens)
-        if minutes and self.options.steps is None:
-            self.schedule.plan(minutes, updater, examples.epochs(self.tokens, seed), judge)
-        self.state = TrainState(micro_batches=updater.micro_batches)
+        self.fit = math.inf  # steps, into the minutes, as far as is known at first
+        self.clock = Clock(self.schedule, minutes, self.began) if minutes and self.options.steps is None else None
+        if self.clock and not self.options.plans:
+            self.plan_first(options)
+        self.micro_batches = updater.micro_batches  # at first
+        self.state = TrainState(micro_batches=self.micro_batches)
         self.recovery = Recovery(self.state, updater.state())
         self.best: dict[str, Tensor] | None = None  # weights, of the best score
         self.losses: list[Tensor] = []  # since they were last reported
+
+    def plan_first(self, given: TrainingOptions) -> None:
+        """By steps that are timed; what was learned by them is forgotten. Where few updates fit, batches are smaller and the rate
+        is higher, unless they are `given`."""
+        updater, clock, team = self.updater, self.clock, self.updater.team
+        first, usual = updater.state(), self.tokens
+        each = self.seconds_a_step()
+        if self.device == "cpu" and self.threads > 1 and not given.threads and team.size == 1:
+            torch.set_num_threads(1)
+            alone = self.seconds_a_step()
+            self.threads, each = (1, alone) if alone < each else (self.threads, each)
+            torch.set_num_threads(self.threads)
+        while given.batch_tokens is None and team.broadcast(clock.left() / each < ENOUGH) and self.tokens > SMALLEST:
+            self.tokens, before = max(SMALLEST, self.tokens // 2), each
+            each = self.seconds_a_step()
+            if team.broadcast(each > 0.8 * before):  # a step takes as long, however little is read
+                break
+        updater.load(first)
+        self.schedule = clock.schedule = Schedule(self.options, self.examples, self.tokens)
+        plan = Plan(*team.broadcast(clock.affordable(0, each, self.options.evaluations)))
+        if given.learning_rate is None and not self.options.averages:
+            times = raised(plan.steps) * (self.tokens / usual) ** 0.5  # a smaller batch says less of where to go
+            self.options = replace(self.options, learning_rate=self.options.learning_rate * times)
+            self.schedule = clock.schedule = Schedule(self.options, self.examples, self.tokens)
+        self.fit, self.schedule.plans = int(clock.left() / each), [plan]
+        clock.starts(0)
+
+    def seconds_a_step(self) -> float:
+        return seconds_a_step(self.updater, self.examples.epochs(self.tokens, self.seed), self.clock.seconds / 50)
+
+    def planned_anew(self) -> Progress | None:
+        """Where a moment for it has come: written down before it acts. Not after training went back: it passes the same steps
+        twice, and a plan made the second time would act the first time where it is replayed."""
+        plan = None
+        if self.clock and not self.state.lowered:
+            step, team = self.state.step, self.updater.team
+            plan = team.broadcast(self.clock.plan(step) if team.rank == 0 and self.clock.due(step) else None)
+        if plan is None:
+            return None
+        self.schedule.plans.append(Plan(*plan))
+        return self.progress(passing=True, plan=self.plan)
+
+    @property
+    def plan(self) -> dict:
+        """The options that make this training again, whatever the clock says."""
+        return {"plans": ",".join(map(str, self.schedule.plans)), "batch_tokens": self.tokens,
+                "micro_batches": self.micro_batches, "learning_rate": self.options.learning_rate,
+                "threads": self.threads}  # fmt: skip
 
     def batches(self) -> Iterator[tuple[int, np.ndarray]]:
         return self.examples.epochs(self.tokens, self.seed, self.state.step)
@@ -110,6 +176,19 @@ class Training:
         return heartbeat_due, self.state.micro_batches > state.micro_batches
 
     # A loss that is no number
+
+    @torch.no_grad()
+    def answers(self, rows: np.ndarray) -> bool:
+        """Whether the weights as they are now have a loss on these rows (that of an update is the one before it), and products
+        of two of them are numbers."""
+        updater, step = self.updater, self.state.step
+        updater.gather()
+        few = np.array_split(rows, min(updater.micro_batches, len(rows)))[0]
+        with evaluating(self.network), updater.reproducibly(step):
+            losses, _ = updater.judged(updater.batch(few, step), self.network.losses)
+        squares = (value.square().max() for value in self.network.state_dict().values() if value.is_floating_point())
+        sizes = torch.stack([*squares, *(torch.as_tensor(loss.total, device=self.device) for loss in losses)])
+        return all(updater.team.all(bool(sizes.isfinite().all())))
 
     def gone_back(self, failure: Failure) -> Progress:
         """To the last good state, with a lower learning rate."""
@@ -141,7 +220,7 @@ class Training:
 
     def evaluated(self) -> Progress:
         """The score of the weights, or of their mean; the best are kept, and all of this is a good state to go back to."""
-        updater, score = self.updater, None
+        updater, score, began = self.updater, None, time.perf_counter()
         updater.gather()
         self.recovery.good = None  # before its room is needed
         state = updater.state()
@@ -151,26 +230,23 @@ class Training:
                 with evaluating(self.network), repeatable(updater.deterministic):
                     score = updater.team.broadcast(self.judge() if updater.team.rank == 0 else None)
             updater.gather()
-            if self.is_best(score):
+            best = self.state.best
+            if best is None or (score > best if self.higher_is_better else score < best):
                 self.state, self.best = replace(self.state, best=score, worse=0), network_of(state)
             else:
                 self.state = replace(self.state, worse=self.state.worse + 1)
-        if self.options.averages and updater.average.mean is None and self.average_begins():
+        still = self.state.worse >= STILL or self.state.step >= self.schedule.steps // 2
+        if still and self.options.averages and updater.average.mean is None:
             self.state = replace(self.state, worse=0)
             updater.average.begin()
             state = updater.state()
         self.recovery.good = self.state, state
         loss, self.losses = float(torch.stack(self.losses).mean()), []
+        if self.clock:
+            self.clock.scores(time.perf_counter() - began)
         stops = self.state.worse >= self.options.patience and self.state.step < self.schedule.steps
         note = Message("stopped: {patience} scores without a new best", patience=self.options.patience) if stops else ""
         return self.progress(note, loss, score)
-
-    def is_best(self, score: float) -> bool:
-        best = self.state.best
-        return best is None or (score > best if self.higher_is_better else score < best)
-
-    def average_begins(self) -> bool:
-        return self.state.worse >= STILL or self.state.step >= self.schedule.steps // 2
 
     def finish(self) -> None:
         """The best weights into the network."""
@@ -190,16 +266,19 @@ class Training:
                         score, note, passing=passing, snapshot=self.snapshot if resumable else None, **more)  # fmt: skip
 
     def planned(self) -> Progress:
-        plan = {"steps": self.schedule.steps, "evaluations": self.schedule.evaluations, "micro_batches": self.state.micro_batches}
         note = self.halved_note() if self.state.micro_batches > 1 else ""
-        return replace(self.progress("planned", plan=plan, warning=note), snapshot=lambda: Snapshot({}, {}))
+        if self.fit < min(FEW, self.schedule.most):
+            minutes, steps = self.clock.seconds / 60, self.fit
+            note = Message("{minutes:.2g} minutes are too few for this much: about {steps} updates of a network fit, and some "
+                           "hundred are wanted; give it --minutes {more} or so.", minutes=minutes, steps=steps,
+                           more=math.ceil(minutes * ENOUGH / max(1, steps)))  # fmt: skip
+        return replace(self.progress("planned", plan=self.plan, warning=note), snapshot=lambda: Snapshot({}, {}))
 
     def halved_note(self) -> str:
-        device, pieces = self.device, self.state.micro_batches
         step = self.state.step
         since = Message("from step {step} on", step=step) if step else Message("from the beginning")
         return Message("a batch does not fit into the memory of {device}: {since} each is read in {pieces} pieces, which add up "
-                       "to the same.", device=device, since=since, pieces=pieces)  # fmt: skip
+                       "to the same.", device=self.device, since=since, pieces=self.state.micro_batches)  # fmt: skip
 
     def snapshot(self) -> Snapshot:
         good, weights = self.recovery.good
@@ -208,7 +287,7 @@ class Training:
         if good.step != self.state.step:
             arrays |= {f"good.{name}": value for name, value in weights.items()}
         facts = asdict(self.state) | {"good": asdict(good), "seconds": time.perf_counter() - self.began}
-        return Snapshot({name: distributed.whole(value).cpu().numpy() for name, value in arrays.items()}, facts)
+        return Snapshot({name: distributed.full_tensor(value).cpu().numpy() for name, value in arrays.items()}, facts)
 
     def restore(self, resume: Snapshot) -> None:
         """What a snapshot holds: where training stood, its last good state, its best weights, and the losses since the last
@@ -217,13 +296,22 @@ class Training:
         def tensors(part: dict) -> dict[str, Tensor]:
             return {name: torch.from_numpy(value).to(self.device) for name, value in part.items()}
 
-        self.state, good = (TrainState(**{name: facts[name] for name in asdict(TrainState())})
-                            for facts in (resume.facts, resume.facts["good"]))  # fmt: skip
-        state = tensors({name: value for name, value in resume.arrays.items()
-                         if name.startswith(("network.", "optimizer.", "mean.")) or name in ("carried", "averaged")})  # fmt: skip
+        self.state, good = (TrainState.from_json(facts, self.schedule.steps)
+                            for facts in (resume.facts, take.value(resume.facts, "good")))  # fmt: skip
+        known = {name: value for name, value in resume.arrays.items()
+                 if name.startswith(("network.", "optimizer.", "mean.")) or name in ("carried", "averaged")}  # fmt: skip
+        for arrays, step in ((known, self.state.step), (resume.part("good"), good.step)):
+            if arrays or arrays is known:
+                self.updater.check(Snapshot(arrays, {}), next(self.examples.epochs(self.tokens, self.seed, step))[1])
+        if best := resume.part("best"):
+            Snapshot(best, {}).like(**self.network.state_dict())
+        take.array(resume.arrays, "losses", np.float32, None)
+        state = tensors(known)
         self.updater.load(state)
         self.updater.micro_batches = self.state.micro_batches
         self.recovery.good = good, tensors(resume.part("good")) or state
-        self.best = tensors(resume.part("best")) or None
+        self.best = tensors(best) or None
         self.losses = list(tensors({"losses": resume.arrays["losses"]})["losses"])
-        self.began -= resume.facts["seconds"]
+        self.began -= take.number(resume.facts, "seconds")
+        if self.clock:
+            self.clock.goes_on(self.state.step, self.began)

@@ -11,8 +11,10 @@ asgd        plain steps at one rate, averaged: from when the held-out score stop
 import torch
 from torch import nn
 
-from wenmai.training.distributed import divided, whole
+from wenmai.data.storage import saved as take
+from wenmai.training.distributed import full_tensor, shard_of
 from wenmai.training.options import TrainingOptions
+from wenmai.training.progress import Snapshot
 
 
 def name_gradients(network: nn.Module, lazily: bool) -> None:
@@ -51,6 +53,25 @@ class Optimizer:
         return {f"{number}.{index}.{name}": torch.as_tensor(value) for number, part in enumerate(self.parts)
                 for index, values in part.state_dict()["state"].items() for name, value in values.items()}  # fmt: skip
 
+    def check(self, known: Snapshot) -> None:
+        """Unfit where these are not what `state` gives."""
+        names = {"momentum_buffer"} if isinstance(self.parts[0], torch.optim.SGD) else {"step", "exp_avg", "exp_avg_sq"}
+        keys = [key.split(".") for key in known.arrays]
+        for owner, index in {(key[0], key[1]) for key in keys if len(key) == 3}:
+            number, at = int(owner) if owner.isdecimal() else -1, int(index) if index.isdecimal() else -1
+            part = self.parts[number] if 0 <= number < len(self.parts) else None
+            weights = [weight for group in part.param_groups for weight in group["params"]] if part else []
+            named = {key[2] for key in keys if key[:2] == [owner, index]}
+            if not 0 <= at < len(weights) or named != names:
+                raise take.Unfit("the moments {name} are of no weight here", name=take.told(f"{owner}.{index}"))
+            steps = torch.zeros((), dtype=torch.int64 if isinstance(part, torch.optim.SparseAdam) else torch.float32)
+            for name in names:
+                (array,) = known.like(**{f"{owner}.{index}.{name}": steps if name == "step" else weights[at]})
+                if name == "step" and not 1 <= array.item() <= 1 << 40:
+                    raise take.Unfit("the moments {name} are of no weight here", name=take.told(f"{owner}.{index}"))
+        if any(len(key) != 3 for key in keys):
+            raise take.Unfit("the moments {name} are of no weight here", name=take.told(".".join(min(keys, key=len))))
+
     def load(self, state: dict[str, torch.Tensor]) -> None:
         for number, part in enumerate(self.parts):
             weights = [weight for group in part.param_groups for weight in group["params"]]
@@ -60,7 +81,7 @@ class Optimizer:
                 if int(owner) == number:  # SparseAdam counts its steps in a plain number
                     plain = name == "step" and isinstance(part, torch.optim.SparseAdam)
                     value = value.clone()  # the optimizer writes into what it is given
-                    value = int(value) if plain else divided(value, weights[int(index)]) if value.dim() else value
+                    value = int(value) if plain else shard_of(value, weights[int(index)]) if value.dim() else value
                     moments.setdefault(int(index), {})[name] = value
             part.load_state_dict({"state": moments, "param_groups": part.state_dict()["param_groups"]})
 
@@ -84,7 +105,7 @@ class Optimizer:
             if table.grad is not None:
                 table.grad = table.grad.coalesce()
                 grads.append(table.grad._values())
-        norm = whole(torch.nn.utils.get_total_norm(grads)) * scale
+        norm = full_tensor(torch.nn.utils.get_total_norm(grads)) * scale
         cut = torch.clamp(self.clip / (norm + 1e-6), max=1.0) if self.clip else 1.0
         torch._foreach_mul_(grads, scale * cut)
         for part in self.parts:

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from wenmai.locale import Message
+from wenmai.data.storage import saved as take
+from wenmai.locale import Message, phrase
 from wenmai.training.progress import Diverged, Progress, Snapshot
 
 
@@ -17,8 +18,13 @@ class Passes:
         self.generator = np.random.default_rng(seed)
 
     def resume(self, snapshot: Snapshot) -> dict:
-        self.done, self.generator.bit_generator.state = snapshot.facts["epochs"], snapshot.facts["generator"]
-        self.began -= snapshot.facts["seconds"]
+        self.done = take.integer(snapshot.facts, "epochs", 1, self.epochs)
+        self.began -= take.number(snapshot.facts, "seconds")
+        known = take.value(snapshot.facts, "generator")
+        try:
+            self.generator.bit_generator.state = known
+        except (ValueError, TypeError, KeyError, OverflowError):
+            raise take.unfit("generator", known, phrase("saved", "the state of random numbers")) from None
         return snapshot.facts
 
     def planned(self) -> Iterator[Progress]:

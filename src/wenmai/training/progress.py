@@ -7,19 +7,10 @@ import numpy as np
 
 from wenmai.data.storage import saved as take
 from wenmai.errors import Mistake
-from wenmai.locale import Message, phrase
 
 
 class Diverged(Mistake):
     """The loss is no number any more, and going back did not help: there is nothing to go on with."""
-
-
-def shown_rows(rows: np.ndarray, where: Callable[[int], str]) -> str:
-    """'films.csv, line 7, and 3 other rows of its batch'"""
-    first = where(int(rows[0]))
-    if len(rows) == 1:
-        return first
-    return Message("{where}, and {count} other rows of its batch", where=first, count=len(rows) - 1)
 
 
 @dataclass
@@ -34,6 +25,17 @@ class Snapshot:
         """The arrays whose names begin with `name.`, without it."""
         return {key[len(name) + 1 :]: array for key, array in self.arrays.items() if key.startswith(f"{name}.")}
 
+    def like(self, **known) -> list[np.ndarray]:
+        """The arrays of these names, each of the type and shape of the one (NumPy's or torch's) that training knows by that name;
+        Unfit otherwise. What is compiled trusts them. A file has no single numbers, only rows of one."""
+        kinds = {name: np.dtype(str(one.dtype).removeprefix("torch.")) for name, one in known.items()}
+        shapes = {name: tuple(one.shape) or (np.shape(self.arrays.get(name)) and (1,)) for name, one in known.items()}
+        return [take.array(self.arrays, name, kinds[name], *shapes[name]) for name in known]
+
+
+def score_in(saved: object, key: str = "score") -> float | None:
+    return None if take.value(saved, key) is None else take.number(saved, key, finite=False)
+
 
 @dataclass
 class Progress:
@@ -45,19 +47,22 @@ class Progress:
     seconds: float  # since training began
     score: float | None = None  # the task's metric on the held-out part, where it was measured at this step
     note: str = ""  # what happened, in a sentence, where something did
-    plan: dict = field(default_factory=dict)  # at step 0: the options that fix how long training is
+    plan: dict = field(default_factory=dict)  # where one is made: the options that fix how long training is
     warning: str = ""  # what went wrong and was put right, in a sentence, where something did
     passing: bool = False  # a sign of life between two that count; it is not kept
     snapshot: Callable[[], Snapshot] | None = field(default=None, repr=False, compare=False)  # to be called before the next
 
+    @property
+    def seconds_left(self) -> float | None:
+        """Until its last update, at the speed so far; nothing is known of it before the first."""
+        return self.seconds / self.step * (self.steps - self.step) if 0 < self.step < self.steps and not self.note else None
+
     @classmethod
     def from_json(cls, saved: dict) -> "Progress":
         """What `to_json` gave; Unfit if it did not. A loss may be infinite, or nobody knows it (NaN)."""
-        values = {name: take.value(saved, name) for name in ("epoch", "loss", "rate", "seconds", "score")}
-        for name, value in values.items():
-            if not (take.is_whole(value) or isinstance(value, float) or (value is None and name == "score")):
-                raise take.unfit(name, value, phrase("saved", "a number"))
-        return cls(step=take.whole(saved, "step"), steps=take.whole(saved, "steps"), note=take.text(saved, "note"), **values)
+        values = {name: take.number(saved, name, finite=False) for name in ("epoch", "loss", "rate", "seconds")}
+        values["score"] = score_in(saved)
+        return cls(step=take.integer(saved, "step"), steps=take.integer(saved, "steps"), note=take.text(saved, "note"), **values)
 
     def to_json(self) -> dict:
         kept = ("step", "steps", "epoch", "loss", "rate", "seconds", "score", "note")

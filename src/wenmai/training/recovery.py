@@ -8,7 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from wenmai.training.progress import shown_rows
+from wenmai.data.storage import saved as take
+from wenmai.locale import Message
+from wenmai.training.progress import score_in
 
 LOWERED = 0.1  # of the learning rate is left after a loss that was no number
 
@@ -23,10 +25,20 @@ class TrainState:
     lowered: bool = False  # the learning rate, after a loss that was no number
     micro_batches: int = 1  # that a batch is read in
 
+    @classmethod
+    def from_json(cls, saved: object, steps: int) -> "TrainState":
+        return cls(take.integer(saved, "step", 0, steps), score_in(saved, "best"), take.integer(saved, "worse"),
+                   take.flag(saved, "lowered"), take.integer(saved, "micro_batches", 1, 1 << 20))  # fmt: skip
+
 
 class Failure(NamedTuple):
     step: int
     rows: str  # of its batch, as messages name them
+
+    @classmethod
+    def of(cls, step: int, rows: np.ndarray, where: Callable[[int], str]) -> "Failure":
+        first, others = where(int(rows[0])), len(rows) - 1
+        return cls(step, Message("{where}, and {count} other rows of its batch", where=first, count=others) if others else first)
 
 
 class Recovery:
@@ -43,7 +55,7 @@ class Recovery:
         if all(finite):
             return None
         first = finite.index(False)
-        return Failure(step - len(unseen) + 1 + first, shown_rows(unseen[first], where))
+        return Failure.of(step - len(unseen) + 1 + first, unseen[first], where)
 
     def lower(self, micro_batches: int) -> tuple[TrainState, dict[str, Tensor]]:
         """The last good state, to go on from with a lower learning rate."""

@@ -11,7 +11,7 @@ It is there whole, or not at all (folders.py)."""
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,13 +44,14 @@ class SavedRun:
     progress: list[Progress]
 
 
-def save(estimator, folder: Path, more: dict, training: bool = False) -> Path:
+def save(estimator, folder: Path, more: dict, training: bool = False, replace: bool = False) -> Path:
     """`training`: the run is what came of the training that stands in the folder, whose place it takes, and who calls holds its
-    lock already."""
+    lock already. `replace`: as `check_place` has it."""
     # the run that it started from, and what was taken over
     start = {"from": {name: value for name, value in estimator.start_.items() if name != "note"}} if estimator.start_ else {}
     about = {"format": FORMAT, "wenmai": __version__, "rung": estimator.rung, "options": estimator.options,
-             "build": estimator.build_.to_json(), "task": estimator.task_.to_json(), **start, **more}  # fmt: skip
+             "build": estimator.build_.to_json(), "task": estimator.task_.to_json(), "columns": estimator.columns_,
+             "plan": estimator.plan_, **start, **more}  # fmt: skip
 
     def fill(part: Path) -> None:
         write_json(part / "run.json", about)
@@ -67,7 +68,7 @@ def save(estimator, folder: Path, more: dict, training: bool = False) -> Path:
             write_arrays(part / "weights.safetensors", model.state())
 
     with nullcontext() if training else folders.only_one(folder):
-        check_place(folder, training)
+        check_place(folder, more, training, replace)
         folders.write(folder, fill)
     return folder
 
@@ -85,21 +86,40 @@ def words_of(inputs) -> dict[str, np.ndarray]:
 def write_arrays(path: Path, named: dict[str, np.ndarray]) -> None:
     from safetensors.numpy import save_file
 
+    path.touch()
+    mode = path.stat().st_mode  # as the user's umask has it; safetensors puts a private file there
     save_file({name: np.ascontiguousarray(array) for name, array in named.items()}, path)
+    path.chmod(mode)
 
 
-def check_place(folder: Path, training: bool = False) -> None:
+def check_place(folder: Path, about: dict, training: bool = False, replace: bool = False) -> None:
     """A run can be written there: asked before training too, lest its work be lost. Only what is known to be ours is ever
-    replaced: a run, and nothing beside it; and a training that was not finished only by who goes on with it (`training`)."""
+    replaced: a run, and nothing beside it. A training that was not finished is only by who goes on with it (`training`), and a
+    run of another data set than `about` names not at all, unless the user says so (`replace`)."""
     if folder.exists() and not folder.is_dir():
         raise Mistake("{folder} is a file, where a run folder is to be written; choose another --out.", folder=folder)
     if folder.exists() and (strange := not_ours(folder)):
         raise Mistake("{folder} holds {name}, which is no part of a run, and is left as it is; choose another --out.",
                       folder=folder, name=short(strange))  # fmt: skip
-    if not training and unfinished(folder):
-        raise Mistake("{folder} holds a training that was not finished: go on with wenmai train --resume {folder}, or remove "
-                      "that folder, or choose another --out.", folder=folder)  # fmt: skip
+    if not training and not replace and unfinished(folder):
+        raise Mistake("{folder} holds a training that was not finished: go on with wenmai train --resume {folder}, replace it "
+                      "with --replace, or choose another --out.", folder=folder)  # fmt: skip
+    if not training and not replace and (known := other_data(folder, about)):
+        raise Mistake("{folder} holds a run of other data ({data}); replace it with --replace, or choose another --out.",
+                      folder=folder, data=short(known, 200))  # fmt: skip
     folder.parent.mkdir(parents=True, exist_ok=True)
+
+
+def other_data(folder: Path, about: dict) -> str | None:
+    """What the run that stands there was trained on, where it says so and that is something else. The same file is the same
+    data, also where its rows have changed since."""
+    try:
+        known = take.json_in(folder / "run.json")
+        data, digest = known.get("data"), known.get("fingerprint")
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return None
+    same = data == about.get("data") or (digest is not None and digest == about.get("fingerprint"))
+    return None if data is None or same else str(data)
 
 
 def unfinished(folder: Path) -> bool:
@@ -145,25 +165,29 @@ def plain(value):
 
 
 def read(folder: Path) -> SavedRun:
-    if not folder.exists() and folder.parent.is_dir():
-        with suppress(Mistake, OSError), folders.only_one(folder):  # what a kill left may be made whole
-            pass
     if not (folder / "run.json").is_file() and (folder / "training").is_dir():
         raise Mistake("{folder} holds a training that was not finished; go on with wenmai train --resume {folder}.",
                       folder=folder)  # fmt: skip
     if not (folder / "run.json").is_file():
         raise Mistake("{folder} is not a run folder (it has no run.json); wenmai train makes one.", folder=folder)
     with understood(folder / "run.json") as path:
-        about = json.loads(path.read_text(encoding="utf-8"))
+        about = take.json_in(path)
         if take.value(about, "format") != FORMAT:
             raise Mistake("{file}: trained by another version of wenmai (format {found}, here {expected}); train it again.",
                           file=path, found=take.told(about["format"]), expected=FORMAT)  # fmt: skip
     folders.check(folder, *FILES)
     with understood(folder / "inputs.json") as path:
-        inputs = json.loads(path.read_text(encoding="utf-8"))
+        inputs = take.json_in(path)
     with understood(folder / "progress.jsonl") as path:
-        progress = [Progress.from_json(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+        progress = [Progress.from_json(json.loads(line)) for line in take.plain_file(path).decode("utf-8").splitlines()]
     return SavedRun(folder, about, inputs, progress)
+
+
+def columns_of(runs: Sequence[str | Path]) -> dict[str, str]:
+    """Those that the first of these runs was trained on; a run that cannot be read is told of when it is loaded."""
+    with suppress(Mistake):
+        return take.columns(read(Path(runs[0])).about) if runs else {}
+    return {}
 
 
 @contextmanager
@@ -203,7 +227,9 @@ def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
             model.load(arrays.mapped(path)[0])
             return model
         if not isinstance(model, nn.Module):
-            model.load(load_arrays(path))
+            named = load_arrays(path)
+            check_numbers(path, ((name, array.dtype.kind != "f" or not np.isnan(array).any()) for name, array in named.items()))
+            model.load(named)
             return model
         expected = {name: (KINDS.get(value.dtype), tuple(value.shape) or (1,)) for name, value in model.state_dict().items()}
         for name in sorted(expected.keys() | kinds.keys()):
@@ -214,6 +240,7 @@ def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
         with safe_open(path, framework="pt", device=device) as file, torch.no_grad():
             for name, value in model.state_dict().items():  # one by one, lest all stand there twice
                 value.copy_(file.get_tensor(name))
+        check_numbers(path, ((name, bool(value.isfinite().all())) for name, value in model.state_dict().items()))
         return model.eval()
     except FileNotFoundError:
         raise Mistake("{reason}: the run folder is damaged; train it again.",
@@ -221,6 +248,13 @@ def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
     except (SafetensorError, take.Unfit, RuntimeError, KeyError, OverflowError) as error:
         what = error.message if isinstance(error, take.Unfit) else short(str(error).splitlines()[0], 200)
         raise Mistake("{file} does not fit run.json ({error}); train it again.", file=path, error=what) from None
+
+
+def check_numbers(path: Path, named: Iterable[tuple[str, bool]]) -> None:
+    for name, good in named:
+        if not good:
+            raise Mistake("{file}: {name} holds weights that are no numbers (NaN or infinite), and would answer nothing else; "
+                          "train it again, with a lower learning rate.", file=path, name=short(name))  # fmt: skip
 
 
 KINDS = {torch.float32: "F32", torch.float64: "F64", torch.int64: "I64"}

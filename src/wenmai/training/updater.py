@@ -3,39 +3,48 @@
 The random numbers of a step (dropout) are a function of seed and step, as its batch is: nothing of them has to be kept. A batch
 that does not fit into memory is read in two pieces, four, … (micro-batches); their gradients add up to that of the whole."""
 
+import os
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from wenmai.data.examples.batches import Batch, ExampleSource
+from wenmai.data.storage import saved as take
+from wenmai.data.storage.caches import for_torch
 from wenmai.errors import Mistake
-from wenmai.kernels.attention import one_shape
 from wenmai.layers.losses import Loss, weighted
 from wenmai.layers.recurrent import Recurrent
-from wenmai.training import distributed, environment, memory
+from wenmai.training import distributed, memory
 from wenmai.training.averaging import WeightAverage
 from wenmai.training.captured import Captured
-from wenmai.training.distributed import divided, whole
+from wenmai.training.distributed import full_tensor, shard_of
 from wenmai.training.optimizers import Optimizer, name_gradients
 from wenmai.training.options import TrainingOptions
+from wenmai.training.progress import Snapshot
 
-if TYPE_CHECKING:
-    from wenmai.models.network import Network
+# What libraries below torch read from the environment, once, when they are first used; a value that the user has set stays.
+# A product of another shape is another kernel, and batches have many shapes: by itself oneDNN keeps a thousand kernels.
+ALWAYS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64"}
+# cuBLAS adds in one order only where it has memory of its own to do so.
+DETERMINISTIC = {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
 
 
 class Updater:
-    def __init__(self, network: "Network", examples: ExampleSource, options: TrainingOptions, device: str, seed: int,
+    def __init__(self, network: nn.Module, examples: ExampleSource, options: TrainingOptions, device: str, seed: int,
                  deterministic: bool = False):  # fmt: skip
         self.network, self.examples, self.options, self.device, self.seed = network, examples, options, device, seed
         self.deterministic, self.team, self.micro_batches = deterministic, distributed.team(), 1
         self.bf16 = options.precision == "bf16" or (options.precision == "auto" and bf16_pays(network, device))
         self.carried: Tensor | None = None  # (B, S) the state that a stream goes on with
         self.sharded = options.parallel == "fsdp" and self.team.size > 1
-        environment.prepare(deterministic)
+        for name, value in (ALWAYS | (DETERMINISTIC if deterministic else {}) | (for_torch() if options.compile else {})).items():
+            os.environ.setdefault(name, value)
+        for layer in network.modules():
+            if hasattr(layer, "one_shape"):
+                layer.one_shape = examples.one_shape
         dense = self.sharded or (self.team.size > 1 and device != "cpu")  # these pass on no gradient of named rows
         name_gradients(network, options.optimizer == "lazy-adamw" and not dense)
         self.losses, self.learning = self.team.parallel(network, options.parallel)
@@ -50,7 +59,7 @@ class Updater:
         own = self.team.share(rows)
         self.optimizer.set_rate(rate)
         if self.captured:
-            with self.reproducibly(step), one_shape():
+            with self.reproducibly(step):
                 loss = self.captured(rows, step)
             if loss is not None:
                 self.average.add()
@@ -95,7 +104,7 @@ class Updater:
         total, after, counts = None, [], None
         try:
             for number, (batch, share) in enumerate(zip(batches, shares)):
-                with self.team.no_sync(self.losses, number + 1 == len(pieces)), one_shape(self.examples.one_shape):
+                with self.team.no_sync(self.losses, number + 1 == len(pieces)):
                     losses, state = self.judged(batch)
                     if len(losses) > 1 and counts is None:
                         counts = self.counted(batches, shares)
@@ -155,7 +164,7 @@ class Updater:
         """The weights into `network`, where they are learned in parts."""
         if self.learning is not self.network:
             for name, value in self.learning.state_dict().items():
-                self.network.state_dict()[name].copy_(whole(value))
+                self.network.state_dict()[name].copy_(full_tensor(value))
 
     def state(self) -> dict[str, Tensor]:
         """Weights and moments as they are now, named; of parallel processes, the part that this one holds."""
@@ -165,10 +174,26 @@ class Updater:
         named |= self.average.state()
         return {name: value.detach().clone() for name, value in named.items()}
 
+    def check(self, known: Snapshot, rows: np.ndarray) -> None:
+        """Unfit where these are not what `state` gives; `rows` are those of the next batch."""
+        weights = self.learning.state_dict()
+        known.like(**{f"network.{name}": value for name, value in weights.items()})
+        if known.part("mean"):
+            known.like(**{f"mean.{name}": value for name, value in weights.items() if value.is_floating_point()},
+                       averaged=torch.zeros((), dtype=torch.int64))  # fmt: skip
+        self.optimizer.check(Snapshot(known.part("optimizer"), {}))
+        if "carried" in known.arrays:  # a row of the batch tells how large the state of a row is
+            with torch.no_grad(), self.reproducibly(0):
+                state = self.judged(self.batch(rows[:1], 0), self.network.losses)[1]
+            if state is None:
+                raise take.Unfit('found "carried", which nothing here reads')
+            held = len(known.arrays["carried"]) if self.examples.opens(rows) else len(self.team.share(rows))  # or it begins anew
+            known.like(carried=torch.empty((held, *state.shape[1:]), device="meta"))
+
     @torch.no_grad()
     def load(self, state: dict[str, Tensor]) -> None:
         for name, value in self.learning.state_dict().items():
-            value.copy_(divided(state[f"network.{name}"].reshape(value.shape), value))
+            value.copy_(shard_of(state[f"network.{name}"].reshape(value.shape), value))
         self.carried = state["carried"].clone() if "carried" in state else None
         self.average.load(state)
         self.optimizer.load({name.removeprefix("optimizer."): value for name, value in state.items() if name.startswith("opt")})
@@ -181,7 +206,7 @@ def added(one: Loss, other: Loss) -> Loss:
     return one._replace(total=one.total + other.total, count=one.count + other.count)
 
 
-def bf16_pays(network: "Network", device: str) -> bool:
+def bf16_pays(network: nn.Module, device: str) -> bool:
     """On a GPU always; on a CPU with bf16 instructions where the work is in large products, which a recurrent step has not, but
     what says the next token has."""
     if device.startswith("cuda"):
@@ -191,7 +216,7 @@ def bf16_pays(network: "Network", device: str) -> bool:
 
 
 @contextmanager
-def evaluating(network: "Network"):
+def evaluating(network: nn.Module):
     network.eval()
     try:
         yield

@@ -1,10 +1,15 @@
-"""entities: places, languages, currencies and dates inside sentences, from CLDR through Babel."""
+"""entities: places, languages, currencies and dates inside sentences, from CLDR through Babel.
+
+The sentences stand in sentences.json, with slots: place, language, currency, currencies, money, date and month become entities;
+name, firm, adjective, number, small, code and phone do not. Some sentences have no entity, though some of their words are
+entities elsewhere (German, Jordan, March, 月, 语), and some people bear the name of a country."""
 
 import datetime
+import json
 import random
 import re
+from pathlib import Path
 
-from wenmai.data.builtin.sentences import CHINESE, ENGLISH, FILLERS
 from wenmai.data.files.readers import Chunk
 from wenmai.data.text.tokenizers import WORD
 
@@ -14,9 +19,6 @@ COMMON = {"place": "CN US JP DE FR GB IN BR RU IT ES KR CA AU MX ID TR SA ZA NL 
           "language": "en zh es fr de ja ru ar pt it ko hi tr vi th id nl sv pl el he fa",
           "currency": "USD EUR CNY JPY GBP INR RUB KRW BRL CAD AUD CHF HKD SGD THB SEK MXN TRY ZAR"}  # fmt: skip
 NO_PLACES = {"EU", "EZ", "QO", "UN", "XA", "XB", "ZZ"}  # unions, "unknown region" and the like
-DATES = {"en": ("full", "long", "medium", "short", "MMMM d", "d MMMM y", "EEEE, MMMM d", "d MMM", "y-MM-dd", "dd/MM/y"),
-         "zh": ("full", "long", "short", "M月d日", "M月d日EEEE", "y-MM-dd", "y.M.d")}  # fmt: skip
-MONTHS = {"en": ("MMMM y", "MMM y", "MMMM"), "zh": ("y年M月", "M月")}
 ARTICLE = re.compile(r"United |Isle |.*(Islands|Republic|Emirates|Netherlands|Territor(y|ies)$)|"  # what stands after "the"
                      "(Philippines|Maldives|Bahamas|Gambia)$")  # fmt: skip
 
@@ -28,7 +30,8 @@ def entities() -> Chunk:
     outside of their entity: "the [United States]", "300 [US dollars]", "300[美元]".
     """
     chance = random.Random(SEED)
-    writers = [Writer("en", ENGLISH, chance), Writer("zh", CHINESE, chance)]
+    sentences = json.loads(Path(__file__).with_name("sentences.json").read_text("utf-8"))
+    writers = [Writer(lang, words, chance) for lang, words in sentences.items()]
     tokens, tags = zip(*(writers[row % 2].sentence() for row in range(ROWS)))
     return Chunk({"tokens": list(tokens), "tags": list(tags)}, range(1, ROWS + 1))
 
@@ -36,12 +39,12 @@ def entities() -> Chunk:
 class Writer:
     """Fills the templates of one language. A slot gives what stands before its entity, the entity, and its type."""
 
-    def __init__(self, lang: str, templates: str, chance: random.Random):
+    def __init__(self, lang: str, words: dict[str, list[str]], chance: random.Random):
         from babel import Locale
         from babel.numbers import get_currency_name
 
-        self.lang, self.chance = lang, chance
-        self.templates = [re.split(r"\{(\w+)\}", line) for line in templates.strip().split("\n")]  # text, slot, text, …
+        self.lang, self.words, self.chance = lang, words, chance
+        self.templates = [re.split(r"\{(\w+)\}", line) for line in words["templates"]]  # text, slot, text, …
         locale = Locale.parse(lang)
         self.names = {"place": {code: locale.territories[code] for code in places()},
                       "language": {code: name for code, name in sorted(locale.languages.items()) if len(code) == 2},
@@ -63,26 +66,26 @@ class Writer:
     def slot(self, name: str, used: set) -> tuple[str, str, str]:
         chance = self.chance
         if name == "place":
-            place = self.drawn("place", used)[1]
+            place = self.draw_name("place", used)[1]
             return "the " if self.lang == "en" and ARTICLE.match(place) else "", place, "PLACE"
         if name == "language":
-            return "", self.drawn("language", used)[1], "LANGUAGE"
+            return "", self.draw_name("language", used)[1], "LANGUAGE"
         if name in ("currency", "currencies", "money"):
-            code, written = self.drawn("currency", used)
+            code, written = self.draw_name("currency", used)
             if self.lang == "en" and name != "currency":
                 written = self.plurals[code] if name == "currencies" or chance.random() < 0.75 else code
             return f"{self.number(5)} " if name == "money" else "", written, "CURRENCY"
         if name in ("date", "month"):
-            return "", self.date(DATES if name == "date" else MONTHS), "DATE"
+            return "", self.date(self.words[name]), "DATE"
         if name in ("number", "small"):
             return self.number(4 if name == "number" else 1), "", ""
         if name == "code":
             return f"{chance.choice('ABKMTX')}{chance.randrange(100, 99999)}", "", ""
         if name == "phone":
             return f"{chance.randrange(100, 999)}-{chance.randrange(1000, 9999)}", "", ""
-        return chance.choice(FILLERS[self.lang][name]), "", ""
+        return chance.choice(self.words[name]), "", ""
 
-    def drawn(self, kind: str, used: set) -> tuple[str, str]:
+    def draw_name(self, kind: str, used: set) -> tuple[str, str]:
         """A code and its name, that this sentence does not have yet."""
         while True:
             code = self.chance.choice(COMMON[kind].split() if self.chance.random() < 0.5 else list(self.names[kind]))
@@ -94,11 +97,11 @@ class Writer:
         value = self.chance.randrange(2, 10 ** self.chance.randint(1, digits) + 3)
         return f"{value:,}" if self.lang == "en" and self.chance.random() < 0.5 else str(value)
 
-    def date(self, formats: dict[str, tuple]) -> str:
+    def date(self, formats: list[str]) -> str:
         from babel.dates import format_date
 
         day = datetime.date(1950, 1, 1) + datetime.timedelta(self.chance.randrange(80 * 365))
-        return format_date(day, self.chance.choice(formats[self.lang]), self.lang)
+        return format_date(day, self.chance.choice(formats), self.lang)
 
 
 def places() -> list[str]:

@@ -16,19 +16,19 @@ ROWS, BELOW, LONGEST, SEED = 20_000, 100, 500, 1998
 
 def copy(*, copy: str = "20") -> Chunk:
     """20,000 rows of 2T + 1 tokens and their tags; the option is T."""
-    tokens, tags = copied(drawn_symbols(np.random.default_rng(SEED), ROWS, length("copy", copy, 1)))
+    tokens, tags = copied(np.random.default_rng(SEED).integers(0, len(SYMBOLS), (ROWS, length("copy", copy, 1))))
     return Chunk({"tokens": tokens, "tags": tags}, range(1, ROWS + 1))
 
 
 def running_sum(*, running_sum: str = "20") -> Chunk:
     """{3, 5} → {3, 8}: 20,000 rows of T whole numbers from 0 to 99, and the sum so far at each; the option is T."""
-    inputs = drawn_numbers(np.random.default_rng(SEED), ROWS, length("running-sum", running_sum, 1))
+    inputs = np.random.default_rng(SEED).integers(0, BELOW, (ROWS, length("running-sum", running_sum, 1)))
     return Chunk({"inputs": inputs.tolist(), "targets": inputs.cumsum(1).tolist()}, range(1, ROWS + 1))
 
 
 def adding(*, adding: str = "50") -> Chunk:
     """20,000 rows of T pairs, a value from 0 to 1 and a mark, 1 in each half's one place; the target is the sum of both."""
-    inputs, target = drawn_pairs(np.random.default_rng(SEED), ROWS, length("adding", adding, 2))
+    inputs, target = marked_pairs(np.random.default_rng(SEED), ROWS, length("adding", adding, 2))
     return Chunk({"inputs": inputs.tolist(), "target": target}, range(1, ROWS + 1))
 
 
@@ -46,21 +46,13 @@ def length(name: str, option: str, least: int) -> int:
 # The same for any generator, so that a probe can draw as many as it needs.
 
 
-def drawn_symbols(generator: np.random.Generator, rows: int, steps: int) -> np.ndarray:
-    return generator.integers(0, len(SYMBOLS), (rows, steps))  # (N, T)
-
-
 def copied(symbols: np.ndarray) -> tuple[list[list[str]], list[list[str]]]:
-    """Tokens and tags."""
+    """Tokens and tags of numbers of symbols (N, T)."""
     steps, written = symbols.shape[1], np.array(list(SYMBOLS))[symbols].tolist()
     return [[*row, DELIMITER, *[BLANK] * steps] for row in written], [[BLANK] * (steps + 1) + row for row in written]
 
 
-def drawn_numbers(generator: np.random.Generator, rows: int, steps: int) -> np.ndarray:
-    return generator.integers(0, BELOW, (rows, steps))  # (N, T)
-
-
-def drawn_pairs(generator: np.random.Generator, rows: int, steps: int) -> tuple[np.ndarray, np.ndarray]:
+def marked_pairs(generator: np.random.Generator, rows: int, steps: int) -> tuple[np.ndarray, np.ndarray]:
     """Values and marks (N, T, 2), and the sums (N,)."""
     inputs, half = np.zeros((rows, steps, 2)), steps // 2
     inputs[..., 0] = generator.random((rows, steps)).round(3)

@@ -7,6 +7,7 @@ from wenmai.errors import unknown
 
 # Families of close relatives (Romance, Scandinavian, West and South Slavic) among languages that stand alone.
 CHOSEN = "en de fr es pt ca it da nb sv cs sk hr sl fi tr id vi zh ja"
+FEW = "en de fr es fi tr"  # of a demo: close relatives, and two that stand alone
 FEWEST = 400  # names that CLDR must know in a language of "all"; below it, little more than the countries is translated
 BORROWED = ("no", "ht")  # tables that are copies: of Bokmål (nb) and of French
 
@@ -29,10 +30,10 @@ def languages(*, languages: str = CHOSEN) -> Chunk:
 
 
 def language_codes(chosen: str) -> list[str]:
-    """Those of "en,zh", or for "all" every one that CLDR knows."""
+    """Those of "en,zh", six for "few", or for "all" every one that CLDR knows."""
     from babel import localedata
 
-    codes = [code for code in chosen.replace(",", " ").split() if code != "all"]
+    codes = [code for code in (FEW if chosen == "few" else chosen).replace(",", " ").split() if code != "all"]
     known = sorted(code for code in localedata.locale_identifiers() if code not in BORROWED and "_" not in code)
     for code in codes:
         if code not in known:

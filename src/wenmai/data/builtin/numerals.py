@@ -31,7 +31,7 @@ def numbers(*, numbers: str = "en") -> Chunk:
         raise Mistake("numbers:{option} is the same on both sides; expected two ways of writing, as in numbers:zh-digits.",
                       option=numbers)  # fmt: skip
     rows: dict[str, int | None] = {}
-    for number in drawn():
+    for number in sampled():
         text = write_source(number)
         rows[text] = number if rows.get(text, number) == number else None  # None: it means two numbers
     pairs = [(text, write_target(number)) for text, number in rows.items() if number is not None]
@@ -39,7 +39,7 @@ def numbers(*, numbers: str = "en") -> Chunk:
     return Chunk({"source": source, "target": target}, range(1, len(pairs) + 1))
 
 
-def drawn() -> list[int]:
+def sampled() -> list[int]:
     """Of the longer ones many have zeros inside or at the end, as the numbers that people say have."""
     chance = random.Random(SEED)
     numbers = dict.fromkeys(range(BELOW))

@@ -18,6 +18,7 @@ class Sequences:
     """
 
     example: np.ndarray | None = None
+    uncut: np.ndarray | None = None  # (N,) how long rows were, where they were cut to what can be read
 
     def __init__(self, flat: np.ndarray, offsets: np.ndarray, beside: dict[str, np.ndarray] | None = None,
                  letters: Sequences | None = None):  # fmt: skip
@@ -121,15 +122,3 @@ def joined(parts: list):
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
     lengths = np.concatenate([part.lengths for part in parts])
     return Sequences(np.concatenate([part.flat for part in parts]), offsets_of(lengths))
-
-
-def join_pairs(first: Sequences, second: Sequences, separator: int) -> Sequences:
-    """`a [SEP] b` for every row, with segment 0 up to and including [SEP] and 1 after it."""
-    a, b = first.lengths, second.lengths
-    offsets = offsets_of(a + 1 + b)
-    flat = np.full(offsets[-1], separator, first.flat.dtype)
-    segment = np.zeros(offsets[-1], np.int8)
-    at_a = np.repeat(offsets[:-1] - first.offsets[:-1], a) + np.arange(first.offsets[-1])
-    at_b = np.repeat(offsets[:-1] + a + 1 - second.offsets[:-1], b) + np.arange(second.offsets[-1])
-    flat[at_a], flat[at_b], segment[at_b] = first.flat, second.flat, 1
-    return Sequences(flat, offsets, {"segment": segment})

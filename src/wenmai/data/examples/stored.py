@@ -9,6 +9,7 @@ import tempfile
 import weakref
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Self
 
 import numpy as np
@@ -33,29 +34,31 @@ def chunks(texts: Sequence[str], size: int = 4096) -> Iterator[list[str]]:
 
 
 def spool_folder() -> str:
-    """/tmp is often kept in memory itself."""
     return tempfile.gettempdir() if os.environ.get("TMPDIR") or not os.access("/var/tmp", os.W_OK) else "/var/tmp"
-
-
-def no_room(folder, error: OSError) -> Mistake:
-    return Mistake("{folder}: {why}, while data was put there that is too large for memory; make room, or set TMPDIR to another "
-                   "folder.", folder=folder, why=Theirs(error.strerror or error))  # fmt: skip
 
 
 class Spool:
     """A file without a name: written at its end, read anywhere."""
 
-    def __init__(self):
-        self.folder = spool_folder()
-        self.file = tempfile.TemporaryFile(dir=self.folder)  # noqa: SIM115 (closed by the next line)
+    def __init__(self, folder: Path | None = None):
+        self.folder = folder or spool_folder()
+        try:
+            self.file = tempfile.TemporaryFile(dir=self.folder, buffering=0)  # noqa: SIM115 (closed by the last line)
+        except OSError as error:
+            raise self.no_room(error) from None
         weakref.finalize(self, self.file.close)
 
-    def append(self, data: bytes) -> None:
+    def append(self, data: bytes | memoryview) -> None:
+        data = memoryview(data)
         try:
-            self.file.write(data)
-            self.file.flush()
+            while len(data):
+                data = data[self.file.write(data) :]
         except OSError as error:
-            raise no_room(self.folder, error) from None
+            raise self.no_room(error) from None
+
+    def no_room(self, error: OSError) -> Mistake:
+        return Mistake("{folder}: {why}, while data was put there that is too large for memory; make room, or set TMPDIR to "
+                       "another folder.", folder=self.folder, why=Theirs(error.strerror or error))  # fmt: skip
 
     def read(self, starts: np.ndarray, stops: np.ndarray) -> bytes:
         """These stretches, end to end. Where they lie close together, all that spans them is read at once."""

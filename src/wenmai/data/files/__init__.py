@@ -1,11 +1,16 @@
 """Files → rows, a format a file.
 
 readers.py    which format a file is in; Chunk and Table, what every format gives
+bounds.py     how much of a file is read at the most
 opening.py    finding files, undoing their compression, decoding their text
 columns.py    which column is which: headers, --columns, the words that tasks know
+languages.py  names of columns and common characters, in English and Chinese
+guessing.py   which column is which, told by what they hold
 delimited.py  CSV, TSV, plain text
 objects.py    JSON: an object a line, a list of them, SQuAD
 conll.py      CoNLL: a token a line with its marks
+sheets.py     workbooks of Excel
+folders.py    a file or a folder a label
 images.py     manifests of PNG and JPG files
 idx.py        the idx images of MNIST
 pairs.py      a text and what it becomes: two columns, or two aligned files

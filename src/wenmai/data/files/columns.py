@@ -1,12 +1,14 @@
 """Which column is which: what a format gives, the words that tasks know, header rows, and --columns."""
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import NamedTuple
 
-from wenmai.errors import Mistake, nearest
+from wenmai.data.files.languages import CALLED, HEADERS
+from wenmai.errors import Mistake, alike, nearest
 
 WORDS = ("text", "label", "target", "text_a", "text_b", "source", "tokens", "tags", "context", "question", "answer", "image",
          "audio")  # fmt: skip
@@ -24,6 +26,8 @@ class Format(NamedTuple):
     stream: Callable[[int, list[int]], Iterator[tuple[list[Sequence], Sequence[int]]]]
     usual: dict[str, int] | None = None  # word → position, where the format says more than the names do
     plain: object = None  # the TextFile, where a row is just a line of it
+    lenient: Callable | None = None  # as `stream`, but a row that cannot be read is one of nothing but None
+    inner: int = 0  # how many of the names, the last ones, are parts of what stands under others
 
 
 @contextmanager
@@ -39,10 +43,12 @@ def uncollected() -> Iterator[None]:
 
 
 def parse_columns(text: str) -> dict[str, str]:
-    """'text=0,label=1' → {'text': '0', 'label': '1'}"""
+    """'text=0,label=1' → {'text': '0', 'label': '1'}; the marks may be those of Chinese, and so may the words."""
     columns: dict[str, str] = {}
-    for part in text.split(","):
-        word, equals, name = (piece.strip() for piece in part.partition("="))
+    for part in re.split(r",|，(?=[^,，=＝]*[=＝])", text):
+        at = min((place for place in map(part.find, "=＝") if place >= 0), default=len(part))
+        word, equals, name = (piece.strip() for piece in (part[:at], part[at : at + 1], part[at + 1 :]))
+        word = CALLED.get(word, word)
         if not (word and equals and name):
             raise Mistake('--columns {columns}: found "{found}", expected word=column, as in text=0,label=1.', columns=text,
                           found=part.strip())  # fmt: skip
@@ -82,28 +88,35 @@ def position_of(word: str, name: str, names: list[str], source: str) -> int:
     if name.lower() in folded:
         return folded.index(name.lower())
     ordered = nearest(name, names[:200])
-    first = names.index(ordered[0]) if " " in ordered[0] or len(ordered[0]) > 30 else ordered[0]
     shown = listed([f"{short(known)} ({names.index(known)})" for known in ordered])
+    if not ordered or not alike(name, ordered[0]):
+        raise Mistake('{file} has no column "{name}"; its columns (and positions) are {names}. Say which of them is the {word}, '
+                      'as in --columns {word}=NAME.', file=source, name=short(name), names=shown, word=word)  # fmt: skip
+    first = names.index(ordered[0]) if " " in ordered[0] or len(ordered[0]) > 30 else ordered[0]
     raise Mistake('{file} has no column "{name}"; its columns (and positions) are {names}. Use --columns {word}={column} or '
                   'another of them.', file=source, name=short(name), names=shown, word=word, column=first)  # fmt: skip
 
 
-def has_header(first: list[str], rows: list[list[str]], columns: dict[str, str] | None) -> bool:
-    """Whether the first row names the columns: the user or a known word says so; or it is short words that stand over
-    numbers, or over a column whose few values come again and again while the word over them never does."""
+def has_header(first: list[str], rows: list[list[str]], columns: dict[str, str] | None, seen: Collection[str] = ()) -> bool:
+    """Whether the first row names the columns: the user or a known word says so, or a name that a run has `seen`; or it is short
+    words that stand over numbers, or over a column whose few values come again and again while the word over them never does."""
     if columns and not all(name.isdecimal() for name in columns.values()):
         return True
-    if any(cell.strip().lower() in WORDS for cell in first):
+    cells = {cell.strip().lower() for cell in first}
+    if cells & {*WORDS, *(name.lower() for name in seen if not name.isdecimal())}:
         return True
-    words = all(0 < len(cell) <= 30 and not _is_number(cell) and " " not in cell for cell in map(str.strip, first))
-    if not words or len(first) < 2 or not rows:
+    if cells & HEADERS and not any(map(is_number, cells)):
+        return True
+    names = all(0 < len(cell) <= 30 and not is_number(cell) and cell.count(" ") < 3 for cell in map(str.strip, first))
+    if not names or len(first) < 2 or not rows:
         return False
     below = list(zip(*(row for row in rows if len(row) == len(first))))
     few = [len(set(column)) <= len(column) // 4 and word not in column for word, column in zip(first, below)]
-    return any(map(_is_number, rows[0])) or (any(few) and len(rows) >= 8)
+    over_numbers = any(map(is_number, rows[0])) and not any(" " in cell.strip() for cell in first)
+    return over_numbers or (any(few) and len(rows) >= 8)
 
 
-def _is_number(cell: str) -> bool:
+def is_number(cell: str) -> bool:
     try:
         return float(cell) == float(cell) and any(map(str.isdigit, cell))  # neither nan nor "infinity", which are words
     except ValueError:

@@ -12,6 +12,7 @@ from typing import Self
 
 from wenmai.data.examples.stored import LARGE, Spool, StoredTexts
 from wenmai.data.files.opening import TextFile, compression, find, mixed, text_file
+from wenmai.data.values import checked
 from wenmai.errors import Mistake
 
 BLOCK = 1 << 24  # bytes that are read at once
@@ -59,7 +60,7 @@ class Corpus:
     @classmethod
     def file(cls, file: TextFile) -> Self:
         """Lines of plain text; a file that is packed or in another encoding than UTF-8 is brought into it first."""
-        if compression(file.path) or file.encoding == "gb18030":
+        if compression(file.path) or file.encoding not in ("utf-8", "utf-8-sig"):
             with file.open() as text:
                 return cls.collected((block.encode("utf-8", "replace") for block in iter(lambda: text.read(1 << 20), "")),
                                      file.source)  # fmt: skip
@@ -154,13 +155,3 @@ def endless(source: str) -> Mistake:
 def lines_in(block: bytes) -> list[str]:
     lines = block.decode("utf-8", "replace").split("\n")
     return [line.rstrip("\r") for line in (lines[:-1] if not lines[-1] else lines)]
-
-
-def checked(texts) -> Iterator[str]:
-    if not isinstance(texts, Iterable):
-        raise Mistake("expected a text, or texts, found {type} {value!r}.", type=type(texts).__name__, value=str(texts)[:40])
-    for row, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise Mistake("input {row}: expected a text, found {type} {value!r}.", row=row + 1, type=type(text).__name__,
-                          value=str(text)[:40])  # fmt: skip
-        yield text

@@ -5,44 +5,71 @@ middle of a cell, blank lines, a row of another width) goes through the slower c
 """
 
 import csv
+import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain, islice
 from typing import TextIO
 
 import numpy as np
 
+from wenmai.data.files.bounds import LONGEST
 from wenmai.data.files.columns import Format, has_header, listed, tidy, uncollected
-from wenmai.data.files.opening import LONGEST, TextFile
+from wenmai.data.files.opening import TextFile
 from wenmai.errors import Mistake, Notice
 from wenmai.locale import Message
 from wenmai.locale.theirs import Theirs
 
 GAP = "\0"  # stands where a piece in quotes was taken out; text_file lets no such character through at the beginning
-MARKS = {",": Message("a comma"), ";": Message("a semicolon"), "\t": Message("a tab")}
+MARKS = {",": Message("a comma"), ";": Message("a semicolon"), "\t": Message("a tab"), "|": Message("a bar")}
+# A cell in quotes that begins a line or stands behind a tab, with a line end, a tab or a doubled quote inside.
+EXCEL = re.compile(r'(?:^|\t)"(?:[^"\t\r\n]|"")*(?:[\t\r\n]|"")(?:[^"]|"")*"(?=[\t\r\n]|$)', re.MULTILINE)
 Block = tuple[list[list[str]], Sequence[int]]  # columns, and the line of each row
 
 
-def commas(file: TextFile, columns: dict[str, str] | None) -> Format:
-    """CSV; a delimiter other than the comma is found out."""
-    others = [mark for mark in ";\t" if uniform(file, mark)]
-    mark = others[0] if others and "," not in file.first_lines(1)[0] else ","
-    return _table(file, columns, mark, quotes=True)
+def commas(file: TextFile, columns: dict[str, str] | None, seen: Collection[str] = ()) -> Format:
+    """CSV; a delimiter other than the comma is found out: the one by which all rows of the beginning are equally wide."""
+    rows = {mark: _widths(file, mark) for mark in MARKS}
+    mark = next((mark for mark in MARKS if rows[mark] and len(set(rows[mark])) == 1 < rows[mark][0]), None)
+    # a file that is broken somewhere is told where, by the delimiter of its first row
+    mark = mark or max(MARKS, key=lambda mark: rows[mark][:1] or [0])
+    return table(file, columns, mark, True, seen)
 
 
-def tabs(file: TextFile, columns: dict[str, str] | None) -> Format:
-    """TSV; a quote is data, and a row is a line. Without a header, a line may lack columns at its end that nobody asks for."""
-    return _table(file, columns, "\t", quotes=False)
+def tabs(file: TextFile, columns: dict[str, str] | None, seen: Collection[str] = ()) -> Format:
+    """TSV; a quote is data, and a row is a line, unless cells are quoted as Excel does, with a line end, a tab or a doubled quote
+    inside. Without a header, a line may lack columns at its end that nobody asks for."""
+    return table(file, columns, "\t", _quoted(file, "\t"), seen)
 
 
 def plain(file: TextFile) -> Format:
     return Format(["text"], [*file.notes, Message("Plain text: one row a line.")], _stream(file, None, 1), plain=file)
 
 
-def uniform(file: TextFile, mark: str) -> bool:
-    """Whether every one of the first lines holds the same number of marks, at least one."""
-    counts = {line.count(mark) for line in file.first_lines()}
-    return len(counts) == 1 and counts != {0}
+def tabbed(file: TextFile) -> bool:
+    """Whether all of the first lines, or rows where cells are quoted, hold the same number of tabs, at least one."""
+    counts = {line.count("\t") for line in file.first_lines()}
+    return (len(counts) == 1 and counts != {0}) or _quoted(file, "\t")
+
+
+def _widths(file: TextFile, mark: str) -> list[int]:
+    """Of the rows at the beginning, up to one that is no CSV or that the sample cuts in two."""
+    lines, widths = file.sample.splitlines(keepends=True), []
+    reader = csv.reader(lines[:-1] if file.cut and len(lines) > 1 else lines, delimiter=mark, strict=True)
+    try:
+        widths.extend(map(len, filter(None, islice(reader, 100))))
+    except csv.Error as error:
+        if "end of data" not in str(error):
+            return widths and [*widths, 0]
+    return widths
+
+
+def _quoted(file: TextFile, mark: str) -> bool:
+    """Whether cells are in quotes, as a line end, a mark or a doubled quote inside of one shows, and rows are equally wide."""
+    if not EXCEL.search(file.sample):
+        return False
+    widths = _widths(file, mark)
+    return len(set(widths)) == 1 < widths[0]
 
 
 def lines_of(file: TextFile, size: int) -> Iterator[list[str]]:
@@ -52,18 +79,19 @@ def lines_of(file: TextFile, size: int) -> Iterator[list[str]]:
             yield list(map(_bare, lines))
 
 
-def _table(file: TextFile, columns: dict[str, str] | None, mark: str, quotes: bool) -> Format:
+def table(file: TextFile, columns: dict[str, str] | None, mark: str, quotes: bool, seen: Collection[str] = ()) -> Format:
     csv.field_size_limit(LONGEST)
     first, *below = _beginning(file, mark, quotes)
-    header = has_header(first, below, columns)
+    header = has_header(first, below, columns, seen)
     if header and not below:
         raise Mistake("{file} holds a header and no rows; expected at least one row below it.", file=file.source)
     names = first if header else [str(position) for position in range(len(first))]
     shown = listed(tidy(names), 100)
-    notes = [*file.notes, Message("The delimiter is {mark}.", mark=MARKS[mark]),
+    notes = [*file.notes, Message("The delimiter is {mark}.", mark=MARKS.get(mark, mark)),
              Message("The first line is a header: {names}.", names=shown) if header
              else Message("There is no header; the columns are {names}.", names=shown)]  # fmt: skip
-    return Format(names, notes, _stream(file, mark, len(first), quotes, header))
+    stream, lenient = (_stream(file, mark, len(first), quotes, header, lenient) for lenient in (False, True))
+    return Format(names, notes, stream, lenient=lenient)
 
 
 def _beginning(file: TextFile, mark: str, quotes: bool, most: int = 100) -> list[list[str]]:
@@ -95,7 +123,7 @@ def _bare(line: str) -> str:
     return line.rstrip("\r\n")
 
 
-def _stream(file: TextFile, mark: str | None, width: int, quotes: bool = False, header: bool = False):
+def _stream(file: TextFile, mark: str | None, width: int, quotes: bool = False, header: bool = False, lenient: bool = False):
     def stream(size: int, positions: list[int]):
         number, skip = 1, header  # the line that comes next; whether the header is yet to come
         least, short = width if header else 1 + max(positions, default=0), []  # columns of a line; lines that have no more
@@ -109,12 +137,12 @@ def _stream(file: TextFile, mark: str | None, width: int, quotes: bool = False, 
                             block = "".join(lines[: -len(held)])
                         columns, where = _unquoted(block, len(lines) - len(held), mark, width, number)
                     else:
-                        columns, where = _even(block, mark, width), range(number, number + len(lines))
+                        columns, where = _regular(block, mark, width), range(number, number + len(lines))
                     after = number + len(lines) - len(held)
                     if columns is None and quotes:
-                        held, (columns, where, after) = [], _rows(lines, text, mark, width, number, file.source)
+                        held, (columns, where, after) = [], _rows(lines, text, mark, width, number, file.source, lenient)
                     elif columns is None:
-                        columns, where = _uneven(lines, mark, width, least, number, file.source, short)
+                        columns, where = _irregular(lines, mark, width, least, number, file.source, short, lenient)
                 number = after
                 if len(where) and not skip:
                     yield [columns[position] for position in positions], where
@@ -128,7 +156,7 @@ def _stream(file: TextFile, mark: str | None, width: int, quotes: bool = False, 
     return stream
 
 
-def _even(block: str, mark: str | None, width: int) -> list[list[str]] | None:
+def _regular(block: str, mark: str | None, width: int) -> list[list[str]] | None:
     """Columns of lines that all hold `width` cells, and no quotes; None if one is otherwise, or blank."""
     if "\r" in block:
         block = block.replace("\r\n", "\n")
@@ -170,7 +198,7 @@ def _unquoted(block: str, height: int, mark: str, width: int, number: int) -> tu
     """
     pieces = block.split('"')
     outside = GAP.join(pieces[::2])
-    columns = _even(outside, mark, width) if len(pieces) % 2 and outside.count(GAP) == len(pieces) // 2 else None
+    columns = _regular(outside, mark, width) if len(pieces) % 2 and outside.count(GAP) == len(pieces) // 2 else None
     if not columns:
         return None, ()
     quoted = [position for position, column in enumerate(columns) if GAP in "".join(column)]
@@ -210,7 +238,8 @@ def _beginnings(number: int, heights: Sequence[int]) -> np.ndarray:
     return number + np.cumsum(np.append(0, heights), dtype=np.int64)[:-1]
 
 
-def _uneven(lines: list[str], mark: str | None, width: int, least: int, number: int, source: str, short: list[int]) -> Block:
+def _irregular(lines: list[str], mark: str | None, width: int, least: int, number: int, source: str, short: list[int],
+            lenient: bool) -> Block:  # fmt: skip
     """Without quotes: blank lines are left out, a line of another width is a Mistake. One that has the `least` columns which are
     asked for is filled up, and noted in `short`."""
     kept = [(line, cells) for line, cells in enumerate(map(_bare, lines), number) if cells]
@@ -220,11 +249,11 @@ def _uneven(lines: list[str], mark: str | None, width: int, least: int, number: 
         if least <= len(row) < width:
             row += [""] * (width - len(row))
             short.append(line)
-    _of_width(rows, where, width, source)
+    _of_width(rows, where, width, source, lenient)
     return _columns(rows, width), where
 
 
-def _rows(lines: list[str], text: TextIO, mark: str, width: int, number: int, source: str):
+def _rows(lines: list[str], text: TextIO, mark: str, width: int, number: int, source: str, lenient: bool):
     """As many rows as there are lines, by the csv module; where a row goes on, more lines are taken from the text.
     Gives columns, the line where each row begins, and the line after the last one."""
     rows, broken = [], None
@@ -237,7 +266,7 @@ def _rows(lines: list[str], text: TextIO, mark: str, width: int, number: int, so
     if 0 in set(map(len, rows)):
         where = np.array([line for line, row in zip(where, rows) if row], np.int64)
         rows = [row for row in rows if row]
-    _of_width(rows, where, width, source)
+    _of_width(rows, where, width, source, lenient)
     if broken:
         raise _broken(source, after, broken)
     return _columns(rows, width), where, after
@@ -252,7 +281,9 @@ def _broken(source: str, line: int, error: str) -> Mistake:
                    quoting=quoting)  # fmt: skip
 
 
-def _of_width(rows: list[list[str]], where: Sequence[int], width: int, source: str) -> None:
+def _of_width(rows: list[list[str]], where: Sequence[int], width: int, source: str, lenient: bool) -> None:
+    if lenient:
+        rows[:] = [row if len(row) == width else [None] * width for row in rows]
     if set(map(len, rows)) - {width}:
         line, cells = next((line, len(row)) for line, row in zip(where, rows) if len(row) != width)
         raise Mistake("{file}, line {line}: found {found} columns, expected {expected} as in the first row; correct the line "

@@ -16,10 +16,6 @@ MOST = 1 << 26  # bytes of images in one chunk
 PIECE = 1 << 20
 
 
-def is_images(path: Path) -> bool:
-    return "images" in path.name and "idx3" in path.name
-
-
 def images(path: Path, source: str) -> Format:
     """An image file and the label file beside it."""
     labels = bare_name(path).replace("images", "labels").replace("idx3", "idx1")
@@ -38,7 +34,8 @@ def images(path: Path, source: str) -> Format:
                       file=source, height=height, width=width, most=MOST)  # fmt: skip
 
     few = (Message("{file} is cut off: it announces {images} images and holds fewer; copy it again.", file=source, images=count),
-           Message("{file} is cut off: it announces {labels} labels and holds fewer; copy it again.", file=beside, labels=count))
+           Message("{file} is cut off: it announces {labels} labels and holds fewer; copy it again.", file=beside, labels=count),
+    )  # fmt: skip
 
     def stream(size: int, positions: list[int]) -> Iterator[tuple[list, range]]:
         with unpacked(path, source) as pixels, unpacked(beside, beside) as marks:

@@ -1,5 +1,6 @@
 """Manifests: a table whose column `image` holds paths of PNG or JPG files, which are decoded as they are read."""
 
+import os
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from wenmai.locale.theirs import Theirs
 
 GREY = ("1", "L", "LA", "La", "I", "I;16", "I;16L", "I;16B", "I;16N")
 MOST = 1 << 26  # bytes of images in one chunk
+PIXELS = 1 << 25  # of an image
 # Pixels that a byte can stand for: of JPEG a block of 8 × 8 takes a bit at least; PNG is packed 1032 times at the most, a pixel
 # may be a bit. Where bytes are missing, decoders make up pixels, without a word.
 DENSEST = {"JPEG": 512, "PNG": 8 * 1032}
@@ -28,21 +30,35 @@ def decoded(stream: Stream, at: int, folder: Path, source: str) -> tuple[list[st
     path = first[0][at][0] if first else None
     if not isinstance(path, str):
         return [], stream
-    start = _opened(folder, path, Message("{file}, line {line}", file=source, line=first[1][0]))
+    start = _load_image(folder, path, Message("{file}, line {line}", file=source, line=first[1][0]))
     grey, height, width = start.mode in GREY, start.height, start.width
     shape = (height, width) if grey else (height, width, 3)
 
     def images(size: int):
+        total, most = 0, memory() // 2
         for values, lines in stream(min(size, max(1, MOST // int(np.prod(shape))))):
+            total += len(lines) * int(np.prod(shape))
+            if total > most:
+                raise Mistake("{file}, line {line}: the images up to here take {total:.1f} GB, more than half of the memory; "
+                              "make them smaller, or give fewer.", file=source, line=int(lines[-1]),
+                              total=total / 1e9)  # fmt: skip
             block = np.empty((len(lines), *shape), np.uint8)  # (N, H, W) or (N, H, W, 3)
             for row, (path, line) in enumerate(zip(values[at], lines)):
                 where = Message("{file}, line {line}", file=source, line=line)
-                block[row] = _pixels(_opened(folder, path, where), grey, height, width)
+                block[row] = _pixels(_load_image(folder, path, where), grey, height, width)
             yield [*values[:at], block, *values[at + 1 :]], lines
 
     note = Message("Images are {colour}, {height}×{width}, as the first one is; others are scaled to that size.",
                    colour=Message("grey") if grey else Message("coloured"), height=height, width=width)  # fmt: skip
     return [note], images
+
+
+def memory() -> int:
+    """Bytes that this machine has."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 33
 
 
 def read_images(paths: list[str], shape: tuple[int, ...]) -> np.ndarray:
@@ -52,7 +68,7 @@ def read_images(paths: list[str], shape: tuple[int, ...]) -> np.ndarray:
         if not Path(path).expanduser().is_file():
             raise Mistake("this run reads images: {path!r} is no file; give the path of a PNG or JPG, or many with --file.",
                           path=path)  # fmt: skip
-        image = _opened(Path(), path, Message("input {row}", row=row + 1))
+        image = _load_image(Path(), path, Message("input {row}", row=row + 1))
         if (image.height, image.width) != shape[:2]:
             size, expected = f"{image.height}×{image.width}", f"{shape[0]}×{shape[1]}"
             raise Mistake("{file}: found an image of {size} points, expected {wanted_size} as in training; scale it.", file=path,
@@ -61,7 +77,7 @@ def read_images(paths: list[str], shape: tuple[int, ...]) -> np.ndarray:
     return pixels
 
 
-def _opened(folder: Path, path: object, where: str):
+def _load_image(folder: Path, path: object, where: str):
     """An image, read to its end and turned as its EXIF orientation says."""
     from PIL import Image, ImageOps
 
@@ -73,16 +89,18 @@ def _opened(folder: Path, path: object, where: str):
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             file = folder / Path(path).expanduser()
             with Image.open(file, formats=("PNG", "JPEG")) as image:
+                if image.width * image.height > PIXELS:
+                    raise Image.DecompressionBombError
                 if image.width * image.height > DENSEST[image.format] * file.stat().st_size:
                     raise ValueError("fewer bytes than its pixels take")
                 image.load()
-                whole = ImageOps.exif_transpose(image)
-                if whole.mode == "P" and "transparency" in whole.info:
-                    whole = whole.convert("RGBA")
+                loaded = ImageOps.exif_transpose(image)
+                if loaded.mode == "P" and "transparency" in loaded.info:
+                    loaded = loaded.convert("RGBA")
             if image.format == "PNG":  # its checksums are looked at only where somebody asks
                 with Image.open(file, formats=("PNG",)) as image:
                     image.verify()
-            return whole
+            return loaded
     except (Image.DecompressionBombWarning, Image.DecompressionBombError):
         picture, do = Message("more pixels than are safe to decode"), Message("make it smaller")
     except FileNotFoundError:

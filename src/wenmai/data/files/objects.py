@@ -5,19 +5,23 @@ Whatever the shape of the file, only the objects that are being read are held.
 
 import json
 import re
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain, islice
 from typing import TextIO
 
 import numpy as np
 
-from wenmai.data.files.columns import Format, listed, short, uncollected
-from wenmai.data.files.opening import LONGEST, TextFile
+from wenmai.data.files.bounds import LONGEST
+from wenmai.data.files.columns import Format, uncollected
+from wenmai.data.files.opening import TextFile
 from wenmai.errors import Mistake
 from wenmai.locale import Listed, Message, phrase
 from wenmai.locale.theirs import Theirs
 
 BLOCK = 1 << 16  # characters read at a time
+FIRST = 100  # objects whose keys are the columns
+DEEPEST = 8  # objects inside of objects that are looked into
 SPACE = re.compile(r"[ \t\n\r]*")
 PIECE = '"paragraphs"', '"qas"', '"context"'
 # An object whose plain fields, if any, come before a list named "data".
@@ -32,8 +36,9 @@ def objects(file: TextFile) -> Format:
     as_list = file.sample.lstrip().startswith("[")
     place = phrase("place", "record") if as_list else phrase("place", "line")
 
-    def rows() -> Iterator[tuple[int, dict]]:
-        for number, row in enumerate(_elements(file), 1) if as_list else _lines(file):
+    def rows(lenient: bool = False) -> Iterator[tuple[int, dict]]:
+        for number, row in enumerate(_elements(file), 1) if as_list else _lines(file, lenient):
+            row = {} if lenient and not isinstance(row, dict) else row
             if not isinstance(row, dict):
                 kind = type(row).__name__
                 raise Mistake('{file}, {place} {number}: found a JSON {type}, expected an object such as {{"text": "…", "label": '
@@ -43,25 +48,39 @@ def objects(file: TextFile) -> Format:
     first = next(rows(), None)
     if first is None:
         raise Mistake("{file} is empty: found a list without objects, expected at least one.", file=file.source)
-    names = list(first[1])
-    if not names:
+    keys = list(dict.fromkeys(key for _, row in chain([first], islice(rows(True), 1, FIRST)) for key in row))
+    if not first[1]:
         raise Mistake('{file}, {place} {number}: found an object without keys, expected some, as in {{"text": "…"}}.',
                       file=file.source, place=place, number=first[0])  # fmt: skip
 
-    def stream(size: int, positions: list[int]):
-        numbered, keys = rows(), [names[position] for position in positions]
+    inner = list(_inner(first[1]))
+
+    def stream(size: int, positions: list[int], lenient: bool = False):
+        numbered = rows(lenient)
+        paths = [[keys[position]] if position < len(keys) else inner[position - len(keys)] for position in positions]
         while block := _block(numbered, size):
-            try:
-                columns = [[row[key] for _, row in block] for key in keys]
-            except KeyError:
-                number, row, key = next((n, row, key) for n, row in block for key in keys if key not in row)
-                raise Mistake('{file}, {place} {number}: found {keys}, expected "{key}" too, as in the first row; add it, or '
-                              'leave it out with --columns.', file=file.source, place=place, number=number,
-                              keys=listed(row) or Message("no keys"), key=short(key)) from None  # fmt: skip
+            columns = [[_value(row, path) for _, row in block] for path in paths]
             yield columns, np.array([number for number, _ in block], np.int64)
 
     note = Message("JSON: one list of objects.") if as_list else Message("JSON: one object a line.")
-    return Format(names, [*file.notes, note], stream)
+    return Format([*keys, *map(".".join, inner)], [*file.notes, note], stream, lenient=partial(stream, lenient=True),
+                  inner=len(inner))  # fmt: skip
+
+
+def _inner(row: dict, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The paths of what stands inside of objects: review.body."""
+    for key, value in row.items() if len(above) < DEEPEST else ():
+        if isinstance(value, dict):
+            yield from _inner(value, (*above, key))
+        elif above:
+            yield (*above, key)
+
+
+def _value(row: object, path: Sequence[str]) -> object:
+    """None where there is nothing."""
+    for key in path:
+        row = row.get(key) if isinstance(row, dict) else None
+    return row
 
 
 def _block(rows: Iterator, size: int) -> list:
@@ -77,15 +96,19 @@ def _is_whole(text: str) -> bool:
     return True
 
 
-def _lines(file: TextFile) -> Iterator[tuple[int, object]]:
+def _lines(file: TextFile, lenient: bool = False) -> Iterator[tuple[int, object]]:
     with file.open() as text:
         for number, line in enumerate(text, 1):
             if not line.isspace():
                 try:
                     yield number, json.loads(line)
                 except (ValueError, RecursionError) as error:
+                    if lenient:
+                        yield number, None
+                        continue
                     raise Mistake("{file}, line {line}: found something that is not JSON ({json}), expected one whole object a "
-                                  "line; correct the line.", file=file.source, line=number, json=_reason(error)) from None
+                                  "line; correct the line.", file=file.source, line=number,
+                                  json=_reason(error)) from None  # fmt: skip
 
 
 def _reason(error: Exception) -> str:
@@ -209,8 +232,8 @@ def _articles(file: TextFile) -> Iterator[object]:
 def _questions(file: TextFile) -> Iterator[tuple]:
     """(id, context, question, answer, answers, answer_start), as QUESTION says."""
 
-    def part(whole: object, where: str, key: str, kind: type | tuple, called: str):
-        value = whole.get(key) if isinstance(whole, dict) else None
+    def part(parent: object, where: str, key: str, kind: type | tuple, called: str):
+        value = parent.get(key) if isinstance(parent, dict) else None
         if not isinstance(value, kind) or isinstance(value, bool):
             name = type(value).__name__
             what = Message('no "{key}"', key=key) if value is None else Message('a {type} as "{key}"', type=name, key=key)

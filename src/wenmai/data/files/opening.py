@@ -8,7 +8,8 @@ import gzip
 import importlib
 import io
 import lzma
-import os
+import re
+import secrets
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,18 +18,36 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from wenmai.errors import Mistake, nearest
-from wenmai.locale import Message, phrase
+from wenmai.data.files.bounds import LINE, LONGEST, unfolded, unfolds
+from wenmai.data.files.languages import COMMON
+from wenmai.errors import Mistake, alike, nearest
+from wenmai.locale import Listed, Message, phrase
 from wenmai.locale.theirs import Theirs
 
 SAMPLE = 1 << 16  # bytes looked at before a file is read
-LONGEST = 1 << 23  # bytes of a line of a packed file, characters of a cell in quotes or a JSON value: few bytes can unpack to any
 WINDOW = 1 << 28  # bytes that unpacking xz may take
 SUFFIXES = (".gz", ".xz", ".zst")
 MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 SPELLED = {"utf-8": phrase("encoding", "UTF-8"), "utf-8-sig": phrase("encoding", "UTF-8 with a byte order mark"),
-           "gb18030": phrase("encoding", "GB18030")}  # fmt: skip
+           "gb18030": phrase("encoding", "GB18030"), "cp950": phrase("encoding", "Big5"),
+           "cp1252": phrase("encoding", "Windows-1252"),
+           **dict.fromkeys(("utf-16", "utf-16-le", "utf-16-be"), phrase("encoding", "UTF-16"))}  # fmt: skip
+
+
+@dataclass
+class Allowed:
+    """What the user says: so many bytes of a line (--max-line), and so many rows, however well they are packed (--max-rows)."""
+
+    line: int = 0
+    rows: int = 0
+
+
+ALLOWED = Allowed()
+
+
+def allow(line: int | None = 0, rows: int | None = 0) -> None:
+    ALLOWED.line, ALLOWED.rows = line or 0, rows or 0
 
 
 def find(source: str | Path) -> Path:
@@ -44,8 +63,10 @@ def find(source: str | Path) -> Path:
                       why=Theirs(error.strerror)) from None  # fmt: skip
     if not path.parent.is_dir():
         raise Mistake("{file} is not there, nor is its folder {folder}; check the path.", file=source, folder=path.parent)
-    beside = nearest(path.name, [other.name for other in path.parent.iterdir()])[:3]
-    instead = Message("did you mean {names}?", names=", ".join(beside)) if beside else Message("its folder is empty.")
+    beside = nearest(path.name, [other.name for other in path.parent.iterdir() if not other.name.startswith(".")])
+    meant = [name for name in beside if alike(path.name, name)][:3]
+    instead = Message("its folder holds {names}.", names=Listed(beside[:6])) if beside else Message("its folder is empty.")
+    instead = Message("did you mean {names}?", names=Listed(meant)) if meant else instead
     raise Mistake("{file} is not there; {instead}", file=source, instead=instead)
 
 
@@ -53,6 +74,18 @@ def bare_name(path: Path) -> str:
     """The file name in lower case, without .gz, .xz or .zst."""
     name = path.name.lower()
     return name[: name.rindex(".")] if name.endswith(SUFFIXES) else name
+
+
+def is_idx(path: Path) -> bool:
+    return "images" in path.name and "idx3" in path.name
+
+
+def is_workbook(path: Path) -> bool:
+    """Of Excel: by its name, or, where it was renamed, by its first bytes."""
+    if bare_name(path).endswith((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")):
+        return True
+    with open(path, "rb") as file:
+        return file.read(4) == b"PK\3\4" and b"xl/" in file.read(1 << 13)
 
 
 def extra(module: str, source) -> object:
@@ -106,15 +139,16 @@ def unpacked(path: Path, source) -> Iterator[BinaryIO]:
 
 
 def _opened(path: Path, packed: str | None, source) -> BinaryIO:
+    if packed is None:
+        return open(path, "rb")
     if packed == "gzip":
-        return gzip.open(path, "rb")
-    if packed == "xz":
-        begin = partial(lzma.LZMADecompressor, memlimit=WINDOW)
-        return io.BufferedReader(_Frames(path, begin, lzma.LZMAError, padding=b"\0"), SAMPLE)
-    if packed == "zstd":
+        raw = gzip.open(path, "rb")  # noqa: SIM115 (closed by _Unfolding)
+    elif packed == "xz":
+        raw = _Frames(path, partial(lzma.LZMADecompressor, memlimit=WINDOW), lzma.LZMAError, padding=b"\0")
+    else:
         zstandard = extra("zstandard", source)
-        return io.BufferedReader(_Frames(path, zstandard.ZstdDecompressor().decompressobj, zstandard.ZstdError), SAMPLE)
-    return open(path, "rb")
+        raw = _Frames(path, zstandard.ZstdDecompressor().decompressobj, zstandard.ZstdError)
+    return io.BufferedReader(_Unfolding(raw, path, source), SAMPLE)
 
 
 @contextmanager
@@ -122,7 +156,7 @@ def packed(path: Path) -> Iterator[BinaryIO]:
     """A file to be written, packed as its name ends; it stands there whole, or not at all. Devices, pipes and links stay such."""
     suffix, path = path.suffix.lower(), path.resolve()
     special = path.exists() and not path.is_file()
-    part = path if special else path.with_name(f".{path.name}.part.{os.getpid()}")
+    part = path if special else path.with_name(f".{path.name}.part.{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if suffix == ".zst":
@@ -139,6 +173,27 @@ def packed(path: Path) -> Iterator[BinaryIO]:
     finally:
         if not special:
             part.unlink(missing_ok=True)
+
+
+class _Unfolding(io.RawIOBase):
+    """What comes of a packed file, as long as it is not far more than it promised."""
+
+    def __init__(self, raw, path: Path, source):
+        self.raw, self.source, self.most, self.total = raw, source, unfolds(path.stat().st_size), 0
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer) -> int:
+        size = self.raw.readinto(buffer)
+        self.total += size or 0
+        if self.total > self.most and not ALLOWED.rows:
+            raise unfolded(self.source, self.most)
+        return size
+
+    def close(self):
+        self.raw.close()
+        super().close()
 
 
 class _Frames(io.RawIOBase):
@@ -183,8 +238,8 @@ class _Frames(io.RawIOBase):
 class _Lines(io.BufferedIOBase):
     """Bytes as they come, as long as lines end."""
 
-    def __init__(self, raw: BinaryIO, ends: tuple[bytes, ...], complain: Callable[[int], Mistake]):
-        self.raw, self.ends, self.complain = raw, ends, complain
+    def __init__(self, raw: BinaryIO, ends: tuple[bytes, ...], most: int, complain: Callable[[int], Mistake]):
+        self.raw, self.ends, self.most, self.complain = raw, ends, most, complain
         self.whole = self.open = 0  # bytes in lines that have ended, and since
 
     def readable(self) -> bool:
@@ -196,7 +251,7 @@ class _Lines(io.BufferedIOBase):
         if end:
             self.whole, self.open = self.whole + self.open + end, 0
         self.open += len(block) - end
-        if self.open > LONGEST:
+        if self.open > self.most:
             raise self.complain(self.whole)
         return block
 
@@ -215,14 +270,17 @@ class TextFile:
     @contextmanager
     def open(self, newline: str = "\n", lines: bool = True) -> Iterator[io.TextIOWrapper]:
         """The decoded text; inside the block, bytes that cannot be decoded become a Mistake with their line, and so does a line
-        of a packed file that does not end (`lines`: where lines are read). A plain file is no larger than it is."""
+        that does not end (`lines`: where lines are read)."""
         with unpacked(self.path, self.source) as raw:
-            if lines and compression(self.path):
-                raw = _Lines(raw, (b"\n",) if newline else (b"\n", b"\r"), self._endless)
+            if lines:
+                raw = _Lines(raw, (b"\n",) if newline else (b"\n", b"\r"), self._longest(), self._endless)
             try:
                 yield io.TextIOWrapper(raw, self.encoding, newline=newline)
             except UnicodeDecodeError:
                 raise mixed(self.source, self._undecodable(), self.encoding) from None
+
+    def _longest(self) -> int:
+        return ALLOWED.line or (LONGEST if compression(self.path) else LINE)
 
     def _endless(self, whole: int) -> Mistake:
         number = 1
@@ -230,17 +288,19 @@ class TextFile:
             while whole and (block := raw.read(min(whole, SAMPLE))):
                 number, whole = number + block.count(b"\n"), whole - len(block)
         return Mistake("{file}, line {line}: found a line of more than {most:,} bytes, expected shorter ones; break it into "
-                       "several.", file=self.source, line=number, most=LONGEST)  # fmt: skip
+                       "several, or, if it is meant, allow more with --max-line.", file=self.source, line=number,
+                       most=self._longest())  # fmt: skip
 
     def _undecodable(self) -> int:
-        # The decoder reads ahead in blocks, so the line is found again; no character of either encoding holds b"\n".
+        # The decoder reads ahead in blocks, so the line is found again.
+        decoder, line = codecs.getincrementaldecoder(self.encoding)(), 1
         with unpacked(self.path, self.source) as raw:
-            for number, line in enumerate(raw, 1):
+            while block := raw.read(SAMPLE):
                 try:
-                    line.decode(self.encoding)
-                except UnicodeDecodeError:
-                    return number
-        return 0
+                    line += decoder.decode(block).count("\n")
+                except UnicodeDecodeError as error:
+                    return line + error.object[: error.start].decode(self.encoding, "ignore").count("\n")
+        return line
 
     @property
     def sample_lines(self) -> list[str]:
@@ -268,24 +328,56 @@ def text_file(path: Path, source) -> TextFile:
     with unpacked(path, source) as raw:
         start = raw.read(SAMPLE)
     packed, cut = compression(path), len(start) == SAMPLE
-    if b"\0" in start:
-        raise binary(source)
-    for encoding in ("utf-8-sig" if start.startswith(codecs.BOM_UTF8) else "utf-8", "gb18030", None):
+
+    def decoded(encoding: str) -> str | None:
         try:
             # Only a file that ends within the sample has to end with a whole character.
-            sample = codecs.getincrementaldecoder(encoding)().decode(start, final=not cut) if encoding else ""
-            break
+            return codecs.getincrementaldecoder(encoding)().decode(start, final=not cut)
         except UnicodeDecodeError:
-            continue
-    if encoding in ("gb18030", None):
-        _of_one_encoding(start.split(b"\n")[: -1 if cut else None], 12 if encoding else 1, source)
-    if not encoding:
+            return None
+
+    known = {encoding: text for encoding in candidates(start) if (text := decoded(encoding)) is not None}
+    if known.keys() <= {"gb18030", "cp950"}:
+        _of_one_encoding(start.split(b"\n")[: -1 if cut else None], 12 if known else 1, source)
+    # of those that can read it the one that finds more common characters; the first, where they find as many
+    encoding = max(known, key=lambda encoding: sum(map(known[encoding].count, COMMON)), default="")
+    if encoding in ("", "gb18030") and COMMON.isdisjoint(known.get("gb18030", "")) and _western(start):
+        encoding, known = "cp1252", {"cp1252": start.decode("cp1252")}
+    sample = known.get(encoding, "\0")
+    if "\0" in sample or (encoding in ("utf-16-le", "utf-16-be") and not _sensible(sample)):
         raise binary(source)
     if not sample.strip():
         raise Mistake("{file} is empty; expected at least one line of text.", file=source)
     notes = [Message("Compressed with {packed}.", packed=packed)] * bool(packed)
     notes += [Message("The encoding is {encoding}.", encoding=SPELLED[encoding])]
     return TextFile(path, str(source), encoding, notes, sample, cut)
+
+
+def candidates(start: bytes) -> tuple[str, ...]:
+    """The encodings that a file may be in that begins so."""
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return ("utf-16",)
+    if b"\0" in start:  # one half of a letter
+        return ("utf-16-le" if start[1::2].count(0) > start[::2].count(0) else "utf-16-be",)
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(start, final=len(start) < SAMPLE)
+        return ("utf-8-sig",) if start.startswith(codecs.BOM_UTF8) else ("utf-8",)
+    except UnicodeDecodeError:
+        pass
+    return ("gb18030", "cp950")
+
+
+def _western(start: bytes) -> bool:
+    """Whether bytes beyond ASCII are mostly é, ü or ’ in Windows-1252, and stand alone: those of Chinese come in twos."""
+    alone = re.findall(rb"(?<![\x80-\xff])[\x91-\x97\xab\xbb\xc4\xc9\xd6\xdc\xdf-\xfc](?![\x80-\xff0-9])", start)
+    undefined = re.search(rb"[\x81\x8d\x8f\x90\x9d]", start)
+    return not undefined and 2 * len(alone) > len(re.findall(rb"[\x80-\xff]", start))
+
+
+def _sensible(text: str) -> bool:
+    """Whether a fifth of it is letters, spaces and common characters, and nothing controls a terminal."""
+    plain = sum((c.isascii() and (c.isalnum() or c.isspace())) or c in COMMON for c in text)
+    return 5 * plain >= len(text) and not re.search("[\1-\x08\x0e-\x1f]", text)
 
 
 def _of_one_encoding(lines: list[bytes], least: int, source) -> None:

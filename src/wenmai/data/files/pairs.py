@@ -74,7 +74,7 @@ def named(table: Table) -> Table:
             chunk, before = with_empty_lines(chunk, before) if table.plain else chunk, chunk.lines[-1]
             yield replace(chunk, columns=dict(zip(names, chunk.columns.values())))
 
-    return replace(table, names=list(names), stream=stream)
+    return replace(table, names=list(names), stream=stream, own=dict(zip(names, table.own.values())))
 
 
 def with_empty_lines(chunk: Chunk, before: int) -> Chunk:
@@ -112,4 +112,5 @@ def check_side(texts: Sequence, lines: Sequence[int], side: str, file: str, two:
                           side=IN_WORDS[side], side_do=do)  # fmt: skip
         if not text.isprintable() and (control := CONTROL.search(text)):
             raise Mistake('{file}, line {line}: found the control character "{letter}" in the {side}, expected nothing but text; '
-                          'take it out, or drop the row.', file=file, line=line, letter=control[0], side=IN_WORDS[side])
+                          'take it out, or drop the row.', file=file, line=line, letter=control[0],
+                          side=IN_WORDS[side])  # fmt: skip

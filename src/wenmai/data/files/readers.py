@@ -1,10 +1,10 @@
-"""Files → rows: CSV, TSV, plain text, CoNLL, JSON, SQuAD, Parquet, images, two aligned files, a folder with one file a label.
+"""Files → rows: CSV, TSV, plain text, CoNLL, JSON, SQuAD, Parquet, Excel, images, two aligned files, folders of labels.
 
 `read` looks at the beginning of the file, says in notes what it found there, and gives a Table that streams chunks of
 columns. A format is a function that returns a Format: names, notes and a stream.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, pairwise
@@ -12,12 +12,12 @@ from pathlib import Path, PurePath
 
 import numpy as np
 
-from wenmai.data.files import conll, delimited, idx, images, objects, pairs
+from wenmai.data.files import conll, delimited, folders, idx, images, objects, pairs, sheets
+from wenmai.data.files.bounds import unfolded, unfolds
 from wenmai.data.files.columns import Format, parse_columns, pick, short, tidy
-from wenmai.data.files.opening import TextFile, bare_name, extra, find, readable, text_file
+from wenmai.data.files.opening import ALLOWED, TextFile, bare_name, extra, find, is_idx, is_workbook, readable, text_file
 from wenmai.errors import Mistake
 from wenmai.locale import Message
-from wenmai.locale.theirs import Theirs
 
 __all__ = ["Chunk", "Table", "parse_columns", "read"]
 
@@ -26,6 +26,7 @@ __all__ = ["Chunk", "Table", "parse_columns", "read"]
 class Chunk:
     columns: dict[str, Sequence]  # name → values: a list, or an array
     lines: Sequence[int]  # the line (or record) of each row in its file, from 1: a range, or an array
+    beside: dict[str, Sequence] = field(default_factory=dict)  # columns that are not read, where somebody asks for them
 
     def __len__(self):
         return len(self.lines)
@@ -39,6 +40,9 @@ class Table:
     stream: Callable[[int], Iterator[Chunk]] = field(repr=False)
     plain: TextFile | None = None  # where a row is just a line of a file
     files: Mapping[str, str] = field(default_factory=dict)  # column → the file that it is from, where there are two
+    own: Mapping[str, str] = field(default_factory=dict)  # column → its name in the file
+    every: Sequence[str] = ()  # the names of all columns of the file
+    choose: Callable[..., "Table"] | None = field(default=None, repr=False)  # {word: name in the file}, beside, lenient → a table
 
     def chunks(self, rows: int = 8192) -> Iterator[Chunk]:
         """Streams the file from its beginning, each time it is called; at most so many rows at once."""
@@ -50,45 +54,69 @@ class Table:
         return Chunk(columns, _joined_lines([chunk.lines for chunk in chunks]))
 
 
-def read(source: str | Path, columns: dict[str, str] | None = None, target: str | Path | None = None) -> Table:
+def read(source: str | Path, columns: dict[str, str] | None = None, target: str | Path | None = None,
+         delimiter: str | None = None, seen: Collection[str] = ()) -> Table:  # fmt: skip
     """A file or folder as a table; `columns` maps the words that tasks know to names or positions in the file.
-    `target` is a second file whose lines belong to those of the first, as a text and its translation."""
+    `target` is a second file whose lines belong to those of the first, as a text and its translation. `delimiter` stands between
+    cells, where it is not to be found out; `seen` are names that columns had in training."""
     path, source = find(source), str(source)
-    form = _format(path, source, columns) if target is None else pairs.aligned(path, source, find(target), str(target))
-    picked = pick(columns, tidy(form.names), form.usual, source)
-    notes, positions, words = form.notes, list(picked.values()), list(picked)
+    if target is not None:
+        form = pairs.aligned(path, source, find(target), str(target))
+    else:
+        form = _format(path, source, columns, delimiter, seen)
+    names = tidy(form.names)
 
-    values = partial(form.stream, positions=positions)
-    if "image" in words:
-        image_notes, values = images.decoded(values, words.index("image"), path.parent, source)
-        notes = notes + image_notes
+    def table(picked: dict[str, int], beside: bool = False, lenient: bool = False) -> Table:
+        words, notes = list(picked), form.notes
+        outer = range(len(names) - form.inner) if beside else ()
+        others = [position for position in outer if position not in picked.values()]
+        values = partial((form.lenient if lenient else None) or form.stream, positions=[*picked.values(), *others])
+        if "image" in words:
+            folder = path if path.is_dir() else path.parent
+            image_notes, values = images.decoded(values, words.index("image"), folder, source)
+            notes = notes + image_notes
 
-    def stream(rows: int) -> Iterator[Chunk]:
-        return (Chunk(dict(zip(words, block)), lines) for block, lines in values(rows))
+        def stream(rows: int) -> Iterator[Chunk]:
+            seen = 0
+            for block, lines in values(rows):
+                seen += len(lines)
+                if ALLOWED.rows and seen > ALLOWED.rows:
+                    raise Mistake("{file}: found more than the {most:,} rows that --max-rows allows; allow more, or read less.",
+                                  file=source, most=ALLOWED.rows)  # fmt: skip
+                rest = dict(zip([names[position] for position in others], block[len(words) :]))
+                yield Chunk(dict(zip(words, block)), lines, rest)
 
-    files = {} if target is None else {word: (source, str(target))[position] for word, position in picked.items()}
-    return Table(source, words, notes, stream, form.plain if words == ["text"] else None, files)
+        files = {} if target is None else {word: (source, str(target))[position] for word, position in picked.items()}
+        own = {word: names[position] for word, position in picked.items()}
+        return Table(source, words, notes, stream, form.plain if words == ["text"] else None, files, own, names,
+                     lambda columns, *how: table({word: names.index(name) for word, name in columns.items()}, *how))  # fmt: skip
+
+    return table(pick(columns, names, form.usual, source))
 
 
-def _format(path: Path, source: str, columns: dict[str, str] | None) -> Format:
+def _format(path: Path, source: str, columns: dict[str, str] | None, delimiter: str | None, seen: Collection[str]) -> Format:
     """By what it is and how its name ends, else by its look."""
     suffix = PurePath(bare_name(path)).suffix
     if path.is_dir():
-        return _folder(path, source)
-    if idx.is_images(path):
+        return folders.labels(path, source)
+    if is_idx(path):
         return idx.images(path, source)
     if suffix in (".parquet", ".pq"):
         return _parquet(path, source)
+    if is_workbook(path):
+        return sheets.rows(path, source, columns, seen)
     file = text_file(path, source)
+    if delimiter:
+        return delimited.table(file, columns, delimiter, True, seen)
     if suffix in (".jsonl", ".ndjson", ".json"):
         return objects.objects(file)
     if suffix == ".csv":
-        return delimited.commas(file, columns)
+        return delimited.commas(file, columns, seen)
     if suffix == ".tsv":
-        return delimited.tabs(file, columns)
+        return delimited.tabs(file, columns, seen)
     if suffix in conll.ENDINGS or conll.looks_so(file, columns):
         return conll.sentences(file, columns)
-    return delimited.tabs(file, columns) if columns or delimited.uniform(file, "\t") else delimited.plain(file)
+    return delimited.tabs(file, columns, seen) if columns or delimited.tabbed(file) else delimited.plain(file)
 
 
 def _joined(parts: list[Sequence]) -> Sequence:
@@ -107,9 +135,23 @@ def _joined_lines(parts: list[Sequence[int]]) -> Sequence[int]:
 
 
 def _parquet(path: Path, source: str) -> Format:
-    arrow, parquet = extra("pyarrow", source), extra("pyarrow.parquet", source)
+    arrow, parquet, compute = (extra(name, source) for name in ("pyarrow", "pyarrow.parquet", "pyarrow.compute"))
+
+    def is_text(kind) -> bool:
+        return arrow.types.is_string(kind) or arrow.types.is_large_string(kind)
+
+    def spread(column) -> int:
+        """Bytes, were every text there as often as it is named."""
+        if not arrow.types.is_dictionary(column.type):
+            return column.nbytes
+        lengths = compute.binary_length(column.dictionary)
+        return compute.sum(lengths.take(column.indices)).as_py() or 0
+
     with readable(source), parquet.ParquetFile(path) as file:
-        names, count = file.schema_arrow.names, file.metadata.num_rows
+        names, count, most = file.schema_arrow.names, file.metadata.num_rows, unfolds(path.stat().st_size)
+        groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+        told = sum(group.column(at).total_uncompressed_size for group in groups for at in range(group.num_columns))
+        texts = [field.name for field in file.schema_arrow if is_text(field.type)]
     if len(set(names)) < len(names):
         twice = next(name for at, name in enumerate(names) if name in names[:at])
         raise Mistake('{file}: found two columns named "{name}", expected a name for each; write it again.', file=source,
@@ -117,14 +159,24 @@ def _parquet(path: Path, source: str) -> Format:
     if count < 1:
         raise Mistake("{file} is empty: found no rows, expected at least one.", file=source)
 
+    if told > most and not ALLOWED.rows:
+        raise unfolded(source, most)
+
     def values(column):
+        if arrow.types.is_dictionary(column.type):  # a text that comes again and again is held once
+            known = column.dictionary.to_pylist()
+            return [None if at is None else known[at] for at in column.indices.to_pylist()]
         numbers = arrow.types.is_integer(column.type) or arrow.types.is_floating(column.type)
         return column.to_numpy() if numbers and not column.null_count else column.to_pylist()
 
     def stream(size: int, positions: list[int]):
         done, asked = 0, [names[position] for position in dict.fromkeys(positions)]
-        with readable(source), parquet.ParquetFile(path, page_checksum_verification=True) as file:
+        with readable(source), parquet.ParquetFile(path, page_checksum_verification=True, read_dictionary=texts) as file:
+            left = most
             for batch in file.iter_batches(size, columns=asked):
+                left -= sum(map(spread, batch.columns))
+                if left < 0 and not ALLOWED.rows:
+                    raise unfolded(source, most)
                 lines = range(done + 1, done + 1 + len(batch))
                 columns = [values(batch.column(names[position])) for position in positions]
                 done += len(batch)
@@ -134,41 +186,3 @@ def _parquet(path: Path, source: str) -> Format:
                           announced=count, found=done)  # fmt: skip
 
     return Format(names, [Message("Parquet with {rows} rows.", rows=count)], stream)
-
-
-def _folder(path: Path, source: str) -> Format:
-    """idx images, or one text file a label."""
-    try:
-        inside = sorted(other for other in path.iterdir() if other.is_file() and not other.name.startswith("."))
-    except OSError as error:
-        raise Mistake("{folder} is a folder that cannot be opened ({why}); check its permissions.", folder=source,
-                      why=Theirs(error.strerror)) from None  # fmt: skip
-    idx_files = [other for other in inside if idx.is_images(other)]
-    if idx_files:
-        train = [other for other in idx_files if other.name.startswith("train")] if len(idx_files) > 1 else idx_files
-        if len(train) != 1:
-            raise Mistake("{folder} holds several sets of images; give one of {names}.", folder=source,
-                          names=", ".join(i.name for i in idx_files))  # fmt: skip
-        return idx.images(train[0], str(train[0]))
-    texts = [other for other in inside if bare_name(other).endswith(".txt")]
-    if len(texts) < 2:
-        shown = ", ".join(other.name for other in inside[:5]) or Message("no files")
-        raise Mistake("{folder} is a folder with {inside}; expected one .txt file a label (at least two), or idx images. Give "
-                      "one file instead.", folder=source, inside=shown)  # fmt: skip
-    files = {}
-    for other in texts:
-        label = other.name.split(".")[0]
-        if label in files:
-            raise Mistake('{file} is the second file for the label "{label}" in {folder}, expected one; remove one of them.',
-                          file=other, label=label, folder=source)  # fmt: skip
-        files[label] = text_file(other, str(other))
-
-    def stream(size: int, positions: list[int]):
-        for label, file in files.items():
-            for (texts,), lines in delimited.plain(file).stream(size, [0]):
-                columns = texts, [label] * len(texts)
-                yield [columns[position] for position in positions], lines
-
-    notes = list(dict.fromkeys(chain.from_iterable(file.notes for file in files.values())))
-    notes.append(Message("One file a label: {names}.", names=", ".join(files)))
-    return Format(["text", "label"], notes, stream)

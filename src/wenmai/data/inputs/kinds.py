@@ -5,14 +5,14 @@ Examples holds, tells the rung's builder what it will read (its attributes), and
 written, `learn_both` returns the two sides.
 """
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 
 from wenmai.data.examples import stored
-from wenmai.data.examples.sequences import Sequences, join_pairs
+from wenmai.data.examples.sequences import Sequences
 from wenmai.data.examples.stored import StoredSequences, StoredTexts
-from wenmai.data.files.corpus import Corpus, checked
+from wenmai.data.files.corpus import Corpus
 from wenmai.data.inputs.labels import Labels
 from wenmai.data.inputs.sides import Pairs, Sides
 from wenmai.data.inputs.target_texts import TargetTexts
@@ -20,16 +20,19 @@ from wenmai.data.inputs.tokens import Tokens
 from wenmai.data.storage import saved as take
 from wenmai.data.text import tokenizers, vectors
 from wenmai.data.text.lines import Lines
+from wenmai.data.text.wrapping import Wrapping
+from wenmai.data.values import checked
 from wenmai.errors import Mistake
 from wenmai.locale import Message
-from wenmai.options import Size
+from wenmai.options import ROWS_OF_TEXTS, TEXTS, Size
 
 LONGEST = 512  # tokens of a text that a network reads at once, unless it is said
 UNITS = ("words", "chinese", "characters")
 Spelling = Literal["auto", "none", "cnn", "lstm"]
 
 
-def learn(values, texts: str = "tokens", *, embedding: str = "random", max_length: Size = LONGEST, characters: Spelling = "auto",
+def learn(values, texts: str = "tokens", *, embedding: Annotated[str, ROWS_OF_TEXTS] = "random",
+          max_length: Annotated[Size, ROWS_OF_TEXTS] = LONGEST, characters: Annotated[Spelling, TEXTS] = "auto",
           **tokenizing):  # fmt: skip
     """The kind of these inputs; `texts` says which kind texts are. `embedding` is random, one-hot, or a file (or package)
     of pretrained word vectors; a network reads `max_length` tokens of a text at once; `characters` reads the letters of
@@ -86,7 +89,9 @@ def learned_before(saved: dict):
 def continued(inputs, kind: str, values, run: str, longest: int | None = None):
     """These inputs of a run, as a task reads values of this kind: by the same tokenizer, with the same scaling; of texts no more
     than `longest` tokens, where a running text was learned in windows of so many."""
-    tokenizer = inputs.as_tokenizer() if isinstance(inputs, Lines) else getattr(inputs, "tokenizer", None)
+    tokenizer = getattr(inputs, "tokenizer", None)
+    if isinstance(inputs, Lines) and tokenizer is None:  # of the same numbers, for texts that stand alone
+        tokenizer = tokenizers.Spaces(inputs.words.words(), inputs.lowercase)
     cut = kind in ("tokens", "given", "lines")
     if cut != (tokenizer is not None) or (not cut and inputs.kind != kind):
         raise Mistake("{run} reads {kind}, and here is another kind of input ({found}); start from another run.", run=run,
@@ -102,6 +107,8 @@ def continued(inputs, kind: str, values, run: str, longest: int | None = None):
         return Tokens.reading_as(tokenizer, inputs, longest or inputs.longest or LONGEST)
     if kind == "tokens":
         pairs = isinstance(values[0], (tuple, list))
+        if getattr(inputs, "wrapping", None) is not None and pairs != inputs.pairs:  # one text or two are framed alike
+            return Texts(tokenizer, pairs, inputs.unit, inputs.longest, "random", wrapping=inputs.wrapping)
         if pairs != (inputs.pairs if isinstance(inputs, Texts) else False):
             raise Mistake("{run} reads pairs of texts, or here are some, and the other does not; start from another run.",
                           run=run)  # fmt: skip
@@ -115,8 +122,9 @@ class Texts:
     rare = spelling = None  # what Tokens have beside
 
     def __init__(self, tokenizer, pairs: bool, unit: str, longest: int, embedding: str, table: np.ndarray | None = None,
-                 width: int | None = None):  # fmt: skip
+                 width: int | None = None, wrapping: Wrapping | None = None):  # fmt: skip
         self.tokenizer, self.pairs, self.unit = tokenizer, pairs, unit
+        self.wrapping = wrapping  # what stands around every text, where something does
         self.longest, self.embedding = longest, embedding
         self.vectors = table  # (V, E) pretrained, with a row of NaN for a token that the file lacks; training only
         self.vectors_width = width if table is None else int(table.shape[1])  # E, also where the weights hold them
@@ -136,12 +144,23 @@ class Texts:
         if not self.pairs:
             texts = checked_texts(values)
             if isinstance(texts, StoredTexts) and stored.size_of(texts) > stored.LARGE:
-                return StoredSequences.of(map(self.tokenizer.encode, texts.chunks()), self.vocabulary)
-            return self.tokenizer.encode(list(texts))
+                return StoredSequences.of(map(self.encode_texts, texts.chunks()), self.vocabulary)
+            return self.encode_texts(list(texts))
         if any(not isinstance(pair, (tuple, list)) or len(pair) != 2 for pair in values):
             raise Mistake("this model reads pairs: expected two texts for every input (columns text_a and text_b).")
         first, second = (self.tokenizer.encode(checked_texts([pair[side] for pair in values])) for side in (0, 1))
-        return join_pairs(first, second, self.special.separator)
+        if self.wrapping is None:
+            return Wrapping(between=(self.special.separator,)).wrapped(first, second)
+        return self.wrapping.wrapped(first, second, self.longest)
+
+    def encode_texts(self, texts: list[str]) -> Sequences:
+        rows = self.tokenizer.encode(texts)
+        return rows if self.wrapping is None else self.wrapping.wrapped(rows, None, self.longest)
+
+    def framed(self) -> Self:
+        """The same, with what a framed text begins and ends with around every text."""
+        self.wrapping = self.wrapping or Wrapping.of(self.special)
+        return self
 
     def notes(self, values) -> list[str]:
         """What is worth saying of how these texts are read."""
@@ -151,13 +170,16 @@ class Texts:
 
     def to_json(self) -> dict:
         return {"kind": self.kind, "pairs": self.pairs, "unit": self.unit, "longest": self.longest, "embedding": self.embedding,
-                "vectors_width": self.vectors_width, "tokenizer": self.tokenizer.to_json()}  # fmt: skip
+                "vectors_width": self.vectors_width, "tokenizer": self.tokenizer.to_json(),
+                "wrapping": None if self.wrapping is None else self.wrapping.to_json()}  # fmt: skip
 
     @classmethod
     def from_json(cls, saved) -> Self:
         tokenizer, unit = tokenizers.from_json(take.value(saved, "tokenizer")), take.one_of(saved, "unit", UNITS)
-        return cls(tokenizer, take.flag(saved, "pairs"), unit, take.whole(saved, "longest", 1), take.text(saved, "embedding"),
-                   width=take.maybe_whole(saved, "vectors_width", 1))  # fmt: skip
+        wrapping = take.value({"wrapping": None} | saved, "wrapping")
+        return cls(tokenizer, take.flag(saved, "pairs"), unit, take.integer(saved, "longest", 1), take.text(saved, "embedding"),
+                   width=take.maybe_integer(saved, "vectors_width", 1),
+                   wrapping=None if wrapping is None else Wrapping.from_json(wrapping, len(tokenizer.tokens)))  # fmt: skip
 
 
 def unit_of(tokenizer) -> str:
@@ -198,7 +220,7 @@ class Numbers:
         if not np.isfinite(values).all():
             row, column = np.argwhere(~np.isfinite(values))[0]
             raise Mistake("row {row}, column {column}: found {value}, expected a finite number.", row=row + 1, column=column + 1,
-                          value=values[row, column])
+                          value=values[row, column])  # fmt: skip
         return ((values - self.mean) / self.deviation).astype(np.float32)
 
     def flatten(self, encoded: np.ndarray) -> np.ndarray:
@@ -245,7 +267,7 @@ class Images:
 
     @classmethod
     def from_json(cls, saved) -> Self:
-        shape, brightest = take.wholes(saved, "shape", 1), take.value(saved, "brightest")
+        shape, brightest = take.integers(saved, "shape", 1), take.value(saved, "brightest")
         if len(shape) < 2 or not take.is_number(brightest) or not brightest > 0:
             raise take.Unfit('"shape" and "brightest" are not those of images')
         return cls(tuple(shape), float(brightest))
@@ -301,7 +323,7 @@ class Frames:
 
     @classmethod
     def from_json(cls, saved) -> Self:
-        return cls(*take.scaling(saved), take.maybe_whole(saved, "length"), take.whole(saved, "longest", 1))
+        return cls(*take.scaling(saved), take.maybe_integer(saved, "length"), take.integer(saved, "longest", 1))
 
 
 KINDS = {"tokens": Texts, "given": Tokens, **{kind.kind: kind for kind in (Labels, Numbers, Images, Frames, Lines)}}

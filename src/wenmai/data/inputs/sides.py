@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wenmai.data.inputs.target_texts import TargetTexts
+from wenmai.data.inputs.target_texts import WRITTEN, TargetTexts
 from wenmai.data.storage import saved as take
 from wenmai.data.text import tokenizers
 from wenmai.errors import Mistake, unknown
@@ -70,7 +70,8 @@ class Pairs(Sides):
 
     def most(self, lengths: np.ndarray) -> np.ndarray:
         """How many tokens are written, at the most, for texts of so many tokens."""
-        return np.minimum(self.target.most, np.maximum(self.usual, (self.growth * lengths).astype(np.int64) + SPARE))
+        grown = np.minimum(self.growth * lengths, WRITTEN).astype(np.int64) + SPARE
+        return np.minimum(min(self.target.most, WRITTEN), np.maximum(self.usual, grown))
 
     def notes(self, values) -> list[str]:
         if self.joint:
@@ -78,7 +79,8 @@ class Pairs(Sides):
                             kind=self.target.tokenizer.kind, count=self.target.vocabulary)]  # fmt: skip
         (kind, count), (own_kind, own_count) = ((side.tokenizer.kind, side.vocabulary) for side in (self.source, self.target))
         return [Message("what is read is cut into {kind}: {count:,} tokens known", kind=kind, count=count),
-                Message("what is written is cut into {kind}: {count:,} tokens known", kind=own_kind, count=own_count)]
+                Message("what is written is cut into {kind}: {count:,} tokens known", kind=own_kind, count=own_count),
+        ]  # fmt: skip
 
     def to_json(self) -> dict:
         return {"kind": "pairs", "source": self.source.to_json(), "joint": self.joint, "growth": self.growth, "usual": self.usual,
@@ -90,10 +92,10 @@ class Pairs(Sides):
         growth = take.value(saved, "growth")
         if not take.is_number(growth) or not 0 < growth < 1e6:
             raise take.unfit("growth", growth, phrase("saved", "a number above 0"))
-        usual = take.whole(saved, "usual", 1)
+        usual = take.integer(saved, "usual", 1)
         if not take.flag(saved, "joint"):
             return cls(source, TargetTexts.from_json(target), growth, usual)
-        longest = take.whole(target, "longest", 1)
+        longest = take.integer(target, "longest", 1)
         if longest > source.most:
             raise take.Unfit('"longest" is above "most"')
         return cls(source, TargetTexts(source.tokenizer, longest, source.most), growth, usual)

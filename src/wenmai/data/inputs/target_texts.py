@@ -16,6 +16,8 @@ from wenmai.data.text import tokenizers
 from wenmai.data.text.lines import Lines, with_ends
 from wenmai.errors import Mistake
 
+WRITTEN = 1 << 14  # tokens of one text, at the most
+
 
 class TargetTexts:
     def __init__(self, tokenizer, longest: int, most: int):
@@ -37,6 +39,11 @@ class TargetTexts:
             raise Mistake("the {texts} texts hold no token that is known; expected letters or words to write with.", texts=count)
         learned.longest = int(learned.encode(texts).lengths.max())
         return learned
+
+    @property
+    def written(self) -> int:
+        """How many tokens of a text are written at the most, whatever a file says."""
+        return min(self.longest, WRITTEN)
 
     def knows_tokens(self) -> bool:
         """Beside those that are special."""
@@ -81,7 +88,7 @@ class TargetTexts:
     @classmethod
     def from_json(cls, saved) -> Self:
         tokenizer = tokenizers.from_json(take.value(saved, "tokenizer"))
-        texts = cls(tokenizer, take.whole(saved, "longest", 1), take.whole(saved, "most", 1))
+        texts = cls(tokenizer, take.integer(saved, "longest", 1), take.integer(saved, "most", 1))
         if not texts.knows_tokens() or texts.longest > texts.most:
             raise take.Unfit('"tokenizer" knows nothing, or "longest" is above "most"')
         return texts

@@ -42,8 +42,8 @@ class Tokens:
         lowercase = (table is not None or spelling != "none") if lowercase is None else lowercase
         alphabet = tokenizers.Characters.learn(list(counts), 30_000, 1, False)
         if lowercase:
-            counts, whole = Counter(), counts
-            for token, count in whole.items():
+            counts, original = Counter(), counts
+            for token, count in original.items():
                 counts[token.lower()] += count
         known = tokenizers.SPECIAL + tokenizers.most_common(counts, vocabulary, min_count)
         seen = set(known)
@@ -101,10 +101,10 @@ class Tokens:
         alphabet = tokenizers.Characters.from_json(take.value(saved, "alphabet"))
         if take.value(saved, "rare") is not None:
             rare = np.zeros(len(tokenizer.tokens), bool)
-            rare[np.array(take.wholes(saved, "rare", 0, len(rare) - 1), np.int64)] = True
-        spelling, longest = take.one_of(saved, "spelling", ("none", "cnn", "lstm")), take.whole(saved, "longest", 1)
+            rare[np.array(take.integers(saved, "rare", 0, len(rare) - 1), np.int64)] = True
+        spelling, longest = take.one_of(saved, "spelling", ("none", "cnn", "lstm")), take.integer(saved, "longest", 1)
         return cls(tokenizer, alphabet, spelling, longest, take.text(saved, "embedding"), rare=rare,
-                   width=take.maybe_whole(saved, "vectors_width", 1))  # fmt: skip
+                   width=take.maybe_integer(saved, "vectors_width", 1))  # fmt: skip
 
 
 def pieces(chunk: str, known) -> list[tuple[str, int]]:
@@ -129,14 +129,10 @@ def pieces(chunk: str, known) -> list[tuple[str, int]]:
             end = cut
         else:
             break
-    return [*before, *((token, start + at) for token, at in split_unspaced(chunk[start:end])), *after[::-1]]
-
-
-def split_unspaced(chunk: str) -> list[tuple[str, int]]:
-    """Chinese and its neighbours stand without spaces: each character is a token."""
-    if not tokenizers.CHINESE.search(chunk):
-        return [(chunk, 0)] if chunk else []
-    return [(match[0], match.start()) for match in tokenizers.WORD.finditer(chunk)]
+    middle = [(chunk[start:end], start)] if start < end else []
+    if tokenizers.CHINESE.search(chunk, start, end):  # and its neighbours stand without spaces: each character is a token
+        middle = [(match[0], match.start()) for match in tokenizers.WORD.finditer(chunk, start, end)]
+    return [*before, *middle, *after[::-1]]
 
 
 def checked_tokens(values, or_else: str = "") -> list[list[str]]:

@@ -8,18 +8,20 @@ The format allows no gaps, so what lies between two arrays is an array itself; i
 is read when a file is opened: what is used is fetched a page at a time, and shared by all processes that have the file open.
 """
 
+import ctypes
 import json
 import math
 import mmap
 import os
+import signal
 import struct
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from numba import njit
 
 from wenmai.data.storage import saved as take
+from wenmai.data.storage.caches import njit
 from wenmai.data.storage.saved import Unfit
 from wenmai.data.storage.threads import side_by_side
 
@@ -59,25 +61,47 @@ def mapped(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         header, start = header_of(file.read(8), file, size)
-        whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        file_map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     about = header.pop("__metadata__", {})
     if not isinstance(about, dict) or not all(isinstance(one, str) for one in about.values()):
         raise Unfit('"__metadata__" is not an object of texts')
     arrays, places = {}, []
     for name, entry in header.items():
         kind = np.dtype(TYPES[take.one_of(entry, "dtype", tuple(TYPES))])
-        shape, place = take.wholes(entry, "shape"), take.wholes(entry, "data_offsets")
+        shape, place = take.integers(entry, "shape"), take.integers(entry, "data_offsets")
         if len(place) != 2 or len(shape) > DEEPEST or math.prod(shape) * kind.itemsize != place[1] - place[0]:
             raise Unfit("{name}: its shape and its place do not fit each other", name=take.told(name))
         if place[1] > size - start or (start + place[0]) % kind.itemsize:
             raise Unfit("{name}: its place is not inside the file, or not one where such numbers can lie", name=take.told(name))
         places.append(place)
         if not name.startswith(FILLED):
-            arrays[name] = viewed(whole, kind, shape, start + place[0])
+            try:
+                arrays[name] = np.ndarray(shape, kind, file_map, start + place[0]) if math.prod(shape) else np.empty(shape, kind)
+            except ValueError:  # an axis of 0 beside others beyond what NumPy counts
+                raise Unfit("found the shape {shape}", shape=" × ".join(map(str, shape))) from None
+            arrays[name].flags.writeable = False
     places = [[0, 0], *sorted(places), [size - start] * 2]
     if any(one[1] != other[0] for one, other in pairwise(places)):
         raise Unfit("the arrays do not follow one another")
     return arrays, about
+
+
+def when_cut_off(sentence: str) -> None:
+    """A file that becomes shorter while it is mapped (somebody writes over it) is SIGBUS when it is read: the process says so and
+    ends, as after any mistake. What reads it is machine code, which can be told in no other way."""
+    if not hasattr(signal, "SIGBUS") or signal.getsignal(signal.SIGBUS) != signal.SIG_DFL:
+        return
+
+    def end(number: int) -> None:
+        os.write(2, f"{sentence}\n".encode())
+        os._exit(2)
+
+    handler = ctypes.CFUNCTYPE(None, ctypes.c_int)(end)
+    KEPT.append(handler)
+    ctypes.CDLL(None).signal(signal.SIGBUS, handler)
+
+
+KEPT: list = []  # handlers, which nobody else holds
 
 
 def header_of(length: bytes, file, size: int) -> tuple[dict, int]:
@@ -101,15 +125,6 @@ def once(pairs: list[tuple[str, object]]) -> dict:
     if len(header) != len(pairs):
         raise ValueError("a name stands there twice")
     return header
-
-
-def viewed(whole: mmap.mmap, kind: np.dtype, shape: list[int], start: int) -> np.ndarray:
-    try:
-        array = np.ndarray(shape, kind, whole, start) if math.prod(shape) else np.empty(shape, kind)
-    except ValueError:  # an axis of 0 beside others beyond what NumPy counts
-        raise Unfit("found the shape {shape}", shape=" × ".join(map(str, shape))) from None
-    array.flags.writeable = False
-    return array
 
 
 def checksum(path: Path, threads: int = 2) -> str:

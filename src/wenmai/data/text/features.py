@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numba import njit
 
 from wenmai.data.examples.sequences import Sequences, offsets_of, runs
+from wenmai.data.storage.caches import njit
 from wenmai.data.storage.saved import Unfit
 
 EMPTY = np.uint64(0)
-EDGE = np.uint64(0xFFFF_FFFF)  # stands before the first and after the last token
+BOUNDARY = np.uint64(0xFFFF_FFFF)  # stands before the first and after the last token
 MOST = 4_000_000  # n-grams that are kept
 HELD = 1 << 25  # n-grams of all rows, 8 bytes each, up to which those that are learned from are held in memory
 PIECE = 1 << 21  # n-grams of the rows that are looked at together
@@ -85,18 +85,19 @@ class Ngrams:
     """The n-grams of 1 to `longest` tokens that stand in at least `min_documents` training rows, and of these the `most`
     that stand in the most rows. While they are counted, half as many again are remembered; then the rarest are forgotten."""
 
-    def __init__(self, table: np.ndarray, slots: np.ndarray, inverse: np.ndarray, longest: int, weighting: str, edges: bool):
+    def __init__(self, table: np.ndarray, slots: np.ndarray, inverse: np.ndarray, longest: int, weighting: str, padded: bool):
         self.table, self.slots, self.inverse = table, slots, inverse  # keys; their columns; idf of every column
-        self.longest, self.weighting, self.edges = longest, weighting, edges
+        self.longest, self.weighting, self.padded = longest, weighting, padded
 
     @classmethod
-    def learn(cls, texts: Sequences, longest: int, weighting: str, edges: bool, min_documents: int = 1, most: int = MOST) -> Self:
+    def learn(cls, texts: Sequences, longest: int, weighting: str, padded: bool, min_documents: int = 1,
+              most: int = MOST) -> Self:  # fmt: skip
         size, room = 1 << 16, 3 << 14
         counted = (np.zeros(size, np.uint64), np.zeros(size, np.int32), np.zeros(room, np.uint64), np.zeros(room, np.int32),
-                   np.zeros(room, np.int32), 0)  # table, slots, keys, documents, seen_in, count
+                   np.zeros(room, np.int32), 0)  # table, slots, keys, documents, seen_in, count  # fmt: skip
         for start, stop in runs(texts.lengths + 2, PIECE // longest):
             part = texts.take(np.arange(start, stop))
-            counted = count_rows(segmented(part), part.offsets, longest, edges, start, *counted, most)
+            counted = count_rows(segmented(part), part.offsets, longest, padded, start, *counted, most)
         keys, documents = (part[: counted[-1]] for part in counted[2:4])
         del counted
         if min_documents > 1:
@@ -105,15 +106,16 @@ class Ngrams:
             stay = kept(documents, most)
             keys, documents = keys[stay], documents[stay]
         inverse = np.log((1 + len(texts)) / (1 + documents)) + 1 if weighting == "tf-idf" else np.ones(len(keys))
-        return cls(*dictionary(keys), inverse.astype(np.float32), longest, weighting, edges)
+        return cls(*dictionary(keys), inverse.astype(np.float32), longest, weighting, padded)
 
     def pieces(self, texts: Sequences) -> Pieces:
         return Pieces(self.rows, texts, self.longest, len(self.inverse))
 
     def rows(self, texts: Sequences) -> Rows:
-        room = (texts.lengths + 2 * self.edges) * self.longest
+        room = (texts.lengths + 2 * self.padded) * self.longest
         starts, columns, values = weigh(segmented(texts), texts.offsets, self.table, self.slots, self.inverse, self.longest,
-                                        self.edges, int(room.sum()), int(room.max(initial=0)), self.weighting == "tf-idf")
+                                        self.padded, int(room.sum()), int(room.max(initial=0)),
+                                        self.weighting == "tf-idf")  # fmt: skip
         return Rows(starts, columns, values, len(self.inverse))
 
     def state(self) -> dict[str, np.ndarray]:
@@ -123,11 +125,11 @@ class Ngrams:
     STATE = {"ngram_keys": np.int64, "ngram_columns": np.int32, "idf": np.float32}  # noqa: RUF012 (nobody changes it)
 
     @classmethod
-    def from_state(cls, state: dict, longest: int, weighting: str, edges: bool) -> Self:
+    def from_state(cls, state: dict, longest: int, weighting: str, padded: bool) -> Self:
         keys = in_place(state["ngram_keys"], state["ngram_columns"])
         if not (np.isfinite(state["idf"]) & (state["idf"] > 0)).all():  # rows are divided by their length
             raise Unfit("idf: found a number that is not above 0")
-        return cls(*dictionary(keys), state["idf"], longest, weighting, edges)
+        return cls(*dictionary(keys), state["idf"], longest, weighting, padded)
 
 
 def in_place(saved: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -165,7 +167,7 @@ def extend(key, token):
 
 @njit(cache=True, inline="always")
 def token_at(flat, start, end, at):
-    return flat[at] if start <= at < end else EDGE
+    return flat[at] if start <= at < end else BOUNDARY
 
 
 @njit(cache=True)
@@ -186,10 +188,10 @@ def insert(table, slots, keys):
 
 
 @njit(cache=True)
-def count_rows(flat, offsets, longest, edges, first_row, table, slots, keys, documents, seen_in, count, most):
+def count_rows(flat, offsets, longest, padded, first_row, table, slots, keys, documents, seen_in, count, most):
     """Adds the n-grams of these rows to those counted before: every key in order of first appearance, the number of rows it
     stands in, and the last of them. Where more than 1.5 · `most` keys come together, the rarest are dropped."""
-    margin = 1 if edges else 0
+    margin = 1 if padded else 0
     for row in range(len(offsets) - 1):
         start, end, number = offsets[row], offsets[row + 1], first_row + row
         for first in range(start - margin, end + margin):
@@ -242,11 +244,11 @@ def kept(documents, most):
 
 
 @njit(cache=True, nogil=True)
-def weigh(flat, offsets, table, slots, inverse, longest, edges, room, widest, normalise):
+def weigh(flat, offsets, table, slots, inverse, longest, padded, room, widest, normalise):
     starts = np.zeros(len(offsets), np.int64)
     columns, values = np.empty(room, np.int32), np.empty(room, np.float32)
     row_columns = np.empty(widest, np.int32)
-    margin = 1 if edges else 0
+    margin = 1 if padded else 0
     filled = 0
     for row in range(len(offsets) - 1):
         start, end = offsets[row], offsets[row + 1]

@@ -4,7 +4,8 @@ The table may be mapped from a file, and what that says is not believed: no look
 """
 
 import numpy as np
-from numba import njit
+
+from wenmai.data.storage.caches import njit
 
 UNK, BEGIN, END = 0, 1, 2
 

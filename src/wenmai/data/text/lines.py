@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from wenmai.data.files.corpus import END as LINE_END
 from wenmai.data.files.corpus import Corpus, lines_in
 from wenmai.data.storage import saved as take
+from wenmai.data.storage.caches import njit
 from wenmai.data.text import tokenizers
 from wenmai.data.text.vocabulary import BEGIN, NUMBERED, SPECIAL, Growing, Vocabulary
 from wenmai.errors import Mistake, unknown
@@ -37,7 +37,7 @@ class Running:
 
     def blocks(self) -> Iterator[np.ndarray]:
         """(N,) int32 each, whole lines, each with its opening and its end."""
-        return self.lines.opened(self.corpus)
+        return self.lines.token_blocks(self.corpus)
 
 
 class Lines:
@@ -100,10 +100,6 @@ class Lines:
         """In the order of their numbers."""
         return self.words.words() if self.tokenizer is None else self.tokenizer.tokens
 
-    def as_tokenizer(self):
-        """Of the same numbers, for texts that stand alone."""
-        return self.tokenizer or tokenizers.Spaces(self.words.words(), self.lowercase)
-
     # Text → numbers
 
     def encode(self, corpus: Corpus) -> Running:
@@ -111,14 +107,14 @@ class Lines:
 
     def read_all(self, corpus: Corpus) -> np.ndarray:
         """All of it as one row (N,): the end of a line that was, then token after token, every line closed by its end."""
-        blocks = [block[block != self.opening] for block in self.opened(corpus)]
+        blocks = [block[block != self.opening] for block in self.token_blocks(corpus)]
         self.read = self.read or sum(map(len, blocks))
         return np.concatenate([np.array([self.special.end], np.int32), *blocks])
 
     def lowered(self, block: bytes) -> bytes:
         return block.decode("utf-8", "replace").lower().encode() if self.lowercase else block
 
-    def opened(self, corpus: Corpus) -> Iterator[np.ndarray]:
+    def token_blocks(self, corpus: Corpus) -> Iterator[np.ndarray]:
         if self.tokenizer is None and self.words is None:
             growing = Growing()
             for block in corpus.blocks():
@@ -222,8 +218,16 @@ class Lines:
         return cls(tokenizers.from_json(kept) if kept is not None else None, None, take.flag(saved, "lowercase"))
 
     def take_arrays(self, arrays: dict[str, np.ndarray]) -> None:
-        if self.tokenizer is None:
-            self.words = words_in(arrays)
+        """Unfit where they cannot be those of a vocabulary; what they hold is tested when it is used."""
+        if self.tokenizer is not None:
+            return
+        letters, starts, slots = (arrays.get(f"words.{name}") for name in ("letters", "starts", "slots"))
+        kinds = [None if array is None or array.ndim != 1 else array.dtype for array in (letters, starts, slots)]
+        if kinds[0] != np.uint8 or kinds[1] not in (np.int32, np.int64) or kinds[2] != np.int32:
+            raise take.Unfit("it lacks the words, or they are not where they should be")
+        if len(starts) <= FIRST or len(slots) < 2 or len(slots) & (len(slots) - 1):
+            raise take.Unfit("the table of its words is not whole")
+        self.words = Vocabulary(letters, starts, slots)
 
 
 def suited(corpus: Corpus) -> str:
@@ -256,17 +260,6 @@ def written_bytes(numbers: Iterable[int], lines: int | None, end: int) -> Iterat
             yield piece
         if closes and ended == lines:
             return
-
-
-def words_in(arrays: dict[str, np.ndarray]) -> Vocabulary:
-    """Unfit where they cannot be those of a vocabulary; what they hold is tested when it is used."""
-    letters, starts, slots = (arrays.get(f"words.{name}") for name in ("letters", "starts", "slots"))
-    kinds = [None if array is None or array.ndim != 1 else array.dtype for array in (letters, starts, slots)]
-    if kinds[0] != np.uint8 or kinds[1] not in (np.int32, np.int64) or kinds[2] != np.int32:
-        raise take.Unfit("it lacks the words, or they are not where they should be")
-    if len(starts) <= FIRST or len(slots) < 2 or len(slots) & (len(slots) - 1):
-        raise take.Unfit("the table of its words is not whole")
-    return Vocabulary(letters, starts, slots)
 
 
 @njit(cache=True, nogil=True)

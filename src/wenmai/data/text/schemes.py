@@ -155,15 +155,11 @@ def marks(tags: set[str]) -> set[str]:
     return {tag for tag in tags if tag == "O" or (tag[:1] in LETTERS and tag[1:2] == "-" and len(tag) > 2)}
 
 
-def fitting(used: set[str]) -> list[str]:
-    """Schemes that write at least these letters, the plainest first."""
-    return [scheme for scheme in WRITTEN if used <= set(WRITTEN[scheme])]
-
-
 def nearest_scheme(rows: list[list[str]], used: set[str]) -> tuple[str, list[tuple[int, int]]]:
     """The scheme that the fewest tags break, and where they do (row, token)."""
     best, spans = None, read(rows)
-    for scheme in fitting(used) or WRITTEN:
+    matching = [scheme for scheme, letters in WRITTEN.items() if used <= set(letters)]  # the plainest first
+    for scheme in matching or WRITTEN:
         if best and not best[1]:
             break
         written = write(spans, scheme)

@@ -48,11 +48,10 @@ class Special:
     @classmethod
     def from_json(cls, saved: dict, vocabulary: int) -> Self:
         """Unfit if a number is none of the vocabulary's."""
-        known = {field.name for field in fields(cls)}
-        if not isinstance(saved, dict) or not saved.keys() <= known:
+        if not isinstance(saved, dict) or not saved.keys() <= {field.name for field in fields(cls)}:
             raise take.Unfit("the special tokens are not those that a vocabulary may have")
         for name, number in saved.items():
-            if not take.is_whole(number) or number >= vocabulary:
+            if not take.is_integer(number) or number >= vocabulary:
                 raise take.Unfit("the special token {name} has the number {found}, which the vocabulary lacks", name=name,
                                  found=take.told(number))  # fmt: skip
         return cls(**saved)

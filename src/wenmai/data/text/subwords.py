@@ -7,9 +7,12 @@ from typing import Self
 from wenmai.data.examples.sequences import Sequences
 from wenmai.data.examples.stored import chunks
 from wenmai.data.storage import saved as take
+from wenmai.data.text import unigram
 from wenmai.data.text.special import OWN, SPECIAL, Special, beginning_special
+from wenmai.errors import Mistake
 
 SUBWORDS = ("bpe", "wordpiece", "unigram")
+NEVER = -1000.0  # the score of a special token: no text is cut into such
 LONG = 200  # letters without a space between them, beyond which subwords are not learned from them as one word
 LONG_RUN = re.compile(rf"\S{{{LONG}}}")
 
@@ -19,7 +22,7 @@ def broken(texts: list[str]) -> list[str]:
     return [LONG_RUN.sub(r"\g<0> ", text) if len(text) > LONG else text for text in texts]
 
 
-def whole(texts: list[str]) -> list[str]:
+def without_surrogates(texts: list[str]) -> list[str]:
     """Without half characters (lone surrogates), which `tokenizers` does not take."""
     return [text if text.isascii() else text.encode("utf-8", "replace").decode() for text in texts]
 
@@ -48,26 +51,26 @@ class Subwords:
             # Tokens learned inside words are numbered in a random order, which decides ties: these are numbered before.
             letters: set[str] = set()
             for chunk in chunks(texts):
-                letters.update(*whole(chunk))
+                letters.update(*without_surrogates(chunk))
             inner = [f"##{letter}" for letter in sorted(letters) if not letter.isspace()]
             trainer = trainers.WordPieceTrainer(**same | {"special_tokens": SPECIAL + inner})
-        else:
-            engine = shell(kind, lowercase, models.Unigram(), learned=False)
-            trainer = trainers.UnigramTrainer(unk_token="<unk>", **same)
-        engine.train_from_iterator(map(broken, map(whole, chunks(texts))), trainer, length=len(texts))
+        else:  # by a trainer of our own: that of the library gives other pieces each time
+            return cls(shell(kind, lowercase, models.Unigram(scored_pieces(texts, vocabulary, lowercase), OWN.unknown)), kind,
+                       lowercase)  # fmt: skip
+        engine.train_from_iterator(map(broken, map(without_surrogates, chunks(texts))), trainer, length=len(texts))
         if kind == "wordpiece":  # the inner letters are no special tokens
             engine = shell(kind, lowercase, models.WordPiece(engine.get_vocab(), unk_token="<unk>"))
         return cls(engine, kind, lowercase)
 
     def encode(self, texts: list[str]) -> Sequences:
-        return Sequences.of([row.ids for row in self.engine.encode_batch(whole(texts), add_special_tokens=False)])
+        return Sequences.of([row.ids for row in self.engine.encode_batch(without_surrogates(texts), add_special_tokens=False)])
 
     def spans(self, texts: list[str]) -> list[list[tuple[int, int]]]:
-        return [row.offsets for row in self.engine.encode_batch(whole(texts), add_special_tokens=False)]
+        return [row.offsets for row in self.engine.encode_batch(without_surrogates(texts), add_special_tokens=False)]
 
     def spelled(self, texts: list[str]) -> list[list[str]]:
         """WordPiece calls every word that it does not know by one token; here it is the word."""
-        texts, rows = whole(texts), []
+        texts, rows = without_surrogates(texts), []
         for text, row in zip(texts, self.engine.encode_batch(texts, add_special_tokens=False)):
             written = text.lower() if self.lowercase and len(text.lower()) == len(text) else text
             rows.append([written[slice(*place)] if number == self.special.unknown else token
@@ -98,7 +101,7 @@ class Subwords:
             if len(dict(pairs)) < len(beginning_special([token for token, _ in pairs])):
                 raise take.Unfit('a token stands in "vocab" twice')
             return cls(shell(kind, lowercase, models.Unigram(pairs, OWN.unknown)), kind, lowercase)
-        if not isinstance(vocabulary, dict) or not all(take.is_whole(number) for number in vocabulary.values()):
+        if not isinstance(vocabulary, dict) or not all(take.is_integer(number) for number in vocabulary.values()):
             raise take.Unfit('"vocab" holds something else than tokens with their numbers')
         tokens = beginning_special(sorted(vocabulary, key=vocabulary.get))
         if [vocabulary[token] for token in tokens] != list(range(len(tokens))):
@@ -110,6 +113,23 @@ class Subwords:
         if not known or len(merges) < len(model["merges"]) or not all({a, b, a + b} <= vocabulary.keys() for a, b in merges):
             raise take.Unfit('"merges" holds something else than pairs of tokens that make a third')
         return cls(shell(kind, lowercase, models.BPE(vocabulary, merges, unk_token="<unk>")), kind, lowercase)
+
+
+def scored_pieces(texts, vocabulary: int, lowercase: bool) -> list[tuple[str, float]]:
+    """The pieces of Unigram with their scores, the special tokens before them."""
+    from tokenizers import models
+
+    cutting = shell("unigram", lowercase, models.Unigram(), learned=False)
+
+    def cut(text: str) -> list[tuple[str, tuple]]:
+        return cutting.pre_tokenizer.pre_tokenize_str(cutting.normalizer.normalize_str(text) if lowercase else text)
+
+    words = unigram.counted(map(broken, map(without_surrogates, chunks(texts))), cut)
+    least = len(SPECIAL) + len(set().union(*words))
+    if vocabulary < least:
+        raise Mistake("vocabulary={vocabulary}: every letter of the texts is a token of tokenizer=unigram, expected at least "
+                      "{least}; allow more, or take tokenizer=bpe.", vocabulary=vocabulary, least=least)  # fmt: skip
+    return [(token, NEVER) for token in SPECIAL] + unigram.pieces(words, vocabulary - len(SPECIAL))
 
 
 def shell(kind: str, lowercase: bool, model, learned: bool = True):

@@ -12,9 +12,9 @@ A feature is a 64-bit key, as in `features`: no string is ever made.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from wenmai.data.examples.sequences import Sequences
+from wenmai.data.storage.caches import njit
 from wenmai.data.text.features import EMPTY, Rows, dictionary, extend, find, in_place, insert
 
 WORD, LOWER, SHAPE, PREFIX, SUFFIX = 0, 1, 2, 3, 7  # columns of the attributes; prefixes and suffixes of 1 to 4 letters
@@ -108,21 +108,17 @@ def features_at(attributes, form, start, end, at, window, keys):
     shape = np.empty(3, np.uint64)
     for near in range(-2, 3):
         inside = start <= at + near < end
-        edge = np.uint64(5 + (at + near >= end))
-        word[near + 2] = attributes[form[at + near], WORD] if inside else edge
+        boundary = np.uint64(5 + (at + near >= end))
+        word[near + 2] = attributes[form[at + near], WORD] if inside else boundary
         if -1 <= near <= 1:
-            shape[near + 1] = attributes[form[at + near], SHAPE] if inside else edge
-    keys[count] = extend(extend(np.uint64(200), word[1]), word[2])
-    keys[count + 1] = extend(extend(np.uint64(201), word[2]), word[3])
-    keys[count + 2] = extend(extend(np.uint64(202), word[1]), word[3])
-    keys[count + 3] = extend(extend(np.uint64(203), word[0]), word[1])
-    keys[count + 4] = extend(extend(np.uint64(204), word[3]), word[4])
+            shape[near + 1] = attributes[form[at + near], SHAPE] if inside else boundary
+    for n, (one, other) in enumerate(((1, 2), (2, 3), (1, 3), (0, 1), (3, 4))):
+        keys[count + n] = extend(extend(np.uint64(200 + n), word[one]), word[other])
     keys[count + 5] = extend(extend(extend(np.uint64(205), word[1]), word[2]), word[3])
-    keys[count + 6] = extend(np.uint64(210), shape[0])
-    keys[count + 7] = extend(np.uint64(211), shape[1])
-    keys[count + 8] = extend(np.uint64(212), shape[2])
-    keys[count + 9] = extend(extend(np.uint64(213), shape[0]), shape[1])
-    keys[count + 10] = extend(extend(np.uint64(214), shape[1]), shape[2])
+    for n in range(3):
+        keys[count + 6 + n] = extend(np.uint64(210 + n), shape[n])
+    for n in range(2):
+        keys[count + 9 + n] = extend(extend(np.uint64(213 + n), shape[n]), shape[n + 1])
     keys[count + 11] = extend(np.uint64(215), attributes[own, LOWER])
     count += 12
     for n in range(8):  # prefixes, then suffixes

@@ -10,19 +10,20 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain, repeat
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
 
 from wenmai.data.examples.sequences import Sequences, offsets_of
 from wenmai.data.examples.stored import chunks
 from wenmai.data.storage import saved as take
+from wenmai.data.storage.caches import folder_for
 from wenmai.data.text.special import OWN, SPECIAL, beginning_special
 from wenmai.data.text.subwords import SUBWORDS, Imported, Subwords
 from wenmai.data.text.vocabulary import NUMBERED
 from wenmai.errors import Mistake, unknown
 from wenmai.locale import Message
-from wenmai.options import Size
+from wenmai.options import TEXTS, Size
 
 KINDS = ("bytes", "characters", "words", "jieba", *SUBWORDS)  # that can be learned
 
@@ -42,8 +43,9 @@ CUT = {"bytes": Message("read byte by byte"), "characters": Message("read charac
        "unigram": Message("cut into unigram"), "imported": Message("cut as the vocabulary has it")}  # fmt: skip
 
 
-def learn(texts: Sequence[str], also: list[str] = (), *, tokenizer: str = "auto", vocabulary: Size = 30_000, min_count: Size = 1,
-          lowercase: bool | None = None):  # fmt: skip
+def learn(texts: Sequence[str], also: list[str] = (), *, tokenizer: Annotated[str, TEXTS] = "auto",
+          vocabulary: Annotated[Size, TEXTS] = 30_000, min_count: Annotated[Size, TEXTS] = 1,
+          lowercase: Annotated[bool | None, TEXTS] = None):  # fmt: skip
     """A tokenizer for these texts. `also` names further words to know (those of pretrained vectors); `lowercase` is
     yes for words and no otherwise unless said."""
     kind = suited(texts) if tokenizer == "auto" else tokenizer
@@ -249,8 +251,7 @@ class Words:
     def decode(self, ids) -> str:
         return self.joined([self.tokens[i] for i in ids if i not in self.special.unsaid])
 
-    def to_json(self) -> dict:
-        return {"kind": self.kind, "lowercase": self.lowercase, "tokens": self.tokens}
+    to_json = Characters.to_json
 
     @classmethod
     def from_json(cls, saved) -> Self:
@@ -294,4 +295,7 @@ def jieba():
     except ImportError:
         raise Mistake("tokenizer=jieba needs the package jieba: pip install 'wenmai[chinese]'.") from None
     jieba.setLogLevel("WARNING")  # it reports its dictionary on standard error otherwise
+    if not jieba.dt.initialized:
+        with folder_for("jieba") as jieba.dt.tmp_dir:
+            jieba.initialize()
     return jieba

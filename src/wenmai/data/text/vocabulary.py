@@ -38,8 +38,8 @@ class Vocabulary:
         return self.letters[self.starts[number] : self.starts[number + 1]].tobytes().decode("utf-8", "replace")
 
     def words(self) -> list[str]:
-        whole = self.letters.tobytes()
-        return [whole[start:end].decode("utf-8", "replace") for start, end in pairwise(self.starts.tolist())]
+        joined = self.letters.tobytes()
+        return [joined[start:end].decode("utf-8", "replace") for start, end in pairwise(self.starts.tolist())]
 
     def number(self, word: str) -> int:
         """UNK where it is not known."""
@@ -76,11 +76,11 @@ class Growing:
         readers = [self, *(Growing() for _ in pieces[1:])]  # the others number words as their piece has them
         words = side_by_side(Growing.read_piece, zip(readers, pieces))
         numbers = [self.join(other.letters, other.starts[: other.size + 1]) for other in readers[1:]]
-        whole, ends = np.empty(sum(map(len, words)), np.int32), np.cumsum([0, *map(len, words)])
-        whole[: ends[1]] = words[0]
+        joined, ends = np.empty(sum(map(len, words)), np.int32), np.cumsum([0, *map(len, words)])
+        joined[: ends[1]] = words[0]
         calls = zip(numbers, words[1:], pairwise(ends[1:]))
-        side_by_side(np.take, [(number, some, None, whole[start:end], "clip") for number, some, (start, end) in calls])
-        return whole
+        side_by_side(np.take, [(number, some, None, joined[start:end], "clip") for number, some, (start, end) in calls])
+        return joined
 
     def read_piece(self, data: np.ndarray) -> np.ndarray:
         words, at, filled = np.empty(2 * len(data) + 2, np.int32), 0, 0  # room for line ends alone; what stays unused is free

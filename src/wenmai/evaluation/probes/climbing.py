@@ -38,21 +38,18 @@ class Recipe:
     device: str
 
 
-def options_of(rung: str, recipe: Recipe) -> dict:
-    """Of the rung's builder; nothing is dropped, since no row is read often enough to be learned by heart."""
-    given = {"hidden": recipe.hidden, "width": recipe.width, "cell": recipe.cell, "dropout": 0.0}
-    return {name: value for name, value in given.items() if name in accepted(RUNGS[rung].build)}
-
-
 def built(rung: str, exercise: Exercise, recipe: Recipe, steps: int, seed: int):
     """(task, kind of input, network) with first weights, for rows of this length."""
     inputs, targets = exercise.draw(np.random.default_rng((seed, steps, 0)), FIRST, steps)
     task = exercise.task()
     task.learn(targets)
     kind = Frames.learn(inputs)
+    given = {"hidden": recipe.hidden, "width": recipe.width, "cell": recipe.cell}
+    options = {name: value for name, value in given.items() if name in accepted(RUNGS[rung].build)}
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        network = RUNGS[rung].build(kind, task.head(kind), **options_of(rung, recipe)).to(recipe.device)
+        # nothing is dropped, since no row is read often enough to be learned by heart
+        network = RUNGS[rung].build(kind, task.head(kind), **options, dropout=0.0).to(recipe.device)
     return task, kind, network
 
 
@@ -90,7 +87,7 @@ def trained(rung: str, network: Network, task, kind: Frames, exercise: Exercise,
                               weight_decay=0.0, optimizer="adamw", evaluations=min(JUDGED, recipe.updates),
                               patience=recipe.updates, precision="float32")  # fmt: skip
     learning = loop.train(network, train, lambda: exercise.score(network, valid, recipe.device), exercise.higher_is_better,
-                          recipe.device, seed, options=options)
+                          recipe.device, seed, options=options)  # fmt: skip
     try:
         for progress in learning:
             updates, reached = progress.step, progress.score

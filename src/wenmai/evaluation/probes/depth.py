@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Literal
 
 from wenmai.evaluation.probes.finding import Finding, Grid
-from wenmai.evaluation.probes.variants import Variant, apart, compared, costs, how, open_rows, with_spread
-from wenmai.evaluation.probes.variants_picture import picture as drawn
+from wenmai.evaluation.probes.variants import Variant, beyond_chance, compared, costs, how, open_rows, with_spread
+from wenmai.evaluation.probes.variants_picture import picture as panels_figure
 from wenmai.evaluation.probes.variants_picture import quality_and_cost
 from wenmai.locale import Message, plural
 from wenmai.options import assign_options
@@ -20,11 +20,12 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
              Message("{rung} with hidden={hidden} and embed={embed}; both ways means as much again, from the end",
                      rung=known["rung"], hidden=known["hidden"], embed=known["embed"])]  # fmt: skip
     title = Message("{source}: layers and directions of {rung}", source=source, rung=known["rung"])
-    return Finding.of(known, title, tables, picture, conclusions(known), notes)
+    return Finding(known, title, tables, picture, conclusions(known), notes)
 
 
 def measured(source: str, columns, seed: int, *, rung: Cell = "gru", layers: int = 3, rows: int = 4000, epochs: int = 8,
-             hidden: int = 48, embed: int = 32, learning_rate: float = 4e-3, seeds: int = 3, device: str = "auto") -> Iterator:
+             hidden: int = 48, embed: int = 32, learning_rate: float = 4e-3, seeds: int = 3,
+             device: str = "auto") -> Iterator:  # fmt: skip
     """`layers` up to which it is stacked; `rows` to learn from, at the most; `seeds` how often each is trained."""
     data = open_rows(source, columns, [rung], rows, seed)
     options = {"hidden": hidden, "embed": embed}
@@ -48,10 +49,11 @@ def conclusions(known: dict) -> list[str]:
     for deep in rows[1:half]:
         gist.append(Message("{layers} layers instead of one, one way: {metric} {one} → {deep}, {apart}; {times:.1f} times the "
                             "seconds.", layers=deep["options"]["layers"], metric=metric, one=with_spread(one),
-                            deep=with_spread(deep), apart=apart(deep, one), times=deep["median_seconds"] / one["median_seconds"]))
+                            deep=with_spread(deep), apart=beyond_chance(deep, one),
+                            times=deep["median_seconds"] / one["median_seconds"]))  # fmt: skip
     both = rows[half]
     gist.append(Message("Both ways instead of one, one layer: {metric} {one} → {both}, {apart}; {times:.1f} times the seconds.",
-                        metric=metric, one=with_spread(one), both=with_spread(both), apart=apart(both, one),
+                        metric=metric, one=with_spread(one), both=with_spread(both), apart=beyond_chance(both, one),
                         times=both["median_seconds"] / one["median_seconds"]))  # fmt: skip
     return gist
 
@@ -62,4 +64,4 @@ def tables(known: dict, lang: str) -> list[Grid]:
 
 def picture(known: dict, lang: str):
     names, groups = zip(*((named(row, lang), int(row["options"]["bidirectional"])) for row in known["variants"]))
-    return drawn(names, groups, quality_and_cost(known, lang))
+    return panels_figure(names, groups, quality_and_cost(known, lang))

@@ -22,10 +22,9 @@ from wenmai.tasks.regress import Regress
 from wenmai.tasks.tag import Tag
 
 EXACT, ERROR = 0.99, 0.01  # the share of rows that copy has to write exactly; the share of the variance that sums may miss
-CLASSES = sorted([*memory.SYMBOLS, memory.BLANK])
 MARKS = [*memory.SYMBOLS, memory.DELIMITER, memory.BLANK]
 PIECE = 1 << 13  # steps that are judged at once
-DRAWN = 4096  # rows that are drawn at once
+AT_ONCE = 4096  # rows that are drawn at once
 
 
 @dataclass(frozen=True)
@@ -47,9 +46,9 @@ class Exercise:
     def examples(self, kind: Frames, task, generator, rows: int, steps: int) -> Examples:
         """Drawn some at a time: as numbers of 64 bits and lists of tags they are many times as large."""
         inputs, targets = [], []
-        for start in range(0, rows, DRAWN):
-            drawn, answers = self.draw(generator, min(DRAWN, rows - start), steps)
-            inputs.append(kind.encode(drawn))
+        for start in range(0, rows, AT_ONCE):
+            some, answers = self.draw(generator, min(AT_ONCE, rows - start), steps)
+            inputs.append(kind.encode(some))
             targets.append(task.encode(answers))
         return Examples(joined(inputs), joined(targets), longest=1 << 20)
 
@@ -74,19 +73,19 @@ class Exercise:
 
 
 def copies(generator, rows: int, steps: int):
-    symbols = memory.drawn_symbols(generator, rows, steps)
+    symbols = generator.integers(0, len(memory.SYMBOLS), (rows, steps))  # (N, T)
     inputs = np.full((rows, 2 * steps + 1), MARKS.index(memory.BLANK))  # (N, 2T + 1)
     inputs[:, :steps], inputs[:, steps] = symbols, MARKS.index(memory.DELIMITER)
     return frames(np.eye(len(MARKS))[inputs]), memory.copied(symbols)[1]
 
 
 def sums(generator, rows: int, steps: int):
-    inputs = memory.drawn_numbers(generator, rows, steps)
+    inputs = generator.integers(0, memory.BELOW, (rows, steps))  # (N, T)
     return frames(inputs[..., None]), frames(inputs.cumsum(1)[..., None])
 
 
 def pairs(generator, rows: int, steps: int):
-    inputs, target = memory.drawn_pairs(generator, rows, steps)
+    inputs, target = memory.marked_pairs(generator, rows, steps)
     return frames(inputs), target
 
 
@@ -96,16 +95,13 @@ def frames(table: np.ndarray) -> Sequences:
     return Sequences(table.reshape(rows * steps, features).astype(np.float64), offsets_of(np.full(rows, steps)))
 
 
-def last_tag(outputs, batch):
-    return -outputs[:, -1].gather(1, batch.target[:, -1:]).sum()
-
-
 def last_number(outputs, batch):
     answered, expected = outputs.double(), batch.target.view(outputs.shape).double()
     return ((answered[:, -1] - expected[:, -1]) if outputs.dim() == 3 else (answered - expected)).square().sum()
 
 
 EXERCISES = {exercise.name: exercise
-             for exercise in (Exercise("copy", lambda: Tag(scheme="plain"), copies, True, EXACT, last_tag),
+             for exercise in (Exercise("copy", lambda: Tag(scheme="plain"), copies, True, EXACT,
+                                       lambda outputs, batch: -outputs[:, -1].gather(1, batch.target[:, -1:]).sum()),
                               Exercise("running-sum", Regress, sums, False, ERROR, last_number),
                               Exercise("adding", Regress, pairs, False, ERROR, last_number))}  # fmt: skip

@@ -6,8 +6,18 @@ large as the lstm is, counted in weights (as Chung et al. 2014 compare them)."""
 from collections.abc import Iterator
 
 from wenmai.evaluation.probes.finding import Finding, Grid
-from wenmai.evaluation.probes.variants import Variant, apart, as_large, compared, costs, counter, how, open_rows, with_spread
-from wenmai.evaluation.probes.variants_picture import picture as drawn
+from wenmai.evaluation.probes.variants import (
+    Variant,
+    as_large,
+    beyond_chance,
+    compared,
+    costs,
+    counter,
+    how,
+    open_rows,
+    with_spread,
+)
+from wenmai.evaluation.probes.variants_picture import picture as panels_figure
 from wenmai.evaluation.probes.variants_picture import quality_and_cost
 from wenmai.locale import Message
 from wenmai.options import assign_options
@@ -22,7 +32,7 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
              Message("embed={embed}, one layer, one way; as large as lstm means the hidden that comes nearest to its weights",
                      embed=known["embed"])]  # fmt: skip
     title = Message("{source}: what gates buy and cost", source=source)
-    return Finding.of(known, title, tables, picture, conclusions(known), notes)
+    return Finding(known, title, tables, picture, conclusions(known), notes)
 
 
 def measured(source: str, columns, seed: int, *, rows: int = 6000, epochs: int = 8, hidden: int = 64, embed: int = 32,
@@ -49,21 +59,21 @@ def conclusions(known: dict) -> list[str]:
     shares = [f"{cell['parameters'] / lstm['parameters']:.0%}" for cell in (gru, rnn)]
     return [
         Message("Equal hidden: {metric} of gru {gru}, of lstm {lstm}; the difference is {apart}. Of the lstm's weights gru has "
-                "{share1}, rnn {share2}.", metric=metric, gru=with_spread(gru), lstm=with_spread(lstm), apart=apart(gru, lstm),
-                share1=shares[0], share2=shares[1]),
+                "{share1}, rnn {share2}.", metric=metric, gru=with_spread(gru), lstm=with_spread(lstm),
+                apart=beyond_chance(gru, lstm), share1=shares[0], share2=shares[1]),
         Message("Equal weights: {metric} of gru {gru}; the difference to lstm is {apart}.", metric=metric,
-                gru=with_spread(large_gru), apart=apart(large_gru, lstm)),
+                gru=with_spread(large_gru), apart=beyond_chance(large_gru, lstm)),
         Message("Without gates: rnn {rnn1}, and as large as the lstm {rnn2}; the best gated one is better by {gain:.4f}.",
                 rnn1=with_spread(rnn), rnn2=with_spread(large_rnn), gain=gated if higher else -gated),
     ]  # fmt: skip
 
 
 def tables(known: dict, lang: str) -> list[Grid]:
-    whole = costs(known, Message("rung, hidden"), [row["variant"] for row in known["variants"]], lang)
+    table = costs(known, Message("rung, hidden"), [row["variant"] for row in known["variants"]], lang)
     equal, large = Message("Equal hidden").told_in(lang), Message("As many weights as lstm").told_in(lang)
-    return [whole, Grid(equal, whole.head, whole.rows[:3]), Grid(large, whole.head, whole.rows[2:])]
+    return [table, Grid(equal, table.head, table.rows[:3]), Grid(large, table.head, table.rows[2:])]
 
 
 def picture(known: dict, lang: str):
     names, groups = zip(*((row["variant"], CELLS.index(row["rung"])) for row in known["variants"]))
-    return drawn(names, groups, quality_and_cost(known, lang))
+    return panels_figure(names, groups, quality_and_cost(known, lang))

@@ -10,11 +10,10 @@ from itertools import combinations
 from statistics import mean
 
 from wenmai.errors import Mistake
-from wenmai.evaluation.probes.finding import Finding, Grid
-from wenmai.evaluation.probes.growing import growing_numbers
-from wenmai.evaluation.probes.variants import Variant, apart, compared, how, open_rows, with_spread
+from wenmai.evaluation.probes.finding import Finding, Grid, growing_numbers
+from wenmai.evaluation.probes.variants import Variant, beyond_chance, compared, how, open_rows, with_spread
 from wenmai.evaluation.probes.variants_picture import Panel, quality
-from wenmai.evaluation.probes.variants_picture import picture as drawn
+from wenmai.evaluation.probes.variants_picture import picture as panels_figure
 from wenmai.locale import Message
 from wenmai.options import assign_options
 from wenmai.page.pictures import metric_key, metric_words
@@ -30,26 +29,21 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
              Message("entropy (0: one place, 1: all places alike) and overlap (1: two heads of a layer look at the same) are "
                      "means over layers, heads and the real places of {rows} test rows", rows=TRACED)]  # fmt: skip
     title = Message("{source}: one head against many", source=source)
-    return Finding.of(known, title, tables, picture, conclusions(known), notes)
+    return Finding(known, title, tables, picture, conclusions(known), notes)
 
 
 def measured(source: str, columns, seed: int, *, heads: str = "1,2,4,8", width: int = 64, layers: int = 2, rows: int = 6000,
              epochs: int = 8, learning_rate: float = 2e-3, seeds: int = 3, device: str = "auto") -> Iterator:  # fmt: skip
     """`heads` are compared at equal `width`; `rows` to learn from, at the most; `seeds` how often each is trained."""
-    numbers = heads_of(heads, width)
+    numbers = growing_numbers(heads)
+    if not numbers or any(number < 1 or width % number for number in numbers):
+        raise Mistake("heads={heads}: expected growing numbers that divide width={width}, such as 1,2,4.", heads=heads,
+                      width=width)  # fmt: skip
     data = open_rows(source, columns, ["transformer"], rows, seed)
     variants = [Variant(str(number), "transformer", {"heads": number, "width": width, "layers": layers}) for number in numbers]
     training = {"epochs": epochs, "learning_rate": learning_rate, "device": device}
     known = {"probe": "heads", "data": source, "higher_is_better": data.task.higher_is_better, "width": width, "layers": layers}
     return (yield from compared(known, data, variants, training, seeds, seed, partial(attention_of, part=data.test)))
-
-
-def heads_of(text: str, width: int) -> list[int]:
-    numbers = growing_numbers(text)
-    if not numbers or any(number < 1 or width % number for number in numbers):
-        raise Mistake("heads={heads}: expected growing numbers that divide width={width}, such as 1,2,4.", heads=text,
-                      width=width)  # fmt: skip
-    return numbers
 
 
 def attention_of(estimator, part) -> dict[str, float | None]:
@@ -92,12 +86,12 @@ def conclusions(known: dict) -> list[str]:
     gist = [Message("The best {metric} is {best}, with heads={heads1}; with heads={heads2} it is {one}.", metric=metric,
                     best=with_spread(best), heads1=best["variant"], heads2=one["variant"], one=with_spread(one))]  # fmt: skip
     if best is not one:
-        gist.append(Message("The difference is {apart}.", apart=apart(best, one)))
+        gist.append(Message("The difference is {apart}.", apart=beyond_chance(best, one)))
     several = [row for row in rows if None not in row["overlap"]]
     if several:
-        many = several[-1]
         gist.append(Message("With heads={heads} two heads share {share:.0%} of what they look at, on average: the rest is what a "
-                            "single head could not see at the same time.", heads=many["variant"], share=mean(many["overlap"])))
+                            "single head could not see at the same time.", heads=several[-1]["variant"],
+                            share=mean(several[-1]["overlap"])))  # fmt: skip
     return gist
 
 
@@ -118,4 +112,4 @@ def picture(known: dict, lang: str):
     if any(overlaps):
         panels.append(Panel(Message("overlap of two heads (1: the same)").told_in(lang), overlaps))
     labels = [Message("heads={heads}", heads=row["variant"]).told_in(lang) for row in rows]
-    return drawn(labels, [0] * len(rows), panels)
+    return panels_figure(labels, [0] * len(rows), panels)

@@ -6,10 +6,10 @@ before and after training, the gradient of the last loss is followed back to the
 
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 
 from wenmai.errors import Mistake, unknown
-from wenmai.evaluation.probes.finding import Finding, Grid
-from wenmai.evaluation.probes.growing import growing_numbers
+from wenmai.evaluation.probes.finding import Finding, Grid, growing_numbers
 from wenmai.evaluation.probes.memory_picture import picture, why_rnn
 from wenmai.locale import Message
 from wenmai.options import assign_options
@@ -22,9 +22,7 @@ LONGEST = 2000
 def run(source: str, columns: dict[str, str] | None = None, settings: dict | None = None, seed: int = 0) -> Iterator:
     refuse("memory", source, columns)
     known = yield from measured(seed, **assign_options(settings or {}, {"probe": measured})["probe"])
-    notes = noted(known)
-    title = Message("How far a rung remembers")
-    return Finding.of(known, title, tables, picture, conclusions(known), notes)
+    return Finding(known, Message("How far a rung remembers"), tables, picture, conclusions(known), noted(known))
 
 
 def refuse(name: str, source: str, columns: dict[str, str] | None) -> None:
@@ -53,7 +51,10 @@ def measured(seed: int, *, copy: str = "2,4,6,8,10,20,40", running_sum: str = "1
         return a_step(share) if rung in RECURRENT else None  # the others have no chain of steps
 
     began = time.perf_counter()
-    names = chosen_rungs(rungs)
+    names = list(dict.fromkeys(name.strip() for name in rungs.split(",")))
+    for name in names:
+        if name not in RUNGS:
+            raise unknown("rung", name, RUNGS)
     lengths_in = {"copy": lengths_of("copy", copy), "running-sum": lengths_of("running_sum", running_sum),
                   "adding": lengths_of("adding", adding)}  # fmt: skip
     recipe = Recipe(updates, rows, learning_rate, attention_rate, transformer_rate, clip, hidden, width, cell,
@@ -76,18 +77,9 @@ def measured(seed: int, *, copy: str = "2,4,6,8,10,20,40", running_sum: str = "1
                                   "a_step_after": chained(rung, after)})  # fmt: skip
             row["rungs"].append({"rung": rung, "parameters": network.parameters_count(), "climbs": climbs})
         exercises += [row] if lengths else []
-    return {"probe": "memory", "updates": updates, "rows": rows, "learning_rate": learning_rate, "attention_rate": attention_rate,
-            "transformer_rate": transformer_rate, "clip": clip, "hidden": hidden, "width": width, "cell": cell,
-            "device": recipe.device, "seed": seed, "seeds": seeds, "exercises": exercises,
-            "fading": {"exercise": "copy", "length": fading, "rungs": faded}, "seconds": round(time.perf_counter() - began, 1)}
-
-
-def chosen_rungs(text: str) -> list[str]:
-    names = [name.strip() for name in text.split(",")]
-    for name in names:
-        if name not in RUNGS:
-            raise unknown("rung", name, RUNGS)
-    return list(dict.fromkeys(names))
+    return {"probe": "memory", **asdict(recipe), "seed": seed, "seeds": seeds, "exercises": exercises,
+            "fading": {"exercise": "copy", "length": fading, "rungs": faded},
+            "seconds": round(time.perf_counter() - began, 1)}  # fmt: skip
 
 
 def lengths_of(option: str, text: str) -> list[int]:
@@ -120,7 +112,8 @@ def noted(known: dict) -> list[str]:
              Message("one layer of {hidden1} for the recurrent rungs; attention compares states of {hidden2} (cell={cell}); "
                      "the transformer has two layers of width {width}; nothing is dropped", hidden1=known["hidden"],
                      hidden2=known["hidden"], cell=known["cell"], width=known["width"]),
-             Message("training at a length stops when 512 held-out rows are surely right; the score is that of 1,000 others")]
+             Message("training at a length stops when 512 held-out rows are surely right; the score is that of 1,000 others"),
+    ]  # fmt: skip
     if "copy" in exercises:
         notes.append(Message("copy counts as remembered where 99% of the held-out rows are right at every step"))
     if exercises & {"running-sum", "adding"}:
@@ -163,8 +156,7 @@ def worst(rung: dict) -> int:
 
 def reached(rung: dict) -> str:
     """'8', or '8–10' where seeds differ; '< 2' is told by the table"""
-    lengths = [climb["longest"] for climb in rung["climbs"]]
-    shortest, farthest = min(lengths), max(lengths)
+    shortest, farthest = (best(climb["longest"] for climb in rung["climbs"]) for best in (min, max))
     return str(shortest) if shortest == farthest else f"{shortest}–{farthest}"
 
 

@@ -9,8 +9,7 @@ from math import inf, log
 from statistics import median
 
 from wenmai.errors import Mistake
-from wenmai.evaluation.probes.finding import Finding, Grid
-from wenmai.evaluation.probes.growing import growing_numbers
+from wenmai.evaluation.probes.finding import Finding, Grid, growing_numbers
 from wenmai.evaluation.probes.memory import refuse
 from wenmai.locale import Message
 from wenmai.options import assign_options
@@ -31,9 +30,10 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
                      device=known["device"], threads=known["threads"]),
              Message("forward and backward, the median of {repeats} that took turns, after one that does not count",
                      repeats=known["repeats"]),
-             Message("the exponent p of time ≈ c·Tᵖ is fitted to the {count} longest", count=min(LONG, len(known["lengths"])))]
+             Message("the exponent p of time ≈ c·Tᵖ is fitted to the {count} longest", count=min(LONG, len(known["lengths"]))),
+    ]  # fmt: skip
     title = Message("Serial against parallel, linear against quadratic")
-    return Finding.of(known, title, tables, picture, conclusions(known), notes)
+    return Finding(known, title, tables, picture, conclusions(known), notes)
 
 
 def measured(seed: int, *, lengths: str = "64,128,256,512,1024,2048,4096", batch: int = 4, width: int = 128, heads: int = 4,
@@ -45,7 +45,10 @@ def measured(seed: int, *, lengths: str = "64,128,256,512,1024,2048,4096", batch
     from wenmai.training.distributed import device_named
 
     began, device = time.perf_counter(), device_named(device)
-    growing = lengths_of(lengths)
+    growing = growing_numbers(lengths)
+    if len(growing) < 2 or not 1 <= growing[0] <= growing[-1] <= MOST:
+        raise Mistake("lengths={lengths}: expected two or more growing lengths up to {most:,}, such as 64,256,1024.",
+                      lengths=lengths, most=MOST)  # fmt: skip
     check_heads(width, heads)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -63,18 +66,11 @@ def measured(seed: int, *, lengths: str = "64,128,256,512,1024,2048,4096", batch
     for name in LAYERS:
         middle = [median(values) for values in taken[name]]
         layers.append({"layer": name, "seconds": middle, "fastest": [min(values) for values in taken[name]],
-                       "slowest": [max(values) for values in taken[name]], "exponent": exponent(growing[-LONG:], middle[-LONG:])})
+                       "slowest": [max(values) for values in taken[name]],
+                       "exponent": exponent(growing[-LONG:], middle[-LONG:])})  # fmt: skip
     return {"probe": "parallel", "lengths": growing, "batch": batch, "width": width, "heads": heads, "repeats": repeats,
             "device": device, "threads": torch.get_num_threads(), "seed": seed, "layers": layers,
             "seconds": round(time.perf_counter() - began, 1)}  # fmt: skip
-
-
-def lengths_of(text: str) -> list[int]:
-    lengths = growing_numbers(text)
-    if len(lengths) < 2 or not 1 <= lengths[0] <= lengths[-1] <= MOST:
-        raise Mistake("lengths={lengths}: expected two or more growing lengths up to {most:,}, such as 64,256,1024.",
-                      lengths=text, most=MOST)  # fmt: skip
-    return lengths
 
 
 def one_pass(name: str, width: int, heads: int, device: str):
@@ -116,11 +112,10 @@ def conclusions(known: dict) -> list[str]:
     lengths, rows = known["lengths"], {row["layer"]: row for row in known["layers"]}
     attention, lstm = rows["self-attention"], rows["lstm"]
     listed = ", ".join(f"{name} {row['exponent']:.2f}" for name, row in rows.items())
-    gist = [Message("Time grows at the long end as T to the power of: {listed}.", listed=listed)]
     ratios = [slow / fast for slow, fast in zip(lstm["seconds"], attention["seconds"])]
-    gist.append(Message("The lstm takes {ratio1:.1f} times as long as self-attention at T = {length1} and {ratio2:.1f} times "
-                        "at T = {length2}.", ratio1=ratios[0], length1=lengths[0], ratio2=ratios[-1], length2=lengths[-1]))
-    return gist
+    return [Message("Time grows at the long end as T to the power of: {listed}.", listed=listed),
+            Message("The lstm takes {ratio1:.1f} times as long as self-attention at T = {length1} and {ratio2:.1f} times at "
+                    "T = {length2}.", ratio1=ratios[0], length1=lengths[0], ratio2=ratios[-1], length2=lengths[-1])]  # fmt: skip
 
 
 def tables(known: dict, lang: str) -> list[Grid]:

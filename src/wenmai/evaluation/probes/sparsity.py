@@ -43,11 +43,11 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
     """Nothing here is drawn by chance, so the seed changes nothing."""
     began = time.perf_counter()
     given = assign_options(settings or {}, {"probe": cells, "text": Lines.learn})
-    whole = text_of(source, columns)
-    text = beginning(whole, given["text"])
+    full_text = text_of(source, columns)
+    text = beginning(full_text, given["text"])
     train, held = text.parts([HELD])
     lines = Lines.learn(train, **given["text"])
-    tokens, asked = (np.concatenate([np.zeros(0, np.int32), *lines.opened(part)]) for part in (train, held))
+    tokens, asked = (np.concatenate([np.zeros(0, np.int32), *lines.token_blocks(part)]) for part in (train, held))
     numbering = Numbering(lines.special, len(lines))
     tokens, asked = numbering.numbers(tokens), numbering.numbers(asked)
     check(source, tokens, asked)
@@ -56,9 +56,8 @@ def run(source: str, columns: dict[str, str] | None = None, settings: dict | Non
              "held_out": {"lines": int((asked == END).sum()), "tokens": counted(asked), "unknown": int((asked == UNK).sum())},
              "orders": list(range(1, len(amounts[-1]["unseen"]) + 1)), "amounts": amounts,
              "seconds": round(time.perf_counter() - began, 2)}  # fmt: skip
-    notes = measured(known, text.size < whole.size)
     title = Message("{source}: why n-grams need smoothing", source=source)
-    return Finding.of(known, title, tables, picture, conclusions(known), notes)
+    return Finding(known, title, tables, picture, conclusions(known), measured(known, text.size < full_text.size))
 
 
 # The text
@@ -83,7 +82,7 @@ def beginning(text: Corpus, options: dict) -> Corpus:
         return text
     sample = Corpus(text.source, text.read, text.start, text.after_line(text.start + SAMPLE))
     lines = Lines.learn(sample, **options)
-    tokens = sum(int((block != lines.opening).sum()) for block in lines.opened(sample))
+    tokens = sum(int((block != lines.opening).sum()) for block in lines.token_blocks(sample))
     return Corpus(text.source, text.read, text.start, text.after_line(text.start + int(most / tokens * sample.size)))
 
 
@@ -131,9 +130,9 @@ def cells(tokens: np.ndarray, held: np.ndarray, vocabulary: int, *, orders: int 
     return amounts
 
 
-def unseen(levels: list[Level], ends: np.ndarray, n: int, whole: np.ndarray) -> float:
+def unseen(levels: list[Level], ends: np.ndarray, n: int, complete: np.ndarray) -> float:
     """Which share of the n-grams held out, each as often as it stands there, was not counted; `n` is their order less one."""
-    known = levels[0].count[ends[whole]] > 0 if n == 0 else ends[whole] != NONE
+    known = levels[0].count[ends[complete]] > 0 if n == 0 else ends[complete] != NONE
     return 1 - float(known.mean()) if len(known) else 1.0
 
 
@@ -149,7 +148,8 @@ def measured(known: dict, cut_off: bool) -> list[str]:
              Message("all cells know the same {vocabulary:,} tokens, those of all of the training text, so that their "
                      "perplexities can be compared; {unknown:,} of the tokens held out count as <unk>",
                      vocabulary=known["vocabulary"], unknown=held["unknown"]),
-             Message("an n-gram lies in one line, with what opens and closes it; unseen ones count as often as they are there")]
+             Message("an n-gram lies in one line, with what opens and closes it; unseen ones count as often as they are there"),
+    ]  # fmt: skip
     if cut_off:
         notes.append(Message("the text is long: only its beginning is read, about {most:,} tokens to learn from", most=MOST))
     if stand_ins := sum(amount["stand_ins"] for amount in amounts):

@@ -17,6 +17,7 @@ WIDTH, HEIGHT = 14.5, 5.1
 
 def picture(known: dict, lang: str):
     from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     orders, amounts = known["orders"], known["amounts"]
     figure = Figure(figsize=(WIDTH, HEIGHT), dpi=72)
@@ -34,12 +35,15 @@ def picture(known: dict, lang: str):
 
     left, wide, gap = 4.45, 2.3, 0.16
     values = [value for amount in amounts for row in amount["perplexity"].values() for value in row if value < inf]
+    ratio = max(values) / min(values)
     for at, amount in enumerate(amounts):
         axes = figure.add_axes(((left + at * (wide + gap)) / WIDTH, bottom, wide / WIDTH, height))
         lines = panel(axes, amount, orders)
         axes.set_yscale("log")
         axes.set_ylim(min(values) / 1.12, max(values) * 1.12)
-        decades(axes, min(values), max(values))
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if ratio < 300 else (1, 3) if ratio < 3000 else (1,)))
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: compact(value)))
         axes.set_title(called(amount, known["unit"]).told_in(lang), fontsize=12, pad=24)
         across(axes, orders, lang)
         if at == 0:
@@ -82,12 +86,3 @@ def across(axes, orders: list[int], lang: str) -> None:
     axes.set_xticks(orders)
     axes.set_xlabel(Message("order n").told_in(lang), fontsize=11)
     axes.tick_params(length=0, pad=5, labelsize=10.5)
-
-
-def decades(axes, low: float, high: float) -> None:
-    """Plain numbers, as many as can be read."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low < 300 else (1, 3) if high / low < 3000 else (1,)))
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: compact(value)))

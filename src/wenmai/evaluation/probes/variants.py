@@ -76,8 +76,7 @@ def as_large(count: Callable[[str, dict], int], rung: str, options: dict, weight
             low = middle + 1
         else:
             high = middle
-    below = max(1, low - 1)
-    return min((below, low), key=lambda size: abs(count(rung, options | {"hidden": size}) - weights))
+    return min((max(1, low - 1), low), key=lambda size: abs(count(rung, options | {"hidden": size}) - weights))
 
 
 def compared(known: dict, data: Dataset, variants: list[Variant], training: dict, seeds: int, seed: int,
@@ -116,7 +115,7 @@ def with_spread(row: dict) -> str:
     return f"{row['mean']:.4f}" if row["spread"] is None else f"{row['mean']:.4f} ± {row['spread']:.4f}"
 
 
-def apart(better: dict, other: dict) -> str:
+def beyond_chance(better: dict, other: dict) -> str:
     """Whether the means differ by more than chance has them differ: by more than twice the standard error of the difference."""
     if better["spread"] is None:
         return Message("one seed says nothing of chance")
@@ -139,4 +138,5 @@ def how(known: dict) -> list[Message]:
                     "epochs each, the state that was best on {valid:,} others is kept", data=known["data"],
                     epochs=known["epochs"], **known["rows"]),
             Message("± is the standard deviation over {seeds} seeds, from {seed} on; seconds are the median of whole trainings, "
-                    "which took turns, on {device}", seeds=known["seeds"], seed=known["seed"], device=known["device"])]
+                    "which took turns, on {device}", seeds=known["seeds"], seed=known["seed"],
+                    device=known["device"])]  # fmt: skip

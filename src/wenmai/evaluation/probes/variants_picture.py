@@ -33,12 +33,12 @@ def picture(labels: list[str], groups: list[int], panels: list[Panel]):
     """`groups` gives each row its colour."""
     from matplotlib.figure import Figure
 
-    wide = 2.9
-    width, height = LEFT + len(panels) * (wide + GAP), 0.95 + ROW * len(labels)
+    wide, height = 2.9, 0.95 + ROW * len(labels)
+    width = LEFT + len(panels) * (wide + GAP)
     figure = Figure(figsize=(width, height), dpi=72)
     for at, panel in enumerate(panels):
         axes = figure.add_axes(((LEFT + at * (wide + GAP)) / width, 0.4 / height, wide / width, 1 - 0.9 / height))
-        drawn(axes, panel, groups)
+        draw_panel(axes, panel, groups)
         axes.set_ylim(-len(labels) + 0.4, 0.6)
         axes.set_yticks([-place for place in range(len(labels))], labels if at == 0 else [""] * len(labels))
         axes.tick_params(length=0, pad=6, labelsize=10.5)
@@ -47,7 +47,7 @@ def picture(labels: list[str], groups: list[int], panels: list[Panel]):
     return figure
 
 
-def drawn(axes, panel: Panel, groups: list[int]) -> None:
+def draw_panel(axes, panel: Panel, groups: list[int]) -> None:
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     for place, (values, group) in enumerate(zip(panel.values, groups)):

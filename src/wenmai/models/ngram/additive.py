@@ -22,7 +22,7 @@ LEAST, MOST = 1e-8, 1e4  # of δ
 def additive(levels: list[Level], delta: float, begin: int, kept: list[np.ndarray] | None = None) -> list[Weights]:
     """Weights of all n-grams; the counts of those that are not `kept` go to γ."""
     size = len(levels[0]) - 1  # V
-    even = 1 / size if delta else 0.0
+    uniform = 1 / size if delta else 0.0
     weights, opens = [], levels[0].word == begin  # which n-grams open a sentence
     for n, level in enumerate(levels):
         highest = n + 1 == len(levels)
@@ -33,9 +33,9 @@ def additive(levels: list[Level], delta: float, begin: int, kept: list[np.ndarra
             np.add.at(lost, context[~kept[n]], counts[~kept[n]])
         total = followed + delta * size
         rest = np.divide(delta * size + lost, total, out=np.ones(len(total)), where=full & (total > 0))
-        prob = np.full(len(level), even)
+        prob = np.full(len(level), uniform)
         seen = full[context] & (total[context] > 0)
-        prob[seen] = (counts[seen] / total[context[seen]]) + rest[context[seen]] * even
+        prob[seen] = (counts[seen] / total[context[seen]]) + rest[context[seen]] * uniform
         if n == 0:
             prob[begin] = 1.0  # it is never asked for
         else:
@@ -85,8 +85,8 @@ def held_counts(levels: list[Level], held: np.ndarray, begin: int) -> tuple[np.n
     for n in range(len(levels)):
         _, followed, counts = contexts_of(levels, n, begin)
         at, context = grams[n], np.zeros(len(held), np.int64) if n == 0 else before(grams[n - 1])
-        whole = (place >= n if n + 1 == len(levels) else place == n) & (place > 0) & (context != NONE)
-        seen = np.where(at[whole] == NONE, 0, counts[at[whole]] if len(counts) else 0)
-        asked.append(np.stack([seen, followed[context[whole]] if len(followed) else seen], 1))
+        complete = (place >= n if n + 1 == len(levels) else place == n) & (place > 0) & (context != NONE)
+        seen = np.where(at[complete] == NONE, 0, counts[at[complete]] if len(counts) else 0)
+        asked.append(np.stack([seen, followed[context[complete]] if len(followed) else seen], 1))
     pairs, times = np.unique(np.concatenate(asked), axis=0, return_counts=True)
     return pairs[:, 0].astype(float), pairs[:, 1].astype(float), times.astype(float)

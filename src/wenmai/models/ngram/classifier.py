@@ -85,8 +85,6 @@ class NgramClassifier:
 
     def load(self, arrays: dict[str, np.ndarray]) -> None:
         self.prior = array_of(arrays, "prior", np.float64, self.classes)
-        self.grams = [self.recipe.laid_out(own(arrays, f"{number}."), self.vocabulary) for number in range(self.classes)]
-
-
-def own(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+        parts = [{name.removeprefix(f"{number}."): array for name, array in arrays.items() if name.startswith(f"{number}.")}
+                 for number in range(self.classes)]  # fmt: skip
+        self.grams = [self.recipe.laid_out(part, self.vocabulary) for part in parts]

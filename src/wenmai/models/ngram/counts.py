@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 
+from wenmai.data.storage.caches import njit
 from wenmai.data.storage.prefetching import AHEAD, ask
 from wenmai.data.storage.threads import side_by_side, threads
 

@@ -53,7 +53,7 @@ class Recipe:
             level.count = np.broadcast_to(np.int64(0), len(level))
         return LAYOUTS[self.layout].of(levels, smoothed), smoothed.notes
 
-    def told_of(self, delta: float | None) -> list[str]:
+    def delta_notes(self, delta: float | None) -> list[str]:
         if delta is None:
             return []
         if not LEAST * 1.01 < delta < MOST / 1.01:

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import numpy as np
-from numba import njit
 
 from wenmai.data.files.columns import short
+from wenmai.data.storage.caches import njit
 from wenmai.errors import Mistake
 from wenmai.models.ngram.counts import NONE, Level, words_level
 from wenmai.models.ngram.weights import Smoothed, Weights

@@ -4,11 +4,11 @@ A layout is some plain arrays, in memory or mapped from a file, and is asked the
 
     of(levels, smoothed)  levels()               from the n-grams, and back to them
     arrays()  from_arrays(arrays)                to a file and back; Unfit where they are none of its own
-    start(B)  empty(B) → states (B, S) int32     after the opening of a sentence; after nothing
+    start(B) → states (B, S) int32               after the opening of a sentence
     advance(states, words (B,))                  (log p (B,), the states after the words)
     following(state (S,)) → (V,)                 log p of every word
     score(tokens, starts) → (sentences,)         Σ log p of every sentence, each from its opening
-    token_scores(tokens, starts) → (N,)          log p of every token
+    score(…, separately=True) → (N,)             log p of every token
     one(state, word)                             (log p, state), the state a tuple of S numbers: the quick way for a single word
 
 All logarithms are to base 10. A word beyond the vocabulary is UNK.
@@ -25,8 +25,9 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 
+from wenmai.data.storage import saved as take
+from wenmai.data.storage.caches import njit
 from wenmai.data.storage.saved import Unfit
 from wenmai.data.storage.threads import side_by_side
 from wenmai.data.storage.threads import threads as every
@@ -94,15 +95,7 @@ def places(keys: np.ndarray, asked: np.ndarray) -> np.ndarray:
 
 def array_of(arrays: dict[str, np.ndarray], name: str, kind: type, *shape: int | None) -> np.ndarray:
     """One of the arrays, read only; None stands for any length."""
-    array = arrays.get(name)
-    if array is None:
-        raise Unfit('found no "{key}"', key=name)
-    fits = array.ndim == len(shape) and all(expected in (None, size) for expected, size in zip(shape, array.shape))
-    if array.dtype != kind or not fits or not (array.flags.c_contiguous and array.flags.aligned):
-        expected = " × ".join("any" if size is None else str(size) for size in shape)
-        raise Unfit("{name}: found {type1} of {shape1}, expected {type2} of {shape2}", name=name, type1=array.dtype,
-                    shape1=" × ".join(map(str, array.shape)), type2=np.dtype(kind), shape2=expected)  # fmt: skip
-    return fixed(array)
+    return fixed(take.array(arrays, name, kind, *shape))
 
 
 def sizes_of(arrays: dict[str, np.ndarray]) -> np.ndarray:

@@ -10,15 +10,13 @@ found among those that end with w₂ … w_{n−1}, which stand side by side, by
 """
 
 import mmap
-import tempfile
-import weakref
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
-from numba import njit
 
-from wenmai.data.examples.stored import no_room, spool_folder
+from wenmai.data.examples.stored import Spool
+from wenmai.data.storage.caches import njit
 from wenmai.data.storage.threads import side_by_side, threads
 from wenmai.errors import Mistake
 from wenmai.locale.theirs import Theirs
@@ -29,29 +27,20 @@ CHUNK = 1 << 19  # n-grams that are merged before they are written
 NOTHING = np.zeros((0, 3), np.int32)
 
 
-class Column:
+class Column(Spool):
     """An array in a file without a name: written at its end, then read as an array."""
 
     def __init__(self, kind: type, folder: Path | None):
-        self.kind, self.size, self.folder, self.named = np.dtype(kind), 0, folder or spool_folder(), folder is not None
-        try:
-            self.file = tempfile.TemporaryFile(dir=self.folder, buffering=0)  # noqa: SIM115 (closed by the last line)
-        except OSError as error:
-            raise self.mistake(error) from None
-        weakref.finalize(self, self.file.close)
+        self.kind, self.size, self.named = np.dtype(kind), 0, folder is not None
+        super().__init__(folder)
 
     def append(self, values: np.ndarray) -> None:
-        data = memoryview(np.ascontiguousarray(values, self.kind)).cast("B") if values.size else b""
-        try:
-            while len(data):
-                data = data[self.file.write(data) :]
-        except OSError as error:
-            raise self.mistake(error) from None
+        super().append(memoryview(np.ascontiguousarray(values, self.kind)).cast("B") if values.size else b"")
         self.size += values.size
 
-    def mistake(self, error: OSError) -> Mistake:
+    def no_room(self, error: OSError) -> Mistake:
         if not self.named:
-            return no_room(self.folder, error)
+            return super().no_room(error)
         return Mistake("{folder}: {why}, while n-grams were put there that are too many for memory; make room, or name another "
                        "folder.", folder=self.folder, why=Theirs(error.strerror or error))  # fmt: skip
 

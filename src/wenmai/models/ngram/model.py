@@ -98,7 +98,7 @@ class NGram:
         yield progress(1, "smoothing")
         delta = self.recipe.delta_for(self.numbering.numbers(beginning(text)), self.size) if self.recipe.fits_delta else None
         self.grams, notes = self.recipe.estimate(levels, delta)
-        for note in self.recipe.told_of(delta) + notes:
+        for note in self.recipe.delta_notes(delta) + notes:
             yield progress(2, warning=note, passing=True)
         yield progress(3, score=judge() if judge else None)
 
@@ -122,7 +122,7 @@ class NGram:
 
     # Scoring
 
-    def scored(self, blocks: Iterable[bytes], apart: bool = False) -> Iterator[tuple[bytes, np.ndarray, np.ndarray, int]]:
+    def scored(self, blocks: Iterable[bytes], independent: bool = False) -> Iterator[tuple[bytes, np.ndarray, np.ndarray, int]]:
         """(block, Σ log p of every line (L,), its tokens with its end (L,), how many were unknown); on all cores. No line knows
         another, whether they stand apart or not."""
         for block in blocks:
@@ -139,32 +139,32 @@ class NGram:
         """The same token by token; there is nothing (N, 0) that a head would read."""
         for block in blocks:
             tokens, starts = self.inputs.numbers(block)
-            log_probs = LN10 * self.grams.token_scores(self.numbering.numbers(tokens), starts).astype(np.float64)
+            log_probs = LN10 * self.grams.score(self.numbering.numbers(tokens), starts, separately=True).astype(np.float64)
             yield TokenScores(tokens, log_probs, torch.zeros(len(tokens), 0))
 
     # Word by word
 
     def log_prob(self, before: np.ndarray, tokens: np.ndarray) -> float:
         """Σ log p of these tokens, after those of a text that a line opens."""
-        state, total = self.opened(), 0.0
+        state, total = self.initial_state(), 0.0
         for at, token in enumerate(self.numbering.numbers(np.concatenate([before, tokens]).astype(np.int64)).tolist()):
             log_prob, state = self.grams.one(state, token)
             total += log_prob if at >= len(before) else 0.0
-            state = self.opened() if token == END else state
+            state = self.initial_state() if token == END else state
         return LN10 * total
 
-    def opened(self) -> State:
+    def initial_state(self) -> State:
         return tuple(self.grams.start(1)[0].tolist())
 
     def advanced(self, state: State, word: str) -> tuple[float, State]:
         """(log p, the state after it) of one word, or of the end of a line."""
         number = self.asked.get(word)
         if number is None:
-            number = END if word == "\n" else self.numbering.number(self.inputs.number(word))
+            number = END if word == "\n" else int(self.numbering.numbers(self.inputs.number(word)))
             if len(self.asked) < MANY:
                 self.asked[word] = number
         log_prob, state = self.grams.one(state, number)
-        return LN10 * log_prob, state if number != END else self.opened()
+        return LN10 * log_prob, state if number != END else self.initial_state()
 
     # Generating
 

@@ -36,9 +36,6 @@ class Numbering:
         """Of these tokens, which the tokenizer numbered."""
         return tokens if self.plain else self.own[tokens]
 
-    def number(self, token: int) -> int:
-        return token if self.plain else int(self.own[token])
-
     def spread(self, columns: np.ndarray) -> np.ndarray:
         """(B, ours) → (B, the tokenizer's), −∞ for what never stands in a text"""
         if self.plain:

@@ -8,8 +8,8 @@ above 0, so its sign is not kept. One n-gram more, at the end of a level, says w
 """
 
 import numpy as np
-from numba import njit
 
+from wenmai.data.storage.caches import njit
 from wenmai.models.ngram.layout import proper, weight
 
 PROB, BACKOFF = 31, 32  # bits
@@ -23,9 +23,9 @@ def plan_of(sizes: np.ndarray) -> tuple[np.ndarray, int]:
     for n, size in enumerate(counts):
         first = 0 if n == 0 else (counts[0] - 1).bit_length()
         longer = counts[n + 1].bit_length() if n + 1 < len(counts) else 0
-        whole = first + PROB + (BACKOFF + longer if n + 1 < len(counts) else 0)
-        rows.append([bit, whole, first, longer, size])
-        bit += -(-whole * (size + (n + 1 < len(counts))) // 64) * 64
+        entry_bits = first + PROB + (BACKOFF + longer if n + 1 < len(counts) else 0)
+        rows.append([bit, entry_bits, first, longer, size])
+        bit += -(-entry_bits * (size + (n + 1 < len(counts))) // 64) * 64
     return np.array(rows, np.int64), bit // 64 + 1
 
 
@@ -46,7 +46,7 @@ def put_bits(data, bit, value):
 
 @njit(cache=True, nogil=True)
 def pack(data, plan, first, prob, backoff, longer):
-    bit, whole, width = plan[0], plan[1], plan[2]
+    bit, entry_bits, width = plan[0], plan[1], plan[2]
     for at in range(len(first)):
         if width:
             put_bits(data, bit, first[at])
@@ -54,14 +54,14 @@ def pack(data, plan, first, prob, backoff, longer):
         if len(longer):
             put_bits(data, bit + width + PROB, backoff[at])
             put_bits(data, bit + width + PROB + BACKOFF, longer[at])
-        bit += whole
+        bit += entry_bits
     if len(longer):
         put_bits(data, bit + width + PROB + BACKOFF, longer[len(first)])
 
 
 @njit(cache=True, nogil=True)
 def unpacked(data, plan, size, below):
-    bit, whole, width = plan[0], plan[1], plan[2]
+    bit, entry_bits, width = plan[0], plan[1], plan[2]
     first, longer = np.empty(size, np.int32), np.zeros(size + 1 if below else 1, np.int64)
     prob, backoff = np.empty(size, np.float32), np.zeros(size, np.float32)
     for at in range(size):
@@ -69,7 +69,7 @@ def unpacked(data, plan, size, below):
         prob[at], paid = weights_at(data, plan, at)
         if below:
             backoff[at], longer[at] = paid, bits_at(data, bit + width + PROB + BACKOFF, plan[3])
-        bit += whole
+        bit += entry_bits
     if below:
         longer[size] = bits_at(data, bit + width + PROB + BACKOFF, plan[3])
     return first, prob, backoff, longer

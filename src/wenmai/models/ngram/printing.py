@@ -3,8 +3,8 @@
 import re
 
 import numpy as np
-from numba import njit
 
+from wenmai.data.storage.caches import njit
 from wenmai.models.ngram.counts import Level
 
 SPACE = "▁"  # stands for a space
@@ -61,11 +61,11 @@ def put_number(block, end, value):
     if value < 0 and scaled:
         block[end] = 45
         end += 1
-    whole, part = scaled // 10_000_000, scaled % 10_000_000
-    if whole >= 10:
-        block[end] = 48 + whole // 10
+    integer, part = scaled // 10_000_000, scaled % 10_000_000
+    if integer >= 10:
+        block[end] = 48 + integer // 10
         end += 1
-    block[end] = 48 + whole % 10
+    block[end] = 48 + integer % 10
     end += 1
     if part:
         block[end] = 46

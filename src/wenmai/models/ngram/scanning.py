@@ -1,8 +1,8 @@
 """The lines of an ARPA file, read as bytes: a number, n words, at most one number more."""
 
 import numpy as np
-from numba import njit
 
+from wenmai.data.storage.caches import njit
 from wenmai.data.text.vocabulary import END, UNK, lookup
 
 LOWEST = -99.0  # stands for the logarithm of 0

@@ -22,8 +22,8 @@ The words themselves (order 1) are interpolated with 1/V, the same for each of t
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 
+from wenmai.data.storage.caches import njit
 from wenmai.data.storage.prefetching import AHEAD, ask
 from wenmai.data.storage.threads import side_by_side, threads
 from wenmai.errors import Mistake

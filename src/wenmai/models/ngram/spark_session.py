@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from wenmai.data.storage.threads import threads
@@ -17,10 +16,7 @@ from wenmai.errors import Mistake
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-QUIET = "rootLogger.level = error\nrootLogger.appenderRef.console.ref = console\nappender.console.type = Console\n" \
-        "appender.console.name = console\nappender.console.target = SYSTEM_ERR\nappender.console.layout.type = PatternLayout\n" \
-        "appender.console.layout.pattern = %p %c{1}: %m%n\n" \
-        "logger.gate.name = org.apache.spark.api.python.PythonGatewayServer\nlogger.gate.level = error\n"  # fmt: skip
+QUIET = Path(__file__).with_name("log4j2.properties")
 
 
 @contextmanager
@@ -45,19 +41,16 @@ def session(master: str | None = None) -> Iterator[SparkSession]:
     builder = builder.config("spark.ui.showConsoleProgress", "false").config("spark.driver.maxResultSize", "0")
     if master:
         builder = builder.master(master)
-    with TemporaryDirectory() as folder:
-        quiet = Path(folder, "log4j2.properties")
-        quiet.write_text(QUIET, "utf-8")
-        if not chosen:
-            builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={quiet.as_uri()}")
-        if master and master.startswith("local"):
-            builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
-            builder = builder.config("spark.executorEnv.PYTHONPATH", str(Path(__file__).parents[3]))
-        try:
-            spark = builder.getOrCreate()
-        except PySparkRuntimeError as error:
-            raise Mistake("Spark did not start ({error}); see what Java says above, and whether it is 17 or newer.",
-                          error=error) from None  # fmt: skip
+    if not chosen:
+        builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={QUIET.as_uri()}")
+    if master and master.startswith("local"):
+        builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
+        builder = builder.config("spark.executorEnv.PYTHONPATH", str(Path(__file__).parents[3]))
+    try:
+        spark = builder.getOrCreate()
+    except PySparkRuntimeError as error:
+        raise Mistake("Spark did not start ({error}); see what Java says above, and whether it is 17 or newer.",
+                      error=error) from None  # fmt: skip
     try:
         yield spark
     finally:

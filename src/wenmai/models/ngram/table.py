@@ -16,8 +16,8 @@ from itertools import pairwise
 from typing import Self
 
 import numpy as np
-from numba import njit
 
+from wenmai.data.storage.caches import njit
 from wenmai.data.storage.prefetching import AHEAD, ask
 from wenmai.data.storage.saved import Unfit
 from wenmai.data.storage.threads import side_by_side
@@ -124,9 +124,6 @@ class Table:
     def start(self, sentences: int) -> np.ndarray:
         return np.full((sentences, 1), self.words["next"][BEGIN], np.int32)
 
-    def empty(self, sentences: int) -> np.ndarray:
-        return np.zeros((sentences, 1), np.int32)
-
     def advance(self, states: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         log_probs, after = np.empty(len(states), np.float32), np.empty((len(states), 1), np.int32)
         advance(*self.known, layout.numbers(states), layout.numbers(words), log_probs, after)
@@ -141,11 +138,8 @@ class Table:
         log_prob, node = one(*self.known, state[0], word)
         return log_prob, (node,)
 
-    def score(self, tokens: np.ndarray, starts: np.ndarray, threads: int | None = None) -> np.ndarray:
-        return layout.read_through(score, self.known, tokens, starts, threads)
-
-    def token_scores(self, tokens: np.ndarray, starts: np.ndarray, threads: int | None = None) -> np.ndarray:
-        return layout.read_through(score, self.known, tokens, starts, threads, separately=True)
+    def score(self, tokens: np.ndarray, starts: np.ndarray, threads: int | None = None, separately: bool = False) -> np.ndarray:
+        return layout.read_through(score, self.known, tokens, starts, threads, separately)
 
 
 @njit(inline="always")

@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-from numba import njit
 
+from wenmai.data.storage.caches import njit
 from wenmai.data.storage.saved import Unfit
 from wenmai.data.text.vocabulary import BEGIN, UNK
 from wenmai.models.ngram import layout
@@ -90,12 +90,9 @@ class Trie:
 
     def start(self, sentences: int) -> np.ndarray:
         """The last words, the newest first."""
-        states = self.empty(sentences)
+        states = np.full((sentences, len(self.nothing)), NONE, np.int32)
         states[:, 0] = BEGIN if self.order > 1 else NONE
         return states
-
-    def empty(self, sentences: int) -> np.ndarray:
-        return np.full((sentences, len(self.nothing)), NONE, np.int32)
 
     def advance(self, states: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         log_probs, after = np.empty(len(states), np.float32), np.empty((len(states), len(self.nothing)), np.int32)
@@ -112,11 +109,8 @@ class Trie:
         log_prob, length = one(*self.known, state, word)
         return log_prob, ((word, *state)[:length] + self.nothing[length:])
 
-    def score(self, tokens: np.ndarray, starts: np.ndarray, threads: int | None = None) -> np.ndarray:
-        return layout.read_through(score, self.known, tokens, starts, threads)
-
-    def token_scores(self, tokens: np.ndarray, starts: np.ndarray, threads: int | None = None) -> np.ndarray:
-        return layout.read_through(score, self.known, tokens, starts, threads, separately=True)
+    def score(self, tokens: np.ndarray, starts: np.ndarray, threads: int | None = None, separately: bool = False) -> np.ndarray:
+        return layout.read_through(score, self.known, tokens, starts, threads, separately)
 
 
 @njit(inline="always")

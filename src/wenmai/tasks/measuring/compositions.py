@@ -7,19 +7,21 @@ import numpy as np
 from wenmai.data.dataset import Dataset, Part
 from wenmai.tasks.columns import shown
 from wenmai.tasks.measuring.rows import WORST, latency
-from wenmai.tasks.metrics import bootstrap, confidence_interval
+from wenmai.tasks.metrics import bundled
 
 SAMPLES, ANSWERED = 12, 500
 
 
-def measure_compositions(estimator, data: Dataset) -> tuple[dict, np.ndarray]:
+def measure_compositions(estimator, data: Dataset, metric: str) -> tuple[dict, np.ndarray]:
     test = data.test
     sums, lengths = estimator.log_prob(*test.pair), estimator.inputs_.target.encode(test.targets).lengths
-    samples = bootstrap(-sums, lengths.astype(np.float64))  # of log perplexity
-    return {"scores": {"test": estimator.evaluate(*test.pair, test.where)},
-            "interval": np.exp(confidence_interval(samples)).tolist(), "predictions_per_second": speed(estimator, test),
+    return {"scores": {"test": estimator.evaluate(*test.pair, test.where)}, "predictions_per_second": speed(estimator, test),
             "latency_ms": latency(estimator, test), "confusion": None, "worst": worst(estimator, test, -sums / lengths),
-            "samples": some(estimator, test)}, samples  # fmt: skip
+            "samples": some(estimator, test)}, composition_terms(estimator, data.task, test, metric)  # fmt: skip
+
+
+def composition_terms(estimator, task, part: Part, metric: str) -> np.ndarray:
+    return bundled(estimator.task_.score_terms(estimator.trained(), *part.pair, metric))
 
 
 def speed(estimator, test: Part) -> float:

@@ -8,12 +8,12 @@ from wenmai.data.dataset import Dataset, Part
 from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import joined
 from wenmai.data.values import pick
-from wenmai.tasks.metrics import bootstrap, confidence_interval
+from wenmai.tasks.metrics import bundled
 
 WORST, SECONDS = 10, 1.0  # mistakes that are shown; that latency is measured for
 
 
-def measure_rows(estimator, data: Dataset) -> tuple[dict, np.ndarray]:
+def measure_rows(estimator, data: Dataset, metric: str) -> tuple[dict, np.ndarray]:
     task, test = estimator.task_, data.test
     start = time.perf_counter()
     examples = estimator.examples(*test.pair, test.where)
@@ -27,11 +27,38 @@ def measure_rows(estimator, data: Dataset) -> tuple[dict, np.ndarray]:
         start = time.perf_counter()
         estimator.predict(test.inputs)
         rates.append(len(test) / (time.perf_counter() - start))
-    samples = bootstrap(*task.score_terms(decided, targets))
-    return {"scores": {"test": task.scores(decided, targets)}, "interval": confidence_interval(samples),
+    confusion = task.confusion(decided, targets)
+    shown = {"scores": {"test": task.scores(decided, targets)},
             "predictions_per_second": float(np.median(rates)), "latency_ms": latency(estimator, test),
-            "confusion": task.confusion(decided, targets),
-            "worst": worst(estimator, examples, missed, task.prepare(*test.pair)[0])}, samples  # fmt: skip
+            "confusion": confusion, "per_class": task.profile.per_class(task, confusion, decided, targets),
+            "worst": worst(estimator, examples, missed, task.prepare(*test.pair)[0])}  # fmt: skip
+    return shown, terms_of(task, decided, targets, metric)
+
+
+def row_terms(estimator, task, part: Part, metric: str) -> np.ndarray:
+    """What every row of a part adds to the metric."""
+    examples = estimator.examples(*part.pair, part.where)
+    decided = joined([decided for *_, decided in estimator.streamed(examples)])
+    return terms_of(estimator.task_, decided, examples.targets, metric)
+
+
+def terms_of(task, decided, targets, metric: str) -> np.ndarray:
+    return bundled(task.score_terms(decided, targets, metric), getattr(task, "horizon", None) or 1)
+
+
+def class_scores(task, confusion: dict | None, decided, targets) -> list[dict] | None:
+    """How often each class was right of how often it was answered (precision) and expected (recall, of its support)."""
+    if confusion is None:
+        return None
+    counts = np.array(confusion["counts"])
+    return ratios(confusion["classes"], np.diag(counts), counts.sum(0), counts.sum(1))
+
+
+def ratios(names: list[str], right: np.ndarray, answered: np.ndarray, expected: np.ndarray) -> list[dict]:
+    precision, recall = right / np.maximum(1, answered), right / np.maximum(1, expected)
+    f1 = 2 * right / np.maximum(1, answered + expected)
+    return [{"class": name, "precision": float(p), "recall": float(r), "f1": float(f), "support": int(n)}
+            for name, p, r, f, n in zip(names, precision, recall, f1, expected)]  # fmt: skip
 
 
 def worst(estimator, examples: Examples, missed: np.ndarray, inputs, most: int = WORST) -> list[dict]:

@@ -2,26 +2,28 @@
 metric by which all models can be compared, also those that cut the text differently."""
 
 import time
-from math import inf, log, log2
+from math import log, log2
 
 import numpy as np
 
-from wenmai.data.dataset import Dataset
+from wenmai.data.dataset import Dataset, Part
+from wenmai.data.values import digest_of
+from wenmai.language.spelling import Speller
 from wenmai.locale import Message
 from wenmai.tasks.columns import shown
 from wenmai.tasks.measuring.rows import WORST, p50_and_p99
-from wenmai.tasks.metrics import bootstrap, confidence_interval
+from wenmai.tasks.metrics import bits_per_byte, bundled
 
 PROMPTS = 50
 UNLIKE = Message("the models cut the text differently, so that perplexities, each of its own unit, cannot be compared: they are "
                  "ranked by bits per byte, which can")  # fmt: skip
+SPELLED = Message("in bits per byte, tokens that a model does not know are paid for: they are spelled out byte by byte, from how "
+                  "those are spelled that it knows")  # fmt: skip
 
 
-def measure_text(estimator, data: Dataset) -> tuple[dict, tuple]:
-    """The metric is chosen when all models are there; here, of every line −log p, tokens and bytes."""
+def measure_text(estimator, data: Dataset, metric: str) -> tuple[dict, np.ndarray]:
     text, start = data.test.inputs, time.perf_counter()
-    blocks = [(sums, lengths, sizes_in(block)) for block, sums, lengths, _ in estimator.scored(text)]
-    sums, lengths, sizes = (np.concatenate(part) for part in zip(*blocks))
+    sums, lengths = (np.concatenate(part) for part in zip(*((sums, lengths) for _, sums, lengths, _ in estimator.scored(text))))
     seconds, lines = time.perf_counter() - start, text.texts()
     mean = -sums / lengths
     rows = np.argsort(-mean, kind="stable")[:WORST]
@@ -30,35 +32,44 @@ def measure_text(estimator, data: Dataset) -> tuple[dict, tuple]:
         start = time.perf_counter()
         estimator.trained().language.begin(estimator.inputs_.prompt(prompt))[0].cpu()
         times.append(1000 * (time.perf_counter() - start))
-    interval = np.exp(confidence_interval(bootstrap(-sums, lengths))).tolist() if np.isfinite(sums).all() else [inf, inf]
     scores = estimator.evaluate(text)
-    return {"scores": {"test": scores}, "interval": interval, "predictions_per_second": float(lengths.sum() / seconds),
+    return {"scores": {"test": scores}, "predictions_per_second": float(lengths.sum() / seconds),
             "latency_ms": p50_and_p99(times), "confusion": None,
             "worst": [{"input": shown(lines[row]), "perplexity": f"{np.exp(mean[row]):,.0f}"} for row in rows],
             "unit": estimator.inputs_.unit, "vocabulary": len(estimator.inputs_),
-            "notes": scores.notes}, (-sums, lengths.astype(np.float64), sizes.astype(np.float64))  # fmt: skip
+            "tokens_known": digest_of(estimator.inputs_.tokens()),  # by their fingerprint
+            "notes": scores.notes}, text_terms(estimator, data.task, data.test, metric)  # fmt: skip
+
+
+def text_terms(estimator, task, part: Part, metric: str) -> np.ndarray:
+    """The metric is chosen when all models are there; here, of every line −log p, tokens, bytes, and what it costs to spell the
+    unknown ones among the tokens."""
+    lines, blocks, speller = estimator.inputs_, [], None
+    for block, sums, lengths, unknown in estimator.scored(part.inputs):
+        speller = speller or (Speller.of(lines) if unknown else None)
+        blocks.append((-sums, lengths, sizes_in(block), speller.lines_cost(lines, block) if unknown else np.zeros(len(sums))))
+    return bundled([np.concatenate(column) for column in zip(*blocks)])
 
 
 def sizes_in(block: bytes) -> np.ndarray:
     """Bytes of every line, with its end."""
-    whole = block if block.endswith(b"\n") else block + b"\n"
-    return np.diff(np.flatnonzero(np.frombuffer(whole, np.uint8) == ord("\n")), prepend=-1)
+    closed = block if block.endswith(b"\n") else block + b"\n"
+    return np.diff(np.flatnonzero(np.frombuffer(closed, np.uint8) == ord("\n")), prepend=-1)
 
 
-def common_metric(task, rows: list[dict], outputs: dict[str, tuple]) -> tuple[str, dict[str, np.ndarray], list[str]]:
-    """(the metric, what it is on texts drawn again, notes): the logarithm of the perplexity, from −log p and tokens of every
-    line; or bits per byte, where not all models know the same tokens. Then what is told of training is told so too."""
+def common_metric(metric: str, rows: list[dict], terms: dict[str, dict]) -> tuple[str, list[str]]:
+    """(the metric, notes): perplexity, or bits per byte, where that is asked for or not all models know the same tokens. Then
+    what is told of training is told so too."""
     able = [row for row in rows if not row["failed"]]
-    if len({(row["unit"], row["vocabulary"]) for row in able}) < 2:
-        return task.metric, {name: bootstrap(lost, tokens) for name, (lost, tokens, _) in outputs.items()}, []
-    samples = {name: bootstrap(lost / log(2), sizes) for name, (lost, _, sizes) in outputs.items()}
+    unlike = len({(row["unit"], row["vocabulary"], row["tokens_known"]) for row in able}) > 1
+    if metric == "perplexity" and not unlike:
+        return metric, []
+    told = {"curve": "valid"} | ({"sizes": "test"} if metric == "perplexity" else {})  # those are perplexities still
     for row in able:
-        lost, tokens, sizes = outputs[row["rung"]]
-        row["interval"] = confidence_interval(samples[row["rung"]]) if np.isfinite(lost).all() else [inf, inf]
-        each = float(tokens.sum() / sizes.sum())
-        for point in (*row.get("curve", ()), *row.get("sizes", ())):
-            point["score"] = point["score"] and log2(point["score"]) * each
-        if row.get("seed_scores"):
-            row["seed_scores"] = [log2(score) * each for score in row["seed_scores"]]
-            row["spread"] = float(np.std(row["seed_scores"], ddof=1)) if row["spread"] is not None else None
-    return "bits_per_byte", samples, [UNLIKE]
+        own = {part: each[0].sum(0) for part, each in terms[row["rung"]].items()}  # (4,): −log p, tokens, bytes, spelling
+        row["scores"]["test"]["bits_per_byte"] = float(bits_per_byte(own["test"]))
+        for name, at in told.items():
+            for part, point in ((own[at], point) for point in row.get(name, ())):
+                point["score"] = point["score"] and (log2(point["score"]) * part[1] + part[3] / log(2)) / part[2]
+    spells = any(terms[row["rung"]]["test"][0][:, 3].any() for row in able)
+    return "bits_per_byte", [UNLIKE] * unlike + [SPELLED] * spells

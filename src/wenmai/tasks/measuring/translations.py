@@ -3,37 +3,40 @@ missed by most, some that it writes, and how many tokens a second it writes. All
 summaries, what the first words of every source score: the lead, which asks for no model."""
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 
 from wenmai.data.dataset import Dataset, Part
 from wenmai.locale import Message, phrase
 from wenmai.tasks.columns import shown
+from wenmai.tasks.measuring.baselines import Baseline, of_translations
 from wenmai.tasks.measuring.rows import WORST, latency
-from wenmai.tasks.metrics import confidence_interval
+from wenmai.tasks.metrics import bundled
 from wenmai.tasks.overlap import chrf_of_each, script_of
 
-SAMPLES = 12
+SAMPLES, CHOSEN_BY = 12, 1000
 LEADS, LED, LOOKED_AT = (1, 2, 3), 500, 2000  # times as long as a target by the median; rows that say which; targets looked at
 
 
-def measure_translations(estimator, data: Dataset) -> tuple[dict, np.ndarray]:
+def measure_translations(estimator, data: Dataset, metric: str) -> tuple[dict, np.ndarray]:
     """The scores are those of the data's task: a run that is added may have learned from targets of another kind."""
     task, test = data.task, data.test
-    answers, speed, notes = written(estimator, test)
-    samples = task.bootstrap(answers, test.targets)
-    return {"scores": {"test": task.scores(answers, test.targets)}, "interval": confidence_interval(samples),
-            "predictions_per_second": speed, "latency_ms": latency(estimator, test), "confusion": None,
-            "worst": worst(test, answers), "samples": some(test, answers), "lengths": by_length(task, test, answers),
-            "notes": notes}, samples  # fmt: skip
-
-
-def written(estimator, test: Part) -> tuple[list[str], float, list[str]]:
-    """A text for every source of the test part, how many tokens a second were written, ends of texts among them, and notes."""
     start = time.perf_counter()
     texts = estimator.hypotheses(test.inputs, test.targets)
-    seconds = time.perf_counter() - start
-    return [best.text for best in texts], sum(len(best.tokens) for best in texts) / seconds, texts.notes
+    speed = sum(len(best.tokens) for best in texts) / (time.perf_counter() - start)  # tokens a second, ends of texts among them
+    answers = [best.text for best in texts]
+    return {"scores": {"test": task.scores(answers, test.targets)},
+            "predictions_per_second": speed, "latency_ms": latency(estimator, test), "confusion": None,
+            "worst": worst(test, answers), "samples": some(test, answers), "lengths": by_length(task, test, answers),
+            "notes": texts.notes}, bundled(task.score_terms(answers, test.targets, metric))  # fmt: skip
+
+
+def translation_terms(estimator, task, part: Part, metric: str) -> np.ndarray:
+    """Of a thousand rows at the most: beam search takes its time."""
+    part = part.take(np.arange(0, len(part), max(1, -(-len(part) // CHOSEN_BY))))
+    texts = estimator.hypotheses(part.inputs, part.targets)
+    return bundled(task.score_terms([best.text for best in texts], part.targets, metric))
 
 
 def worst(test: Part, answers: list[str]) -> list[dict]:
@@ -68,23 +71,39 @@ def by_length(task, test: Part, answers: list[str]) -> list[dict]:
     return thirds
 
 
+def spaced(data: Dataset) -> bool:
+    return (data.task.script or script_of(data.train.targets)) in ("english", "spaced")
+
+
+def lead_score(data: Dataset, part: Part, count: int, rows: int | None = None) -> float:
+    return float(data.task.each(beginnings(data)(part.inputs[:rows], count), part.targets[:rows]).mean())
+
+
+def beginnings(data: Dataset):
+    """(texts, so many words or characters) → what each begins with."""
+    words = spaced(data)
+    return lambda texts, count: [" ".join(text.split()[:count]) if words else text[:count] for text in texts]
+
+
+def lead_length(data: Dataset) -> int:
+    """Of words, or characters: as many as score most on valid."""
+    words = spaced(data)
+    usual = int(np.median([len(text.split()) if words else len(text) for text in data.train.targets[:LOOKED_AT]]))
+    return max((times * usual for times in LEADS), key=lambda count: lead_score(data, data.valid, count, LED))
+
+
+def lead_or_copy(data: Dataset, metric: str, loaded: Callable) -> Baseline:
+    """Of summaries the lead; of translations the source itself."""
+    return of_translations(data, metric, beginnings(data), lead_length(data) if data.task.summarise else None)
+
+
 def lead(data: Dataset, best: float) -> Message | None:
-    """What the beginnings of the sources score as summaries: as many words of each, or characters, as score most on valid. `best`
-    is what the rungs do. Of translations, nothing."""
+    """What the beginnings of the sources score as summaries. `best` is what the rungs do. Of translations, nothing."""
     if not data.task.summarise:
         return None
-    task, spaced = data.task, (data.task.script or script_of(data.train.targets)) in ("english", "spaced")
-
-    def first(texts: list[str], count: int) -> list[str]:
-        return [" ".join(text.split()[:count]) if spaced else text[:count] for text in texts]
-
-    def score(part: Part, count: int, rows: int | None = None) -> float:
-        return float(task.each(first(part.inputs[:rows], count), part.targets[:rows]).mean())
-
-    usual = int(np.median([len(text.split()) if spaced else len(text) for text in data.train.targets[:LOOKED_AT]]))
-    count = max((times * usual for times in LEADS), key=lambda count: score(data.valid, count, LED))
-    reached = score(data.test, count)
-    unit = phrase("unit", "words") if spaced else phrase("unit", "characters")
+    count = lead_length(data)
+    reached, words = lead_score(data, data.test, count), spaced(data)
+    unit = phrase("unit", "words") if words else phrase("unit", "characters")
     if best <= reached:
         return Message("Without a model, the first {count} {unit} of every source, taken as its summary, score {found:.3f}: no "
                        "rung has more.", count=count, unit=unit, found=reached)  # fmt: skip

@@ -1,0 +1,157 @@
+# By tools/stubs.py, from the signatures of rungs, tasks and training: `make stubs` after an option has changed.
+from typing import Literal
+
+from wenmai.errors import Mistake as Mistake
+from wenmai.estimators import load as load
+from wenmai.composer import Composer as _Composer
+from wenmai.estimators import Classifier as _Classifier
+from wenmai.estimators import Regressor as _Regressor
+from wenmai.estimators import Tagger as _Tagger
+from wenmai.language_model import LanguageModel as _LanguageModel
+from wenmai.translator import Translator as _Translator
+from wenmai.evaluation.comparison import compare as compare
+from wenmai.exchange.hugging_face import checkpoint as checkpoint
+
+__version__: str
+
+class Classifier(_Classifier):
+    def __init__(
+        self, rung: Literal["ngram", "perceptron", "logistic", "softmax", "mlp", "cnn", "rnn", "rnn-residual", "rnn-coupled", "rnn-gated", "lstm", "gru", "attention", "transformer", "gpt", "bert"], *,
+        seed: int = 0, device: str = 'auto', minutes: float | None = None, validation: float = 0.1, search: bool = False,
+        deterministic: bool = False, progress: bool = False, embedding: str = 'random', max_length: int = 512,
+        characters: Literal['auto', 'none', 'cnn', 'lstm'] = 'auto', tokenizer: str = 'auto', vocabulary: int = 30000,
+        min_count: int = 1, lowercase: bool | None = None, balance: bool = False, order: int | None = None,
+        smoothing: Literal['none', 'add-one', 'add-delta', 'absolute', 'witten-bell', 'katz', 'kneser-ney', 'modified-kneser-ney'] = 'modified-kneser-ney',
+        delta: float | None = None, prune: str = '0', threshold: float = 0.0, layout: Literal['fast', 'small'] = 'fast',
+        memory: str | None = None, engine: Literal['local', 'spark'] = 'local', ngrams: int | None = None,
+        weighting: Literal['counts', 'tf-idf'] = 'tf-idf', min_documents: int = 1, window: int | None = ..., bias: bool = True,
+        averaged: bool = True, epochs: int | None = ..., L: float = 1.0, k: float = 1.0, z0: float = 0.0,
+        learning_rate: float | None = ..., decay: float | None = None, embed: int | None = ..., hidden: int = ...,
+        layers: int = ..., dropout: float = ..., steps: int | None = None, plans: str | None = None,
+        batch_tokens: int | None = None, optimizer: Literal['lazy-adamw', 'adamw', 'sgd', 'asgd'] = 'lazy-adamw',
+        weight_decay: float | None = None, average: bool = False, warmup: float = 0.1, clip: float | None = None,
+        evaluations: int = 20, patience: int = 6, precision: Literal['auto', 'float32', 'bf16'] = 'auto',
+        parallel: Literal['ddp', 'fsdp'] = 'ddp', micro_batches: int | None = None, compile: bool = False,
+        threads: int | None = None, filters: int = 64, widths: str = '2,3,4,5', stages: int = 3,
+        activation: Literal['tanh', 'relu'] | Literal['gelu', 'gelu-tanh', 'relu'] = ..., bidirectional: bool = False,
+        pooling: Literal['auto', 'last', 'first', 'mean', 'max', 'sum'] | Literal['mean', 'max', 'first'] | Literal['mean', 'last', 'max'] | Literal['first', 'mean', 'max'] = ...,
+        cell: Literal['gru', 'lstm', 'rnn', 'none'] = 'gru', score: Literal['general', 'dot', 'scaled', 'additive'] = 'general',
+        positions: Literal['sinusoidal', 'learned', 'none'] | Literal['sinusoidal', 'learned', 'rotary'] | Literal['learned', 'sinusoidal', 'rotary'] = ...,
+        width: int = 128, heads: int = 4, feed_forward: int | None = None, norm: Literal['pre', 'post'] = 'pre', patch: int = 4,
+        segments: int = 2, dense: Literal['tanh', 'relu', 'gelu', 'none'] = 'tanh', epsilon: float = 1e-12,
+    ) -> None: ...
+
+class Tagger(_Tagger):
+    def __init__(
+        self, rung: Literal["perceptron", "softmax", "mlp", "cnn", "rnn", "rnn-residual", "rnn-coupled", "rnn-gated", "lstm", "gru", "attention", "transformer", "gpt"], *,
+        seed: int = 0, device: str = 'auto', minutes: float | None = None, validation: float = 0.1, search: bool = False,
+        deterministic: bool = False, progress: bool = False, embedding: str = 'random', max_length: int = 512,
+        characters: Literal['auto', 'none', 'cnn', 'lstm'] = 'auto', tokenizer: str = 'auto', vocabulary: int = 30000,
+        min_count: int = 1, lowercase: bool | None = None, crf: bool = False,
+        scheme: Literal['auto', 'plain', 'bio', 'iob1', 'ioe1', 'ioe2', 'bioes', 'bmes', 'bilou'] = 'auto',
+        write: Literal['auto', 'plain', 'bio', 'iob1', 'ioe1', 'ioe2', 'bioes', 'bmes', 'bilou'] = 'auto',
+        ngrams: int | None = None, weighting: Literal['counts', 'tf-idf'] = 'tf-idf', min_documents: int = 1,
+        window: int | None = ..., bias: bool = True, averaged: bool = True, epochs: int | None = ...,
+        learning_rate: float | None = ..., decay: float | None = None, embed: int = 64, hidden: int = ..., layers: int = ...,
+        dropout: float = ..., steps: int | None = None, plans: str | None = None, batch_tokens: int | None = None,
+        optimizer: Literal['lazy-adamw', 'adamw', 'sgd', 'asgd'] = 'lazy-adamw', weight_decay: float | None = None,
+        average: bool = False, warmup: float = 0.1, clip: float | None = None, evaluations: int = 20, patience: int = 6,
+        precision: Literal['auto', 'float32', 'bf16'] = 'auto', parallel: Literal['ddp', 'fsdp'] = 'ddp',
+        micro_batches: int | None = None, compile: bool = False, threads: int | None = None, filters: int = 64,
+        widths: str = '2,3,4,5', stages: int = 3,
+        activation: Literal['tanh', 'relu'] | Literal['gelu', 'gelu-tanh', 'relu'] = ..., bidirectional: bool = False,
+        pooling: Literal['auto', 'last', 'first', 'mean', 'max', 'sum'] | Literal['mean', 'max', 'first'] | Literal['mean', 'last', 'max'] = ...,
+        cell: Literal['gru', 'lstm', 'rnn', 'none'] = 'gru', score: Literal['general', 'dot', 'scaled', 'additive'] = 'general',
+        positions: Literal['sinusoidal', 'learned', 'none'] | Literal['sinusoidal', 'learned', 'rotary'] | Literal['learned', 'sinusoidal', 'rotary'] = ...,
+        width: int = 128, heads: int = 4, feed_forward: int | None = None, norm: Literal['pre', 'post'] = 'pre', patch: int = 4,
+    ) -> None: ...
+
+class Regressor(_Regressor):
+    def __init__(
+        self, rung: Literal["linear", "logistic", "mlp", "cnn", "rnn", "rnn-residual", "rnn-coupled", "rnn-gated", "lstm", "gru", "attention", "transformer", "gpt", "bert"], *,
+        seed: int = 0, device: str = 'auto', minutes: float | None = None, validation: float = 0.1, search: bool = False,
+        deterministic: bool = False, progress: bool = False, embedding: str = 'random', max_length: int = 512,
+        characters: Literal['auto', 'none', 'cnn', 'lstm'] = 'auto', tokenizer: str = 'auto', vocabulary: int = 30000,
+        min_count: int = 1, lowercase: bool | None = None, horizon: int | None = None, history: int | None = None,
+        ngrams: int | None = None, weighting: Literal['counts', 'tf-idf'] = 'tf-idf', min_documents: int = 1,
+        window: int | None = ..., bias: bool = True, solver: Literal['auto', 'closed', 'gradient'] = 'auto',
+        epochs: int | None = None, learning_rate: float | None = ..., decay: float | None = None, L: float = 1.0,
+        k: float = 1.0, z0: float = 0.0, embed: int | None = ..., hidden: int = ..., layers: int = ..., dropout: float = ...,
+        steps: int | None = None, plans: str | None = None, batch_tokens: int | None = None,
+        optimizer: Literal['lazy-adamw', 'adamw', 'sgd', 'asgd'] = 'lazy-adamw', weight_decay: float | None = None,
+        average: bool = False, warmup: float = 0.1, clip: float | None = None, evaluations: int = 20, patience: int = 6,
+        precision: Literal['auto', 'float32', 'bf16'] = 'auto', parallel: Literal['ddp', 'fsdp'] = 'ddp',
+        micro_batches: int | None = None, compile: bool = False, threads: int | None = None, filters: int = 64,
+        widths: str = '2,3,4,5', stages: int = 3,
+        activation: Literal['tanh', 'relu'] | Literal['gelu', 'gelu-tanh', 'relu'] = ..., bidirectional: bool = False,
+        pooling: Literal['auto', 'last', 'first', 'mean', 'max', 'sum'] | Literal['mean', 'max', 'first'] | Literal['mean', 'last', 'max'] | Literal['first', 'mean', 'max'] = ...,
+        cell: Literal['gru', 'lstm', 'rnn', 'none'] = 'gru', score: Literal['general', 'dot', 'scaled', 'additive'] = 'general',
+        positions: Literal['sinusoidal', 'learned', 'none'] | Literal['sinusoidal', 'learned', 'rotary'] | Literal['learned', 'sinusoidal', 'rotary'] = ...,
+        width: int = 128, heads: int = 4, feed_forward: int | None = None, norm: Literal['pre', 'post'] = 'pre', patch: int = 4,
+        segments: int = 2, dense: Literal['tanh', 'relu', 'gelu', 'none'] = 'tanh', epsilon: float = 1e-12,
+    ) -> None: ...
+
+class LanguageModel(_LanguageModel):
+    def __init__(
+        self, rung: Literal["ngram", "mlp", "cnn", "rnn", "rnn-residual", "rnn-coupled", "rnn-gated", "lstm", "gru", "gpt"], *,
+        seed: int = 0, device: str = 'auto', minutes: float | None = None, validation: float = 0.1, search: bool = False,
+        deterministic: bool = False, progress: bool = False, embedding: str = 'random', max_length: int = 512,
+        characters: Literal['auto', 'none', 'cnn', 'lstm'] = 'auto', tokenizer: str = 'auto', vocabulary: int = 30000,
+        min_count: int = 1, lowercase: bool | None = None, order: int | None = None,
+        smoothing: Literal['none', 'add-one', 'add-delta', 'absolute', 'witten-bell', 'katz', 'kneser-ney', 'modified-kneser-ney'] = 'modified-kneser-ney',
+        delta: float | None = None, prune: str = '0', threshold: float = 0.0, layout: Literal['fast', 'small'] = 'fast',
+        memory: str | None = None, engine: Literal['local', 'spark'] = 'local', embed: int | None = ...,
+        hidden: int | None = ..., layers: int | None = ..., window: int = ..., direct: bool = False, tie: bool = True,
+        dropout: float | None = None, context: int = ..., epochs: int | None = None, steps: int | None = None,
+        plans: str | None = None, learning_rate: float | None = None, batch_tokens: int | None = None,
+        optimizer: Literal['lazy-adamw', 'adamw', 'sgd', 'asgd'] = 'lazy-adamw', weight_decay: float | None = None,
+        average: bool = False, warmup: float = 0.1, clip: float | None = None, evaluations: int = 20, patience: int = 6,
+        precision: Literal['auto', 'float32', 'bf16'] = 'auto', parallel: Literal['ddp', 'fsdp'] = 'ddp',
+        micro_batches: int | None = None, compile: bool = False, threads: int | None = None, filters: int = 256,
+        hidden_dropout: float | None = None, word_dropout: float | None = None, weight_dropout: float | None = None,
+        activation_penalty: float | None = None, temporal_penalty: float | None = None, width: int | None = None,
+        heads: int | None = None, feed_forward: int | None = None,
+        positions: Literal['learned', 'sinusoidal', 'rotary'] = 'learned',
+        activation: Literal['gelu', 'gelu-tanh', 'relu'] = 'gelu',
+    ) -> None: ...
+
+class Translator(_Translator):
+    def __init__(
+        self, rung: Literal["seq2seq", "attention", "transformer"], *, seed: int = 0, device: str = 'auto',
+        minutes: float | None = None, validation: float = 0.1, search: bool = False, deterministic: bool = False,
+        progress: bool = False, max_length: int = 512, target_tokenizer: str = 'auto', joint: bool | None = None,
+        tokenizer: str = 'auto', vocabulary: int = 30000, min_count: int = 1, lowercase: bool | None = None,
+        summarise: bool | None = None, cell: Literal['lstm', 'gru', 'rnn'] = ...,
+        context: Literal['projected', 'last', 'sum'] = 'projected', context_input: Literal['state', 'every'] = 'state',
+        embed: int | None = None, hidden: int | None = None, layers: int | None = ..., bidirectional: bool = True,
+        tie: bool = True, smoothing: float = 0.1, sampling: float = 0.0, dropout: float | None = None,
+        epochs: int | None = None, steps: int | None = None, plans: str | None = None, learning_rate: float | None = None,
+        batch_tokens: int | None = None, optimizer: Literal['lazy-adamw', 'adamw', 'sgd', 'asgd'] = 'lazy-adamw',
+        weight_decay: float | None = None, average: bool = False, warmup: float = 0.1, clip: float | None = None,
+        evaluations: int = 20, patience: int = 6, precision: Literal['auto', 'float32', 'bf16'] = 'auto',
+        parallel: Literal['ddp', 'fsdp'] = 'ddp', micro_batches: int | None = None, compile: bool = False,
+        threads: int | None = None, score: Literal['general', 'dot', 'scaled', 'additive'] = 'general',
+        query: Literal['after', 'before'] = 'after', feeding: bool = False,
+        encoder: Literal['recurrent', 'plain'] = 'recurrent', copy: bool = False, width: int | None = None, heads: int = 4,
+        feed_forward: int | None = None, positions: Literal['auto', 'sinusoidal', 'learned', 'rotary'] = 'auto',
+        activation: Literal['gelu', 'gelu-tanh', 'relu'] = 'gelu', norm: Literal['pre', 'post'] = 'pre',
+    ) -> None: ...
+
+class Composer(_Composer):
+    def __init__(
+        self, rung: Literal["rnn", "rnn-residual", "rnn-coupled", "rnn-gated", "lstm", "gru", "transformer", "gpt"], *,
+        seed: int = 0, device: str = 'auto', minutes: float | None = None, validation: float = 0.1, search: bool = False,
+        deterministic: bool = False, progress: bool = False, max_length: int = 512, tokenizer: str = 'auto',
+        vocabulary: int = 30000, min_count: int = 1, lowercase: bool | None = None,
+        context_input: Literal['first', 'every'] = 'first', feedback: bool = True, embed: int = 64, hidden: int = 256,
+        layers: int = ..., dropout: float = ..., epochs: int | None = None, steps: int | None = None, plans: str | None = None,
+        learning_rate: float | None = None, batch_tokens: int | None = None,
+        optimizer: Literal['lazy-adamw', 'adamw', 'sgd', 'asgd'] = 'lazy-adamw', weight_decay: float | None = None,
+        average: bool = False, warmup: float = 0.1, clip: float | None = None, evaluations: int = 20, patience: int = 6,
+        precision: Literal['auto', 'float32', 'bf16'] = 'auto', parallel: Literal['ddp', 'fsdp'] = 'ddp',
+        micro_batches: int | None = None, compile: bool = False, threads: int | None = None, width: int = 128, heads: int = 4,
+        feed_forward: int | None = None,
+        positions: Literal['sinusoidal', 'learned', 'rotary'] | Literal['learned', 'sinusoidal', 'rotary'] = ...,
+        activation: Literal['gelu', 'gelu-tanh', 'relu'] = 'gelu', norm: Literal['pre', 'post'] = 'pre', patch: int = 4,
+        tie: bool = False,
+    ) -> None: ...

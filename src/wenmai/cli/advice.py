@@ -1,0 +1,69 @@
+"""What a beginner meant: hyphens that an editor has joined, options of a rung given as options of the command, arguments in the
+other order."""
+
+import re
+from os.path import isfile
+from pathlib import Path
+
+from wenmai.cli.completion import rung_names
+from wenmai.errors import Mistake
+from wenmai.explanations import EXPLANATIONS
+from wenmai.locale import Message
+from wenmai.locale.theirs import usage
+
+DASHES = re.compile(r"(?:[‐-―−－]|-(?=[‐-―−－]))[‐-―−－-]*(\w[\w-]*)((?:=.*)?)", re.DOTALL)
+
+
+def check_dashes(command, arguments: list[str]) -> None:
+    """—minutes is no text where the command has an option --minutes."""
+    called = getattr(command, "commands", {}).get(next(iter(arguments), ""))
+    options = {option for parameter in getattr(called, "params", ()) for option in parameter.opts}
+    for argument in arguments[1:]:
+        found = DASHES.fullmatch(argument)
+        if found and f"--{found[1]}" in options:
+            raise Mistake("{argument} begins with a long dash, which editors make of two hyphens; write --{option}.",
+                          argument=argument, option=found[1] + found[2])  # fmt: skip
+
+
+def on_usage(error, arguments: list[str]) -> Message:
+    """A sentence on arguments that the command does not take."""
+    if arguments[0] == "compare" and len(arguments) > 2 and arguments[1] in rung_names():
+        return Message("compare takes data, and rungs after --rungs; say wenmai compare {data} --rungs {rung}.",
+                       data=arguments[2], rung=arguments[1])  # fmt: skip
+    sentence, context = usage(error), getattr(error, "ctx", None)
+    if context is None or not context.parent or getattr(error, "possibilities", None):
+        return on_option(error, arguments) or sentence
+    return on_option(error, arguments) or Message("{sentence} wenmai {command} --help shows what it takes.", sentence=sentence,
+                                                  command=context.info_name)  # fmt: skip
+
+
+def on_option(error, arguments: list[str]) -> Message | None:
+    """--hidden 64 is said as --set hidden=64."""
+    name = getattr(error, "option_name", None) or ""
+    option = name.lstrip("-").replace("-", "_")
+    known = {key.rpartition("__")[2] for key in EXPLANATIONS}
+    if option not in known or "--set" not in {text for one in error.ctx.command.params for text in one.opts}:
+        return None
+    given = [argument for argument in arguments if argument.startswith(f"{name}=")]
+    at = arguments.index(name) + 1 if name in arguments else len(arguments)
+    value = given[0].partition("=")[2] if given else arguments[at] if at < len(arguments) else "…"
+    return Message("{name} is an option of rungs, not of the command; say --set {option}={value}.", name=name, option=option,
+                   value="…" if value.startswith("-") else value)  # fmt: skip
+
+
+def check_train_order(rung: str, source: str) -> None:
+    names = rung_names()
+    if source in names and rung not in names and not Path(source).exists():
+        raise Mistake("train takes the rung first, then the data; say wenmai train {rung} {data}.", rung=source, data=rung)
+
+
+def check_run_order(command: str, run: Path, others: list[str]) -> None:
+    """The run stands first, and what stands there is none."""
+    for other in others[:1]:
+        if isfile(Path(other) / "run.json"):
+            raise Mistake("{command} takes the run first; say wenmai {command} {run} {other}.", command=command, run=other,
+                          other=shown(str(run)))  # fmt: skip
+
+
+def shown(text: str) -> str:
+    return f'"{text}"' if re.search(r"[^\w./,:-]", text) else text

@@ -1,0 +1,164 @@
+"""Rows that belong together: all of a table, those that a task refuses left out if that is wanted."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Self
+
+import numpy as np
+
+from wenmai.data.examples import stored
+from wenmai.data.examples.sequences import Sequences
+from wenmai.data.examples.stored import StoredTexts
+from wenmai.data.files import pairs
+from wenmai.data.files.corpus import Corpus
+from wenmai.data.files.readers import Chunk, Table
+from wenmai.data.values import pick
+from wenmai.errors import Mistake, Unlabelled
+from wenmai.locale import Message
+
+
+@dataclass
+class Part:
+    """Rows that belong together: inputs, targets, and where each stands, for messages."""
+
+    inputs: list | StoredTexts | np.ndarray | Sequences | Corpus
+    targets: list | None
+    source: str
+    lines: Sequence[int]
+    notes: list[str] = field(default_factory=list)  # on rows that were left out
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    @property
+    def empty(self) -> bool:
+        return not (self.inputs.size if isinstance(self.inputs, Corpus) else len(self))
+
+    def where(self, row: int) -> str:
+        return Message("{file}, line {line}", file=self.source, line=self.lines[row])
+
+    def take(self, rows: np.ndarray) -> Self:
+        straight = isinstance(self.lines, range) and self.lines.step == 1
+        lines = self.lines.start + rows if straight else np.asarray(self.lines)[rows]
+        return Part(pick(self.inputs, rows), pick(self.targets, rows), self.source, lines, notes=self.notes)
+
+    def random_share(self, share: float, seed: int) -> Self:
+        """So large a share of the rows, at least two, drawn by chance; they stay in their order."""
+        return self.take(np.sort(np.random.default_rng(seed).permutation(len(self))[: self._size(share)]))
+
+    def last_share(self, share: float) -> Self:
+        """So large a share of the rows, at least two: the last ones."""
+        return self.take(np.arange(len(self) - self._size(share), len(self)))
+
+    def _size(self, share: float) -> int:
+        return max(2, int(share * len(self)))
+
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """Inside, a Mistake that says nothing of where these rows come from is told it."""
+        try:
+            yield
+        except Mistake as mistake:
+            if self.source in mistake.english:
+                raise
+            note = mistake.message
+            for left_out in self.notes:
+                note = Message("{note} Before that: {left_out}", note=note, left_out=left_out)
+            raise Mistake("{file}: {note}", file=self.source, note=note) from None
+
+    @property
+    def pair(self) -> tuple:
+        return self.inputs, self.targets
+
+
+def part_of(table: Table, kind, skip_bad: bool = False) -> Part:
+    """All rows of a table. One without a label is left out, and noted; one that the task refuses otherwise is a Mistake that
+    counts all such rows, unless they are to be skipped."""
+    try:
+        return _part(table, kind)
+    except Mistake as first:
+        if kind.history or table.plain is not None:  # rows that follow one another in time, or none
+            raise
+        sifted = Sifted(table, kind)
+        try:
+            part = _part(replace(table, stream=sifted.chunks), kind)
+        except Mistake:  # it is not the rows
+            raise first from None
+        if not sifted.bad:
+            raise
+        if not skip_bad and sifted.refused != {Unlabelled}:
+            raise Mistake("{note} Of the {rows:,} rows, {count:,} cannot be read; --skip-bad leaves such rows out.",
+                          note=first.message, rows=sifted.rows, count=sifted.bad) from None  # fmt: skip
+        part.notes.append(Message("left out {count:,} of the {rows:,} rows, which cannot be read; the first: {note}",
+                                  count=sifted.bad, rows=sifted.rows, note=first.message))  # fmt: skip
+        return part
+
+
+class Sifted:
+    """The rows of a table that the task does not refuse; the others are counted."""
+
+    def __init__(self, table: Table, kind):
+        self.table = table.choose(dict(table.own), False, True) if table.choose else table
+        self.kind, self.rows, self.bad, self.refused = kind, 0, 0, set()
+
+    def chunks(self, size: int) -> Iterator[Chunk]:
+        for chunk in self.table.chunks(size):
+            good = chunk
+            if not self.takes(chunk):
+                good = rows_of(chunk, [row for row in range(len(chunk)) if self.takes(rows_of(chunk, [row]))])
+            self.rows, self.bad = self.rows + len(chunk), self.bad + len(chunk) - len(good)
+            if len(good):
+                yield good
+
+    def takes(self, chunk: Chunk) -> bool:
+        try:
+            _part(replace(self.table, stream=lambda rows: iter([chunk])), self.kind)
+            return True
+        except Mistake as mistake:
+            if len(chunk) == 1:
+                self.refused.add(type(mistake))
+            return False
+
+
+def rows_of(chunk: Chunk, rows: list[int]) -> Chunk:
+    rows = np.array(rows, np.int64)
+    return Chunk({name: pick(values, rows) for name, values in chunk.columns.items()}, np.asarray(chunk.lines)[rows])
+
+
+def _part(table: Table, kind) -> Part:
+    """Texts that are too large for memory go to a file as they are read; pairs and tokens stay in it."""
+    if kind.running_text:
+        return Part(kind.corpus_of(table), None, table.source, ())
+    if kind.two_texts:
+        table = pairs.checked(table)
+    texts = "text" in table.names and "tokens" not in table.names and kind.texts == "tokens" and not kind.history
+    held, size, chunks = [], 0, table.chunks(1024)
+    for chunk in chunks if texts else ():
+        held.append(chunk)
+        size += stored.size_of(kind.inputs_of(chunk, table.source))
+        if size > stored.LARGE:
+            return stored_part(table, kind, chain(held, chunks))
+    chunk = replace(table, stream=lambda rows: iter(held)).load() if held else table.load()
+    if not len(chunk):
+        raise Mistake("{file} has no rows; expected at least one below its header.", file=table.source)
+    return Part(kind.inputs_of(chunk, table.source), kind.targets_of(chunk, table.source), table.source, chunk.lines)
+
+
+def stored_part(table: Table, kind, chunks: Iterator[Chunk]) -> Part:
+    labels, numbers, places, same = [], [], [], {}
+
+    def texts() -> Iterator[list[str]]:
+        for chunk in chunks:
+            targets = kind.targets_of(chunk, table.source)
+            if isinstance(targets, np.ndarray):
+                numbers.append(targets)
+            else:  # one object for every distinct label, however many rows have it
+                labels.extend(map(same.setdefault, targets, targets))
+            places.append(Chunk({}, chunk.lines))
+            yield kind.inputs_of(chunk, table.source)
+
+    inputs = StoredTexts.of(texts())
+    lines = Table(table.source, [], [], lambda rows: iter(places)).load().lines
+    return Part(inputs, np.concatenate(numbers) if numbers else labels, table.source, lines)

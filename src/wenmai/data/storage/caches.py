@@ -1,0 +1,103 @@
+"""Where what is made once is kept: a folder that belongs to the user and that nobody else may write to, or nowhere.
+
+Libraries unpickle and unmarshal what they find in their caches, which is to run it: Numba its index, jieba its dictionary, torch
+its kernels. So these lie in ~/.cache/wenmai (or $XDG_CACHE_HOME/wenmai), mode 0700. Where there can be no such folder, what is
+compiled is compiled each time; nothing fails for want of a cache."""
+
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+
+import numba
+
+
+@cache
+def own_folder() -> Path | None:
+    """None where it cannot be made, or is not the user's alone."""
+    try:
+        base = os.environ.get("XDG_CACHE_HOME", "")
+        folder = (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "wenmai"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folder if is_own(folder) else None
+    except (OSError, RuntimeError):  # of which the second: nobody says where home is
+        return None
+
+
+def is_own(folder: Path) -> bool:
+    """Whether it is the user's, nobody else may write to it, and nobody may put another one in its place."""
+    folder = folder.resolve()
+    if hasattr(os, "geteuid"):
+        about = folder.stat()
+        if about.st_uid != os.geteuid() or about.st_mode & (stat.S_IWGRP | stat.S_IWOTH) or any(map(is_open, folder.parents)):
+            return False
+    return os.access(folder, os.W_OK | os.X_OK)
+
+
+def is_open(folder: Path) -> bool:
+    """Whether somebody else may rename what lies in it."""
+    about = folder.stat()
+    return about.st_uid not in (0, os.geteuid()) or bool(about.st_mode & stat.S_IWOTH and not about.st_mode & stat.S_ISVTX)
+
+
+@cache
+def for_numba() -> str | None:
+    """In the user's own folder; or where NUMBA_CACHE_DIR says, if that is one."""
+    if numba.config.CACHE_DIR:
+        with suppress(OSError):
+            return numba.config.CACHE_DIR if is_own(Path(numba.config.CACHE_DIR)) else None
+        return None
+    return str(own_folder() / "numba") if own_folder() else None
+
+
+def for_torch() -> dict[str, str]:
+    """What torch is told by the environment before it compiles."""
+    folder = own_folder() or Path(tempfile.mkdtemp(prefix="wenmai-"))  # 0700, by a name that nobody can know before
+    return {"TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"), "TRITON_CACHE_DIR": str(folder / "triton")}
+
+
+def njit(**options) -> Callable:
+    """As Numba's; with `cache`, what is compiled is kept in the user's own folder."""
+
+    def compiled(function: Callable):
+        folder = for_numba() if options.get("cache") else None
+        made = numba.njit(**options | {"cache": False})(function)
+        if folder is not None:
+            before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, folder
+            try:
+                made.enable_caching()
+                made._cache.load_overload = quiet(made._cache.load_overload)
+                made._cache.save_overload = quiet(made._cache.save_overload)
+            except (RuntimeError, OSError):  # it cannot be written to
+                made = numba.njit(**options | {"cache": False})(function)
+            finally:
+                numba.config.CACHE_DIR = before
+        return made
+
+    return compiled
+
+
+def quiet(step: Callable) -> Callable:
+    """A file that is damaged, or a disk that is full, is no reason to stop: then it is compiled."""
+
+    def tried(*arguments):
+        with suppress(Exception):
+            return step(*arguments)
+        return None
+
+    return tried
+
+
+@contextmanager
+def folder_for(name: str) -> Iterator[str]:
+    """A folder of the user's own; where there is none to keep, one that is there for now."""
+    if folder := own_folder():
+        with suppress(OSError):
+            (folder / name).mkdir(mode=0o700, exist_ok=True)
+            yield str(folder / name)
+            return
+    with tempfile.TemporaryDirectory() as folder:
+        yield folder

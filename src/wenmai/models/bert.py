@@ -1,0 +1,69 @@
+"""BERT (Devlin et al. 2019): Transformer blocks in which every place looks at every other, over texts that are framed.
+
+    x_t = norm(E[w_t] + P[t] + S[segment])        of [CLS] a [SEP], or of [CLS] a [SEP] b [SEP], where b has the segment 1
+    `layers` blocks, post-norm                    the body
+    φ(W y_[CLS] + b), then the task's answer      N→1; φ is tanh (BERT's pooler), relu (DistilBERT), gelu (ELECTRA)
+
+From scratch it is the Transformer; it is made to start from a body that has read much: `train bert DATA --from FOLDER`. RoBERTa
+(Liu et al. 2019) has no segments, DistilBERT (Sanh et al. 2019) half of the layers, ELECTRA (Clark et al. 2020) a narrower
+table (`embed`)."""
+
+from math import sqrt
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from wenmai.data.examples.batches import Batch
+from wenmai.errors import Mistake
+from wenmai.layers.embedding import lazy_table
+from wenmai.layers.first_weights import normal
+from wenmai.layers.positions import Learned
+from wenmai.layers.transformer import Transformer, check_heads
+from wenmai.models.network import Network
+from wenmai.models.transformer import Activation
+from wenmai.options import Count, Layers, NonNegative, Share, Size
+
+SPREAD = 0.55  # of first weights, over the root of the width: 0.02 where it is BERT's 768
+
+
+def bert(inputs, head, *, width: Size = 128, heads: Size = 4, layers: Layers = 2, feed_forward: Size | None = None,
+         embed: Size | None = None, activation: Activation = "gelu", segments: Count = 2,
+         dense: Literal["tanh", "relu", "gelu", "none"] = "tanh", pooling: Literal["first", "mean", "max"] = "first",
+         epsilon: NonNegative = 1e-12, dropout: Share = 0.1):  # fmt: skip
+    """`embed`: the width of the table, where it is another than the body's; `segments`: how many texts of an input are told
+    apart; `dense`: what stands between the body and an answer for the whole text; `epsilon`: added to what norms divide by."""
+    check_heads(width, heads)
+    if inputs.kind != "tokens":
+        raise Mistake("bert reads texts, and here are {kind}; transformer reads these.", kind=inputs.kind)
+    if inputs.embedding != "random":
+        raise Mistake("embedding={embedding}: bert has a table of its own; leave it out.", embedding=inputs.embedding)
+    first = FramedTokens(inputs, embed or width, width, segments, epsilon)
+    body = Transformer(width, heads, layers, feed_forward or 4 * width, positions="none", activation=activation, prenorm=False,
+                       epsilon=epsilon, dropout=dropout)  # fmt: skip
+    last = head(width, pooling, dropout, dense=None if dense == "none" else dense)
+    for layer in [*body.modules(), *last.modules()]:
+        if isinstance(layer, nn.Linear):
+            layer.weight = nn.Parameter(normal(SPREAD / sqrt(width), *layer.weight.shape))
+            nn.init.zeros_(layer.bias)
+    return Network(first, body, last, training_defaults={"learning_rate": 1e-4, "weight_decay": 0.01})
+
+
+class FramedTokens(nn.Module):
+    """The sum of a token's vector, its place's and its segment's, normed; what is padding is 0 before that."""
+
+    def __init__(self, inputs, embed: int, width: int, segments: int, epsilon: float):
+        super().__init__()
+        self.special, self.width, self.longest = inputs.special, width, inputs.longest
+        spread = SPREAD / sqrt(embed)
+        self.table = lazy_table(normal(spread, inputs.vocabulary, embed), inputs.special.pad)
+        self.position = Learned(embed, inputs.longest)
+        self.segment = nn.Embedding.from_pretrained(normal(spread, segments, embed), freeze=False) if segments else None
+        self.norm = nn.LayerNorm(embed, eps=epsilon)
+        self.project = nn.Linear(embed, width) if embed != width else nn.Identity()
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        x = self.position(self.table(batch.inputs))  # (B, T, E)
+        if self.segment is not None:
+            x = x + self.segment(torch.zeros_like(batch.inputs) if batch.segment is None else batch.segment)
+        return self.project(self.norm(x)), batch.mask

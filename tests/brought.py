@@ -1,0 +1,54 @@
+"""What the reader of a document has to bring: small files of the kind, and the names that Python examples take for granted."""
+
+import gzip
+import json
+from pathlib import Path
+
+import zstandard
+
+TEXTS = [f"{a} {b} {c} {d}" for a in ("a truly", "so very", "the", "not a") for b in ("good", "bad", "fine", "poor", "long")
+         for c in ("and quiet", "loud", "old", "new") for d in ("film", "book")]  # fmt: skip
+LABELS = ["pos" if "good" in text or "fine" in text else "neg" for text in TEXTS]
+SENTENCES = [f"The value of the {a} is {b} {c}." for a in ("expression", "object", "list", "module", "class")
+             for b in ("a", "the") for c in ("number", "string", "method", "name", "first argument", "tuple")] * 5  # fmt: skip
+DOGS = [(f"A {a} {b}.", f"Ein {x} {y}.") for a, x in (("dog", "Hund"), ("man", "Mann"), ("child", "Kind"), ("bird", "Vogel"))
+        for b, y in (("runs", "rennt"), ("sleeps", "schläft"), ("eats", "isst"), ("sings", "singt"))]  # fmt: skip
+
+
+def bring(folder: Path) -> None:
+    def write(name: str, lines: list[str]) -> None:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+    write(".venv/bin/activate", [])
+    rows = [f"{text},{label}" for text, label in zip(TEXTS, LABELS)]
+    for name in ("reviews.csv", "other.csv", "more.csv"):
+        write(name, ["text,label", *rows])
+    write("new.csv", ["text", *TEXTS[:5]])
+    for name in ("corpus.txt", "texts.txt", "held.txt", "test.txt", "valid.txt"):
+        write(name, SENTENCES)
+    write("README.md", SENTENCES[:5])
+    write("README.zh.md", ["今天，中国经济有了新的发展。"] * 5)
+    phrases = [f"{text}\t{'好' if label == 'pos' else '差'}电影" for text, label in zip(TEXTS, LABELS)]
+    write("pairs.tsv", ["english\tchinese", *phrases])
+    write("phrases.tsv", phrases)
+    for name in ("mail.jsonl", "mails.jsonl"):
+        write(name, [json.dumps({"body": text, "subject": label}) for text, label in zip(TEXTS, LABELS)])
+    for part in ("train", "val", "test"):
+        write(f"{part}.en", [english for english, _ in DOGS * 3])
+        write(f"{part}.de", [german for _, german in DOGS * 3])
+    write("new.en", [english for english, _ in DOGS[:3]])
+    (folder / "crawl.txt.gz").write_bytes(gzip.compress("\n".join(SENTENCES).encode()))
+    crawl = "\n".join(json.dumps({"text": line}) for line in SENTENCES)
+    (folder / "crawl.jsonl.zst").write_bytes(zstandard.compress(crawl.encode()))
+
+
+NAMES = f"""
+texts, labels = {TEXTS!r}, {LABELS!r}
+more_texts, more_labels = texts[:8], labels[:8]
+rows_of_tokens = [text.split() for text in texts]
+rows_of_tags = [["B-X" if token == "film" else "O" for token in row] for row in rows_of_tokens]
+numbers, targets = [[1.0, 2.0], [2.0, 1.0], [3.0, 5.0], [4.0, 1.0]] * 4, [3.0, 3.0, 8.0, 5.0] * 4
+lines = {SENTENCES[:80]!r}
+sources, translations = {[list(side) for side in zip(*DOGS)]!r}
+"""

@@ -1,0 +1,227 @@
+"""Wrong programs on purpose: each change is made to one module, the few tests that concern it are run, and one of them must fail.
+
+    python tools/mutants.py                       of every module in mutants.toml some changes, drawn by --seed, `--each 20`
+    python tools/mutants.py loop heads            of these modules alone; --each 0 makes every change
+    python tools/mutants.py --bugs                the wrong programs written out in mutants.toml, each of which was once missed
+    python tools/mutants.py --bugs clip           those whose name begins so
+
+No file is touched: a process is forked for every change, which imports the changed module from memory; torch was loaded before.
+So a change costs what its tests cost. What no test noticed is printed with its line; those that mutants.toml lists as survivors,
+with the reason why no test can or need notice them, are counted apart.
+"""
+
+import argparse
+import ast
+import copy
+import importlib.abc
+import importlib.machinery
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+import tomllib
+import traceback
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src"
+TOLD = ("Message", "Mistake", "phrase", "plural", "Listed")  # what users are told is watched by other tests
+
+COMPARED = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+            ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In}  # fmt: skip
+COMPUTED = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult}
+CALLED = {"min": "max", "max": "min", "any": "all", "all": "any", "zeros": "ones", "ones": "zeros"}
+
+
+def changes(node: ast.AST) -> list[ast.AST]:
+    """What may stand in its place and means something else."""
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARED:
+        return [changed(node, ops=[COMPARED[type(node.ops[0])](), *node.ops[1:]])]
+    if isinstance(node, ast.BinOp) and type(node.op) in COMPUTED:
+        return [changed(node, op=COMPUTED[type(node.op)]())]
+    if isinstance(node, ast.BoolOp):
+        return [changed(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.USub)):
+        return [node.operand]
+    if isinstance(node, ast.IfExp):
+        return [changed(node, body=node.orelse, orelse=node.body)]
+    if isinstance(node, (ast.If, ast.While)):
+        return [changed(node, test=ast.UnaryOp(ast.Not(), node.test))]
+    if isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        return [changed(node, value=not node.value)]
+    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+        return [changed(node, value=node.value + 1 if isinstance(node.value, int) else node.value * 2 or 1.0)]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in CALLED:
+        return [changed(node, func=changed(node.func, id=CALLED[node.func.id]))]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CALLED:
+        return [changed(node, func=changed(node.func, attr=CALLED[node.func.attr]))]
+    if isinstance(node, ast.AugAssign) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
+        return [ast.Pass()]
+    return []
+
+
+def changed(node: ast.AST, **fields) -> ast.AST:
+    other = copy.copy(node)
+    for name, value in fields.items():
+        setattr(other, name, value)
+    return other
+
+
+def mutants(text: str) -> list[tuple[int, str, str]]:
+    """(line, what changed, the module's text) for every change that can be made to it."""
+    tree, found = ast.parse(text), []
+
+    def visit(node: ast.AST) -> None:
+        for field, value in ast.iter_fields(node):
+            if field in ("annotation", "returns", "decorator_list"):
+                continue
+            for at, child in enumerate(value if isinstance(value, list) else [value]):
+                if not isinstance(child, ast.AST) or is_told(child):
+                    continue
+                for other in changes(child):
+                    before, line = ast.unparse(child).split("\n")[0], child.lineno
+                    put(node, field, at if isinstance(value, list) else None, other)
+                    after = "nothing" if isinstance(other, ast.Pass) else ast.unparse(other).split("\n")[0]
+                    found.append((line, f"{before}  →  {after}", ast.unparse(ast.fix_missing_locations(tree))))
+                    put(node, field, at if isinstance(value, list) else None, child)
+                visit(child)
+
+    visit(tree)
+    return found
+
+
+def is_told(node: ast.AST) -> bool:
+    """A sentence for users, a docstring, or a declaration of types."""
+    if isinstance(node, ast.Raise) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+        return True
+    name = getattr(node.func, "id", getattr(node.func, "attr", "")) if isinstance(node, ast.Call) else ""
+    return name in TOLD
+
+
+def put(node: ast.AST, field: str, at: int | None, value: ast.AST) -> None:
+    if at is None:
+        setattr(node, field, value)
+    else:
+        getattr(node, field)[at] = value
+
+
+class Changed(importlib.abc.MetaPathFinder):
+    """Imports one module from a text instead of from its file."""
+
+    def __init__(self, name: str, path: Path, text: str):
+        self.name, self.path, self.text = name, path, text
+
+    def find_spec(self, name, path=None, target=None):
+        if name != self.name:
+            return None
+        loader = importlib.machinery.SourceFileLoader(name, str(self.path))
+        loader.get_code = lambda _: compile(self.text, str(self.path), "exec")
+        return importlib.machinery.ModuleSpec(name, loader, origin=str(self.path))
+
+
+def noticed(path: Path, text: str, tests: list[str], seconds: int, log: str = os.devnull) -> bool:
+    """Whether a test fails, or they do not come to an end."""
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        quiet = os.open(log, os.O_RDWR | os.O_CREAT)
+        for stream in (0, 1, 2):
+            os.dup2(quiet, stream)
+        signal.alarm(seconds)
+        status = 1
+        try:
+            import pytest
+
+            name = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+            sys.meta_path.insert(0, Changed(name, path, text))
+            status = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]))
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)
+    _, status = os.waitpid(child, 0)
+    return status != 0
+
+
+def modules(known: dict, words: list[str]) -> dict[Path, list[str]]:
+    return {ROOT / path: tests for path, tests in known["modules"].items() if not words or {path, Path(path).stem} & {*words}}
+
+
+def written_out(known: dict, words: list[str]) -> list[tuple[str, Path, str, list[str]]]:
+    found = []
+    for bug in known["bug"]:
+        if words and not any(bug["name"].startswith(word) for word in words):
+            continue
+        path = ROOT / bug["module"]
+        text = path.read_text(encoding="utf-8")
+        if text.count(bug["old"]) != 1:
+            print(f"OLD     {bug['name']}: its text stands {text.count(bug['old'])} times in {bug['module']}, expected once")
+            continue
+        found.append((bug["name"], path, text.replace(bug["old"], bug["new"]), bug["tests"]))
+    return found
+
+
+def drawn(known: dict, words: list[str], each: int, seed: int) -> list[tuple[str, Path, str, list[str]]]:
+    found = []
+    for path, tests in modules(known, words).items():
+        every = mutants(path.read_text(encoding="utf-8"))
+        some = random.Random(seed).sample(every, min(each or len(every), len(every)))
+        place = path.relative_to(ROOT)
+        found += [(f"{place}:{line}: {what}", path, text, tests) for line, what, text in sorted(some)]
+    return found
+
+
+def is_listed(name: str, survivors: list[dict]) -> bool:
+    """Whether mutants.toml gives a reason why nobody notices this change, in a line that holds this text."""
+    place, _, change = name.partition(": ")
+    module, _, number = place.rpartition(":")
+    line = (ROOT / module).read_text(encoding="utf-8").splitlines()[int(number) - 1]
+    return any(one["module"] == module and one["change"] == change and one["line"] in line for one in survivors)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("words", nargs="*", help="modules, or how the names of bugs begin")
+    parser.add_argument("--bugs", action="store_true")
+    parser.add_argument("--each", type=int, default=20, help="changes of every module; 0: all")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=int, default=150, help="after which tests are taken to hang")
+    asked = parser.parse_args()
+    os.chdir(ROOT)
+    os.environ |= {"OMP_NUM_THREADS": "1", "HYPOTHESIS_STORAGE_DIRECTORY": tempfile.mkdtemp()}
+    os.environ["PYTHONPATH"] = str(SOURCE)
+    sys.path[:0] = [str(SOURCE), str(ROOT / "tests")]
+    import numba  # noqa: F401  what every test needs is loaded once
+    import pytest  # noqa: F401
+    import torch  # noqa: F401
+
+    known = tomllib.loads((ROOT / "tools" / "mutants.toml").read_text(encoding="utf-8"))
+    made = written_out(known, asked.words) if asked.bugs else drawn(known, asked.words, asked.each, asked.seed)
+    began, sound, caught, excused, missed = time.perf_counter(), {}, 0, [], []
+    for name, path, text, tests in made:
+        if tuple(tests) not in sound:
+            log = Path(tempfile.mkdtemp()) / "log"
+            sound[tuple(tests)] = not noticed(path, path.read_text(encoding="utf-8"), tests, asked.seconds, str(log))
+            if not sound[tuple(tests)]:
+                sys.exit(f"{log.read_text(errors='replace')[-3000:]}\n{' '.join(tests)}: a test fails without any change")
+        if noticed(path, text, tests, asked.seconds):
+            caught += 1
+            if asked.bugs:
+                print(f"caught  {name}", flush=True)
+            continue
+        listed = not asked.bugs and is_listed(name, known.get("survivor", ()))
+        (excused if listed else missed).append(name)
+        print(f"{'listed' if listed else 'MISSED'}  {name}", flush=True)
+    seconds = time.perf_counter() - began
+    share = caught / max(1, len(made))
+    print(f"{caught} of {len(made)} were noticed ({share:.1%}); of the others {len(excused)} are listed with their reasons, "
+          f"{len(missed)} are not ({seconds:.0f} s)")  # fmt: skip
+    sys.exit(bool(missed) if asked.bugs else share < 0.9)
+
+
+if __name__ == "__main__":
+    main()
