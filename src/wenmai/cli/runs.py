@@ -32,7 +32,7 @@ from wenmai.cli.arguments import (
 from wenmai.cli.given import COMMANDS_OWN, alone, columns_from, delimiter_from, lines_given, load_run, settings_from, table_for
 from wenmai.cli.output import SILENT, finish, phase, say, say_scores, show
 from wenmai.errors import Mistake
-from wenmai.locale import Message
+from wenmai.locale import Listed, Message
 
 
 def train(
@@ -50,7 +50,7 @@ def train(
     out: Annotated[Path | None, typer.Option(help="The run folder; runs/DATA-RUNG without it.")] = None,
     memory: Annotated[str, typer.Option(help="What counting n-grams may take, such as 2G; the rest goes to disk.")] = "",
     engine: Annotated[str, typer.Option(help="Where n-grams are counted: local, or spark.")] = "",
-    start: Annotated[Path | None, typer.Option("--from", help="Start from this run or checkpoint: tokenizer and body.")] = None,
+    start: Annotated[Path | None, typer.Option("--from", help="Start from this run, checkpoint or OWNER/MODEL.")] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the training of this run folder, which was stopped.")] = None,
     replace: Replace = False,
     quiet: Quiet = False, as_json: AsJson = False,
@@ -63,13 +63,16 @@ def train(
         alone(context, resume)
     else:
         advice.check_train_order(rung, source)
+    if start:
+        from wenmai.exchange.hugging_face import place_of
+
+        start = place_of(start, say)
     from wenmai.page.terminal import bars
 
     with bars(SILENT.get()) as draw:
         draw(rung or resume.name, Message("reading"), None)
         from wenmai.catalog import TASKS
         from wenmai.cli import training
-        from wenmai.exchange.hugging_face import place_of
 
         if resume is not None:
             result = training.go_on(resume, draw, say)
@@ -80,7 +83,7 @@ def train(
                          "task": task or None, "columns": columns_from(columns), "unseen": unseen, "minutes": minutes,
                          "delimiter": delimiter_from(delimiter), "skip_bad": skip_bad, "max_line": max_line, "max_rows": max_rows,
                          "seed": seed, "device": device, "settings": settings_from(settings, COMMANDS_OWN) | more,
-                         "from": str(place_of(start)) if start else None}  # fmt: skip
+                         "from": str(start) if start else None}  # fmt: skip
             result = training.begin(arguments, out, draw, say, replace, began)
     if not result:  # another process of torchrun's speaks
         return
@@ -168,7 +171,7 @@ def predict(
 
 
 def import_(
-    file: Annotated[str, typer.Argument(help="A model of another tool: an ARPA file of n-grams, or a Hugging Face folder.")],
+    file: Annotated[str, typer.Argument(help="An ARPA file of n-grams, a Hugging Face folder, or OWNER/MODEL of its hub.")],
     out: Annotated[Path | None, typer.Option(help="The run folder; runs/NAME without it.")] = None,
     layout: Annotated[str | None, typer.Option(help="Of n-grams: fast, or small on disk.")] = None,
     tokenizer: Annotated[str | None, typer.Option(help="How n-grams cut texts: spaces, or characters.")] = None,
@@ -180,7 +183,11 @@ def import_(
     from wenmai.exchange import arpa_files, hugging_face
     from wenmai.training.run_folder import check_place
 
-    place = hugging_face.place_of(file)
+    place = hugging_face.place_of(file, say)
+    if not place.exists() and "." not in place.name:
+        raise Mistake("{file} is not there: expected an ARPA file, a folder with a config.json, {packages}, or a name of the "
+                      "hub, which has a / in it, as in google-bert/bert-base-chinese.", file=file,
+                      packages=Listed(hugging_face.PACKAGES))  # fmt: skip
     folder = out or Path("runs") / (Path(file).resolve().name if place.is_dir() else place.name.split(".")[0])
     about = {"data": everywhere(file)}
     check_place(folder, about, replace=replace)

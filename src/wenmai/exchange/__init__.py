@@ -2,5 +2,5 @@
 
 arpa_files.py    ARPA files become runs, runs become ARPA files
 hugging_face.py  folders of checkpoints become runs, runs become such folders; families.py: their weights and ours;
-                 tokenizer_files.py: how they cut texts
+                 tokenizer_files.py: how they cut texts; hub.py: fetched by their name, once
 """

