@@ -9,6 +9,7 @@ window.py           every place with its neighbours
 context.py          attention of a recurrent network to states; cross_attention.py: of a Transformer to a memory
 copying.py          a word is said, or taken from the source
 heads.py            the last weights, the losses (losses.py), the outputs; crf.py: of whole rows of tags
+pretraining.py      the head that guesses hidden words, and whether a sentence follows another
 dropout.py          and first_weights.py: what is drawn by chance
 trace.py            what a network writes down of its inside
 """

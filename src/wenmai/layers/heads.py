@@ -1,7 +1,8 @@
 """Heads: they own the last weights, the losses, and how outputs become answers. The task gives them, the builder sizes them.
 
-What a task gives a builder is a request: OneOf (N→1), EachOf (N→N), Number (either) or Next (the next token). Called with the
-body's width, it makes the head; before that, a rung can read from it what is wanted (`per_step`, `classes`, `has_probabilities`).
+What a task gives a builder is a request: OneOf (N→1), EachOf (N→N), Number (either), Next (the next token), MaskedWords (hidden
+words; pretraining.py). Called with the body's width, it makes the head; before that, a rung can read from it what is wanted
+(`per_step`, `classes`, `has_probabilities`).
 Every request takes what any builder has to say of its network, and leaves aside what its head has no use for: so a builder joins
 a body with whatever head is asked for.
 
@@ -50,7 +51,7 @@ class Request:
     pooling: str | None = field(default=None, kw_only=True)
     per_step = False
     has_probabilities = True
-    next_token = False
+    next_token = tied = False
 
     @property
     def columns(self) -> int:
@@ -58,11 +59,11 @@ class Request:
         return self.classes
 
     def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, *, table: nn.Parameter | None = None,
-                 bias: bool = True, activation_penalty: float = 0.0, temporal_penalty: float = 0.0,
-                 dense: str | None = None) -> nn.Module:  # fmt: skip
+                 bias: bool = True, activation_penalty: float = 0.0, temporal_penalty: float = 0.0, dense: str | None = None,
+                 activation: str = "gelu", epsilon: float = 1e-5) -> nn.Module:  # fmt: skip
         """`width` of the body's outputs; `pooling` over real positions; `table` that tokens are looked up in, where it may say
         them too (tied), with a `bias` or without; `activation_penalty` and `temporal_penalty` of the next token's head; `dense`:
-        the activation of a layer of its own after pooling."""
+        the activation of a layer of its own after pooling; `activation` and `epsilon` of the body's layers and norms."""
         raise NotImplementedError
 
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from wenmai.data.examples.batches import Batch
 from wenmai.errors import Mistake
-from wenmai.layers.embedding import lazy_table
+from wenmai.layers.embedding import DenseTable, lazy_table
 from wenmai.layers.first_weights import normal
 from wenmai.layers.positions import Learned
 from wenmai.layers.transformer import Transformer, check_heads
@@ -38,13 +38,15 @@ def bert(inputs, head, *, width: Size = 128, heads: Size = 4, layers: Layers = 2
         raise Mistake("bert reads texts, and here are {kind}; transformer reads these.", kind=inputs.kind)
     if inputs.embedding != "random":
         raise Mistake("embedding={embedding}: bert has a table of its own; leave it out.", embedding=inputs.embedding)
-    first = FramedTokens(inputs, embed or width, width, segments, epsilon)
+    first = FramedTokens(inputs, embed or width, width, segments, epsilon, tied=head.tied)
     body = Transformer(width, heads, layers, feed_forward or 4 * width, positions="none", activation=activation, prenorm=False,
                        epsilon=epsilon, dropout=dropout)  # fmt: skip
-    last = head(width, pooling, dropout, dense=None if dense == "none" else dense)
+    last = head(width, pooling, dropout, dense=None if dense == "none" else dense, activation=activation, epsilon=epsilon,
+                table=first.table.weight)  # fmt: skip
     for layer in [*body.modules(), *last.modules()]:
         if isinstance(layer, nn.Linear):
-            layer.weight = nn.Parameter(normal(SPREAD / sqrt(width), *layer.weight.shape))
+            if layer.weight is not first.table.weight:
+                layer.weight = nn.Parameter(normal(SPREAD / sqrt(width), *layer.weight.shape))
             nn.init.zeros_(layer.bias)
     return Network(first, body, last, training_defaults={"learning_rate": 1e-4, "weight_decay": 0.01})
 
@@ -52,11 +54,12 @@ def bert(inputs, head, *, width: Size = 128, heads: Size = 4, layers: Layers = 2
 class FramedTokens(nn.Module):
     """The sum of a token's vector, its place's and its segment's, normed; what is padding is 0 before that."""
 
-    def __init__(self, inputs, embed: int, width: int, segments: int, epsilon: float):
+    def __init__(self, inputs, embed: int, width: int, segments: int, epsilon: float, tied: bool = False):
         super().__init__()
         self.special, self.width, self.longest = inputs.special, width, inputs.longest
         spread = SPREAD / sqrt(embed)
-        self.table = lazy_table(normal(spread, inputs.vocabulary, embed), inputs.special.pad)
+        table = normal(spread, inputs.vocabulary, embed)
+        self.table = DenseTable(table) if tied else lazy_table(table, inputs.special.pad)
         self.position = Learned(embed, inputs.longest)
         self.segment = nn.Embedding.from_pretrained(normal(spread, segments, embed), freeze=False) if segments else None
         self.norm = nn.LayerNorm(embed, eps=epsilon)

@@ -23,6 +23,8 @@ class Batch:
     form: Tensor | None = None  # (B, T) which row of `letters` spells the token
     letters: Tensor | None = None  # (U, K) the distinct tokens of the batch, letter by letter
     state: Tensor | None = None  # (B, S) what a network came to in the batch before, where a stream goes on; or a Cache
+    places: Tensor | None = None  # (M,) which of the B·T places are hidden; the target (M,) is what stood there
+    follows: Tensor | None = None  # (B,) True where the second text of a pair follows the first
     rows: np.ndarray | None = None  # which examples these are
 
     def to(self, device: str) -> Self:
