@@ -543,10 +543,17 @@ def test_nothing_is_answered_with_nothing(rung, task, kind):
 # Fast, and open
 
 
+def answering(batch, mask):
+    """Where there is an answer: at every real place, at the tokens that are written, or at the first piece of every word."""
+    if batch.answers is not None:
+        return batch.answers >= 0
+    return mask if batch.target_mask is None else batch.target_mask
+
+
 def fast_and_traced(estimator, inputs):
     examples = encoded(estimator, inputs)
     batch = examples.batch(np.arange(len(examples)))
-    mask = batch.mask if batch.target_mask is None else batch.target_mask
+    mask = answering(batch, batch.mask)
     if isinstance(examples.inputs, Sequences) or batch.target_mask is not None:
         assert not mask.all()  # there is padding
     trace = Trace()
@@ -572,8 +579,8 @@ def assert_trace_is_the_same(estimator, inputs):
     x, mask = estimator.model_.input(batch)
     x = x.detach().requires_grad_()
     trace = Trace()
-    outputs = estimator.model_.outputs_from(x, mask, trace, **({"batch": batch} if estimator.task_name in WRITING else {}))
-    mask = mask if batch.target_mask is None else batch.target_mask
+    outputs = estimator.model_.outputs_from(x, mask, trace, batch=batch)
+    mask = answering(batch, mask)
     outputs = outputs[mask] if estimator.model_.per_step else outputs
     assert_close(outputs, fast)
     # what a decoder reads of its own text has nothing to do with x

@@ -114,9 +114,9 @@ RUNGS = {
              "A Transformer that looks back only, and learns to say what comes next.",
              "只往回看的 Transformer，学着说出下一个词。",
              builders={"generate": gpt.gpt_language_model, "compose": gpt.gpt_composer}),
-        Rung("bert", bert.bert, ("classify", "regress"),
+        Rung("bert", bert.bert, ALL,
              "A Transformer that has read much and looks both ways; it starts from a checkpoint.",
-             "读过大量文本、前后都看的 Transformer；从已有的权重开始。", reads=("tokens",), framed=True),
+             "读过大量文本、前后都看的 Transformer；从已有的权重开始。", reads=("tokens", "given"), framed=True),
     )
 }  # fmt: skip
 

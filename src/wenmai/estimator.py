@@ -141,7 +141,7 @@ class Estimator:
             started.check(self.rung)
             known, self.build_ = started.read_as(inputs, task.texts, given), started.build_with(given["rung"])
         self.inputs_ = self._inputs_learned(
-            lambda: rung.frame(task.learn_inputs(inputs, targets, given["inputs"] | given["tokens"])), resume, known
+            lambda: rung.frame(task.learn_inputs(inputs, targets, given["inputs"] | given["tokens"], rung.framed)), resume, known
         )
         self.notes_ += self.inputs_.notes(inputs)
         self.device_ = device_named(budget["device"])
@@ -168,7 +168,7 @@ class Estimator:
             """One schedule from the first weights to its end, or from where it was stopped."""
             self.model_ = self.build_.model(task, self.inputs_, seed)
             if started is not None:
-                self.start_ = started.load_into(self.model_)
+                self.start_ = started.load_into(self.model_, self.inputs_)
                 self.notes_ += [note for note in (self.start_["note"],) if note not in self.notes_]
             stopped = resume if facts.get("stage") == number else None
             plan = {name: options[name] for name in ("learning_rate",) if name in options}

@@ -39,12 +39,15 @@ class Start:
 
     def read_as(self, values, texts: str, given: dict):
         """The run's inputs, as a task reads these values: with the same tokenizer."""
+        kind = kinds_of_input.kind_of(values, texts)
+        letters = {"characters"} if kind == "given" and getattr(self.inputs, "wrapping", None) else set()  # beside the body
         for name, value in (given["inputs"] | given["tokens"]).items():
+            if name in letters:
+                continue
             raise Mistake("{name}={value} says how inputs are read, which {run} has settled; leave {name} out, or train without "
                           "--from.", name=name, value=value, run=self.run)  # fmt: skip
         longest = None if self.model.carried else self.model.context  # a window reaches no further
-        kind = kinds_of_input.kind_of(values, texts)
-        return kinds_of_input.continued(self.inputs, kind, values, self.run, longest)
+        return kinds_of_input.continued(self.inputs, kind, values, self.run, longest, given["inputs"].get("characters", "auto"))
 
     def build_with(self, given: dict) -> Build:
         """As the run's network was made, with what is given for the head; what contradicts the body is refused."""
@@ -61,7 +64,7 @@ class Start:
         return replace(self.build, head=head)
 
     @torch.no_grad()
-    def load_into(self, network: Network) -> dict:
+    def load_into(self, network: Network, inputs) -> dict:
         """The run's input layer and body; returns what was loaded, and what begins anew."""
         if network.says_next and not network.body.causal:
             raise Mistake("{run} looks at what comes after a token too, and would be told what it is to say; start from a run "
@@ -71,6 +74,9 @@ class Start:
         dense = [getattr(one.head, "dense", None) for one in (self.model, network)]
         if all(part is not None and part.layer is not None for part in dense):  # what stands between body and answer, in both
             parts.append(("head.dense", *dense))
+        spelling = [self.model.spelling, network.spelling]
+        if all(spelling) and self.inputs is inputs:
+            parts.append(("spelling", *spelling))
         for part, theirs, ours in parts:
             known, own = theirs.state_dict(), ours.state_dict()
             for key in sorted(known.keys() | own.keys()):

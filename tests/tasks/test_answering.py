@@ -150,8 +150,8 @@ def test_a_trace_of_inputs(rung, task, kind):
     tokens = isinstance(examples.inputs, Sequences) and examples.inputs.flat.ndim == 1
     assert (trace.tokens is None) != tokens
     if tokens:
-        assert [len(row) for row in trace.tokens] == examples.inputs.lengths.tolist()
-    if kind == "tokens":
+        assert [len(row) for row in trace.tokens] == examples.inputs.costs.tolist()
+    if kind == "tokens" and rung != "bert":  # which reads words in pieces
         assert [len(row) for row in trace.tokens] == [len(row) for row in inputs]
     first = next(iter(trace.notes.values()))
     assert len(first) == len(inputs)  # the batch stands in dimension 0

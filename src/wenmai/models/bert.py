@@ -3,6 +3,7 @@
     x_t = norm(E[w_t] + P[t] + S[segment])        of [CLS] a [SEP], or of [CLS] a [SEP] b [SEP], where b has the segment 1
     `layers` blocks, post-norm                    the body
     φ(W y_[CLS] + b), then the task's answer      N→1; φ is tanh (BERT's pooler), relu (DistilBERT), gelu (ELECTRA)
+    y at the first piece of every word            N→N; its letters beside it (`characters`), where the table has no capitals
 
 From scratch it is the Transformer; it is made to start from a body that has read much: `train bert DATA --from FOLDER`. RoBERTa
 (Liu et al. 2019) has no segments, DistilBERT (Sanh et al. 2019) half of the layers, ELECTRA (Clark et al. 2020) a narrower
@@ -19,6 +20,7 @@ from wenmai.errors import Mistake
 from wenmai.layers.embedding import DenseTable, lazy_table
 from wenmai.layers.first_weights import normal
 from wenmai.layers.positions import Learned
+from wenmai.layers.spelling import Spelling
 from wenmai.layers.transformer import Transformer, check_heads
 from wenmai.models.network import Network
 from wenmai.models.transformer import Activation
@@ -41,14 +43,16 @@ def bert(inputs, head, *, width: Size = 128, heads: Size = 4, layers: Layers = 2
     first = FramedTokens(inputs, embed or width, width, segments, epsilon, tied=head.tied)
     body = Transformer(width, heads, layers, feed_forward or 4 * width, positions="none", activation=activation, prenorm=False,
                        epsilon=epsilon, dropout=dropout)  # fmt: skip
-    last = head(width, pooling, dropout, dense=None if dense == "none" else dense, activation=activation, epsilon=epsilon,
-                table=first.table.weight)  # fmt: skip
+    letters = getattr(inputs, "alphabet", None)
+    spelling = None if letters is None else Spelling(len(letters.tokens), inputs.spelling, dropout)
+    last = head(width + (spelling.width if spelling else 0), pooling, dropout, dense=None if dense == "none" else dense,
+                activation=activation, epsilon=epsilon, table=first.table.weight)  # fmt: skip
     for layer in [*body.modules(), *last.modules()]:
         if isinstance(layer, nn.Linear):
             if layer.weight is not first.table.weight:
                 layer.weight = nn.Parameter(normal(SPREAD / sqrt(width), *layer.weight.shape))
             nn.init.zeros_(layer.bias)
-    return Network(first, body, last, training_defaults={"learning_rate": 1e-4, "weight_decay": 0.01})
+    return Network(first, body, last, training_defaults={"learning_rate": 1e-4, "weight_decay": 0.01}, spelling=spelling)
 
 
 class FramedTokens(nn.Module):

@@ -1,6 +1,6 @@
 """Network: input layer, body, head. Every rung that learns by gradients is one of these, or two (encoder and decoder).
 
-    x = input(batch),  y = body(x),  outputs = head(y)
+    x = input(batch),  y = body(x),  outputs = head(y)        y_w of a word is that of its first piece; [y_w, spelling(w)]
 
 Where the body is causal and the head says the next token, a network goes on with a text: `begin` reads what stands there,
 `step` one token more."""
@@ -19,12 +19,14 @@ State = Tensor | Cache | Window
 
 class Network(nn.Module):
     def __init__(self, input: nn.Module, body: Body, head: nn.Module, *, context: int = 256, built: dict | None = None,
-                 training_defaults: dict[str, float] | None = None):  # fmt: skip
+                 training_defaults: dict[str, float] | None = None, spelling: nn.Module | None = None):  # fmt: skip
         """`context`: of running text, how many tokens training reads at once; a body without a state to carry reads no more at
         any time. `built`: options of the builder that followed from the data: what was built is what is saved.
-        `training_defaults`: training options that suit it, where none are given."""
+        `training_defaults`: training options that suit it, where none are given. `spelling`: what reads the letters of words,
+        where they stand beside y."""
         super().__init__()
         self.input, self.body, self.head, self.context = input, body, head, context
+        self.spelling = spelling
         self.built, self.training_defaults = built or {}, training_defaults or {}
         self.has_probabilities, self.per_step, self.says_next = head.has_probabilities, head.per_step, head.says_next
 
@@ -32,18 +34,28 @@ class Network(nn.Module):
         return self.masked(batch, trace)[0]
 
     def masked(self, batch: Batch, trace: Trace | None = None) -> tuple[Tensor, Tensor]:
-        """(outputs, their mask): a body may shorten T."""
-        y, mask, _ = self.body(*self.input(batch), batch.state, trace)
+        """(outputs, their mask): a body may shorten T, and of words that are read in pieces the first piece answers."""
+        y, mask, _ = self.read(batch, *self.input(batch), trace)
         return self.head.outputs(y, mask), mask
 
-    def outputs_from(self, x: Tensor, mask: Tensor, trace: Trace | None = None) -> Tensor:
-        """Entered at the embeddings: for gradients with respect to the input."""
-        y, mask, _ = self.body(x, mask, trace=trace)
+    def outputs_from(self, x: Tensor, mask: Tensor, trace: Trace | None = None, batch: Batch | None = None) -> Tensor:
+        """Entered at the embeddings: for gradients with respect to the input. `batch`: theirs, where not all places answer."""
+        y, mask, _ = self.read(batch or Batch(x, mask), x, mask, trace)
         return self.head.outputs(y, mask)
+
+    def read(self, batch: Batch, x: Tensor, mask: Tensor, trace: Trace | None = None) -> tuple[Tensor, Tensor, State | None]:
+        """(what the head judges, its mask, the state): y at the places that answer, with what the letters say beside it."""
+        y, mask, state = self.body(x, mask, batch.state, trace)
+        if batch.answers is not None:
+            mask = batch.answers >= 0  # (B, W)
+            y = y.take_along_dim(batch.answers.clamp(min=0).unsqueeze(-1), 1)  # (B, W, H)
+        if self.spelling is not None:
+            y = torch.cat([y, self.spelling(batch.letters)[batch.form].to(y.dtype)], -1)
+        return y, mask, state
 
     def losses(self, batch: Batch) -> tuple[list[Loss], Tensor | None]:
         """What the head says of the batch, and the state after it, where it is carried on."""
-        y, mask, state = self.body(*self.input(batch), batch.state)
+        y, mask, state = self.read(batch, *self.input(batch))
         return self.head.losses(y, mask, batch), state if self.carried else None
 
     def transitions(self):

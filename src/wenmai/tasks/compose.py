@@ -103,7 +103,7 @@ class Compose:
 
     # Learning
 
-    def learn_inputs(self, inputs, targets, options: dict):
+    def learn_inputs(self, inputs, targets, options: dict, framed: bool = False):
         return self.reads(inputs, targets, self.texts, **options)
 
     def judge(self, untrained: Untrained, parts: Parts, seed: int) -> Callable[[Trained], float]:

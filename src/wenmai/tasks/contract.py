@@ -130,8 +130,8 @@ class Task(Protocol):
     def learn(self, targets, where) -> list[str]:
         """What the head must know of the targets; returns notes."""
 
-    def learn_inputs(self, inputs, targets, options: dict):
-        """How inputs are read: their kind, their tokens."""
+    def learn_inputs(self, inputs, targets, options: dict, framed: bool = False):
+        """How inputs are read: their kind, their tokens; `framed`: by a rung that reads words in pieces."""
 
     def head(self, inputs=None):
         """What is asked of the rung's last layer (layers/heads.py); `inputs` say what is read, and numbers what is written."""

@@ -60,8 +60,8 @@ def held_out(task, inputs, targets, share: float, seed: int) -> list[np.ndarray]
     return split_rows(keys, [share], seed, kinds)
 
 
-def learn_inputs(task, inputs, targets, options: dict):
-    return task.reads(inputs, task.texts, **options)
+def learn_inputs(task, inputs, targets, options: dict, framed: bool = False):
+    return task.reads(inputs, task.texts, framed, **options)
 
 
 def training_examples(task, untrained: Untrained, inputs, targets, rows: np.ndarray, where: Callable) -> TrainingExamples:
@@ -207,7 +207,12 @@ def trace_examples(task, trained: Trained, inputs, targets=None) -> tuple[Exampl
     examples, known = task.examples(trained, inputs, targets), trained.inputs
     if not isinstance(examples.inputs, Sequences) or examples.inputs.flat.ndim > 1:
         return examples, None, None
-    return examples, [[known.tokenizer.tokens[number] for number in row[: known.longest]] for row in examples.inputs], None
+    return examples, named(examples.inputs, known), None
+
+
+def named(rows: Sequences, known) -> list[list[str]]:
+    """The tokens that a network reads of every row."""
+    return [[known.tokenizer.tokens[number] for number in rows.tokens_read(row, known.longest)] for row in range(len(rows))]
 
 
 def name_alone(task) -> dict:

@@ -114,7 +114,7 @@ class Translate:
 
     # Learning
 
-    def learn_inputs(self, inputs, targets, options: dict) -> Pairs:
+    def learn_inputs(self, inputs, targets, options: dict, framed: bool = False) -> Pairs:
         return self.reads(texts_of(inputs), targets, **options)
 
     def judge(self, untrained: Untrained, parts: Parts, seed: int) -> Callable[[Trained], float]:

@@ -1,6 +1,7 @@
 """Encoded rows, and the batches made of them.
 
 sequences.py  ragged rows in two arrays
+pieces.py     words that are read in pieces, and answered word by word
 rows.py       inputs and their targets, row for row
 streams.py    running text as one row of tokens, read in windows
 stored.py     texts and tokens that are too many for memory, in files

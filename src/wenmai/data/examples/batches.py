@@ -19,8 +19,9 @@ class Batch:
     target_mask: Tensor | None = None  # (B, T), where the target is a text of a length of its own
     segment: Tensor | None = None  # (B, T) which text of a pair
     example: Tensor | None = None  # (B,) which example each row is a window of, where examples are read in windows
+    answers: Tensor | None = None  # (B, W) the places that answer, where not all do; −1 where a row has fewer
     copies: Tensor | None = None  # (B, T) the number of each token that is read in the vocabulary of what is written
-    form: Tensor | None = None  # (B, T) which row of `letters` spells the token
+    form: Tensor | None = None  # (B, T), or (B, W): which row of `letters` spells the token, or the word
     letters: Tensor | None = None  # (U, K) the distinct tokens of the batch, letter by letter
     state: Tensor | None = None  # (B, S) what a network came to in the batch before, where a stream goes on; or a Cache
     places: Tensor | None = None  # (M,) which of the B·T places are hidden; the target (M,) is what stood there

@@ -32,7 +32,7 @@ class Examples:
     def lengths(self) -> np.ndarray:
         """The cost of every row in tokens, read and written; a row of fixed size counts as a typical sentence, or, where a text
         is written, as nothing beside it."""
-        inputs = np.clip(self.inputs.lengths, 1, self.longest) if isinstance(self.inputs, Sequences) else None
+        inputs = np.clip(self.inputs.costs, 1, self.longest) if isinstance(self.inputs, Sequences) else None
         if self.written is not None:
             return np.clip(self.written.lengths, 1, self.longest) + (0 if inputs is None else inputs)
         return np.full(len(self), FIXED) if inputs is None else inputs
@@ -60,7 +60,7 @@ class Examples:
                 beside["example"] = self.inputs.example[rows]
         if "form" in beside:  # a word that stands in the batch ten times is spelled once
             forms, at = np.unique(beside["form"], return_inverse=True)
-            beside = beside | {"form": at.reshape(mask.shape), "letters": self.inputs.letters.padded(forms, LETTERS)[0]}
+            beside = beside | {"form": at.reshape(beside["form"].shape), "letters": self.inputs.letters.padded(forms, LETTERS)[0]}
         if self.targets is not None:
             targets = self.targets
             beside["target"] = targets.padded(rows, self.longest)[0] if isinstance(targets, Sequences) else targets[rows]
@@ -80,7 +80,7 @@ class Examples:
         inputs, targets, written = self.inputs.windows(longest, stride), self.targets, self.written
         if inputs.example is not None:
             per_step = isinstance(targets, Sequences)
-            targets = targets.windows(longest, stride) if per_step else None if targets is None else targets[inputs.example]
+            targets = targets.cut_as(inputs) if per_step else None if targets is None else targets[inputs.example]
             written = None if written is None else written.take(inputs.example)
         return replace(self, inputs=inputs, targets=targets, written=written, longest=longest)
 

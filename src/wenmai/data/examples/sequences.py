@@ -48,6 +48,15 @@ class Sequences:
         return self.stops[rows] - self.starts[rows]
 
     @property
+    def costs(self) -> np.ndarray:
+        """How many tokens a network reads of every row."""
+        return self.lengths
+
+    def tokens_read(self, row: int, longest: int) -> np.ndarray:
+        """What a network reads of a row, at once."""
+        return self[row][:longest]
+
+    @property
     def segment(self) -> np.ndarray | None:
         return self.beside.get("segment")
 
@@ -60,10 +69,22 @@ class Sequences:
 
     def take(self, rows: np.ndarray) -> Sequences:
         index = self.places(rows)
-        beside = {name: values[index] for name, values in self.beside.items()}
-        taken = Sequences(self.flat[index], offsets_of(self.lengths_of(rows)), beside, self.letters)
-        taken.example = None if self.example is None else self.example[rows]
+        taken = self.cut_at(offsets_of(self.lengths_of(rows)), None if self.example is None else self.example[rows])
+        taken.flat, taken.uncut = self.flat[index], None
+        taken.beside = {name: values[index] for name, values in self.beside.items()}
         return taken
+
+    def cut_at(self, offsets: np.ndarray, example: np.ndarray | None) -> Sequences:
+        """The same elements in rows that begin and end elsewhere."""
+        rows = copy(self)
+        rows.offsets, rows.starts, rows.stops, rows.example = offsets, offsets[:-1], offsets[1:], example
+        return rows
+
+    def cut_as(self, windows: Sequences) -> Sequences:
+        """In windows as those of other rows, of the same lengths."""
+        rows = copy(self)
+        rows.offsets, rows.starts, rows.stops, rows.example = windows.offsets, windows.starts, windows.stops, windows.example
+        return rows
 
     def windows(self, longest: int, stride: int | None = None) -> Sequences:
         """The same elements in rows of at most `longest`: a longer row becomes several, cut evenly; or, with a `stride`, several
@@ -74,15 +95,12 @@ class Sequences:
         count = np.maximum(1, -(-lengths // longest) if stride is None else 1 - (longest - lengths) // stride)  # in a row
         number = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)  # of the window in its row
         example = np.repeat(np.arange(len(lengths)), count)
-        windows = copy(self)
-        windows.example = example
         if stride is None:
             starts = self.starts[example] + number * lengths[example] // count[example]
-            windows.offsets = np.append(starts, self.offsets[-1])
-            windows.starts, windows.stops = windows.offsets[:-1], windows.offsets[1:]
-        else:
-            windows.offsets, windows.starts = None, self.starts[example] + number * stride
-            windows.stops = np.minimum(windows.starts + longest, self.stops[example])
+            return self.cut_at(np.append(starts, self.offsets[-1]), example)
+        windows = copy(self)
+        windows.offsets, windows.starts, windows.example = None, self.starts[example] + number * stride, example
+        windows.stops = np.minimum(windows.starts + longest, self.stops[example])
         return windows
 
     def padded(self, rows: np.ndarray, longest: int, pad=0) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:

@@ -14,6 +14,7 @@ from wenmai.data.examples.sequences import Sequences
 from wenmai.data.examples.stored import StoredSequences, StoredTexts
 from wenmai.data.files.corpus import Corpus
 from wenmai.data.inputs.labels import Labels
+from wenmai.data.inputs.pieces import Pieces
 from wenmai.data.inputs.sides import Pairs, Sides
 from wenmai.data.inputs.target_texts import TargetTexts
 from wenmai.data.inputs.tokens import Tokens
@@ -31,11 +32,11 @@ UNITS = ("words", "chinese", "characters")
 Spelling = Literal["auto", "none", "cnn", "lstm"]
 
 
-def learn(values, texts: str = "tokens", *, embedding: Annotated[str, ROWS_OF_TEXTS] = "random",
+def learn(values, texts: str = "tokens", framed: bool = False, *, embedding: Annotated[str, ROWS_OF_TEXTS] = "random",
           max_length: Annotated[Size, ROWS_OF_TEXTS] = LONGEST, characters: Annotated[Spelling, TEXTS] = "auto",
           **tokenizing):  # fmt: skip
-    """The kind of these inputs; `texts` says which kind texts are. `embedding` is random, one-hot, or a file (or package)
-    of pretrained word vectors; a network reads `max_length` tokens of a text at once; `characters` reads the letters of
+    """The kind of these inputs; `texts` says which kind texts are; a rung that is `framed` reads words in pieces. `embedding`
+    is random, one-hot, or a file (or package) of pretrained word vectors; a network reads `max_length` tokens of a text at once; `characters` reads the letters of
     every token too, by filters or an lstm (auto: by filters, where tokens are words)."""
     kind = kind_of(values, texts)
     if kind == "lines":
@@ -43,7 +44,7 @@ def learn(values, texts: str = "tokens", *, embedding: Annotated[str, ROWS_OF_TE
     if kind in ("frames", "numbers", "image", "labels"):
         return KINDS[kind].learn(values)
     if kind == "given":
-        return Tokens.learn(values, embedding, max_length, characters, **tokenizing)
+        return (Pieces if framed else Tokens).learn(values, embedding, max_length, characters, **tokenizing)
     if characters not in ("auto", "none"):
         raise Mistake("characters={characters} goes with tokens that are tagged; a text is read by --set tokenizer=characters.",
                       characters=characters)  # fmt: skip
@@ -86,9 +87,10 @@ def learned_before(saved: dict):
     return inputs
 
 
-def continued(inputs, kind: str, values, run: str, longest: int | None = None):
+def continued(inputs, kind: str, values, run: str, longest: int | None = None, spelling: str = "auto"):
     """These inputs of a run, as a task reads values of this kind: by the same tokenizer, with the same scaling; of texts no more
-    than `longest` tokens, where a running text was learned in windows of so many."""
+    than `longest` tokens, where a running text was learned in windows of so many. `spelling`: how letters of words are read
+    that are read in pieces."""
     tokenizer = getattr(inputs, "tokenizer", None)
     if isinstance(inputs, Lines) and tokenizer is None:  # of the same numbers, for texts that stand alone
         tokenizer = tokenizers.Spaces(inputs.words.words(), inputs.lowercase)
@@ -99,16 +101,19 @@ def continued(inputs, kind: str, values, run: str, longest: int | None = None):
     if kind == "lines":
         return inputs if isinstance(inputs, Lines) else Lines(tokenizer)
     if kind == "given":
-        if isinstance(inputs, Tokens):
+        if isinstance(inputs, Tokens) or (isinstance(inputs, Pieces) and spelling in ("auto", inputs.spelling)):
             return inputs
+        if getattr(inputs, "wrapping", None) is not None:
+            return Pieces.reading_as(inputs, values, spelling)
         if not isinstance(tokenizer, tokenizers.Words):
             raise Mistake("{run} cuts texts into {tokenizer}, and tags are given for tokens as they stand; start from a run "
                           "whose tokens are words.", run=run, tokenizer=tokenizer.kind)  # fmt: skip
         return Tokens.reading_as(tokenizer, inputs, longest or inputs.longest or LONGEST)
     if kind == "tokens":
         pairs = isinstance(values[0], (tuple, list))
-        if getattr(inputs, "wrapping", None) is not None and pairs != inputs.pairs:  # one text or two are framed alike
-            return Texts(tokenizer, pairs, inputs.unit, inputs.longest, "random", wrapping=inputs.wrapping)
+        if getattr(inputs, "wrapping", None) is not None:  # one text or two are framed alike
+            known = isinstance(inputs, Texts) and inputs.pairs == pairs
+            return inputs if known else Texts(tokenizer, pairs, inputs.unit, inputs.longest, "random", wrapping=inputs.wrapping)
         if pairs != (inputs.pairs if isinstance(inputs, Texts) else False):
             raise Mistake("{run} reads pairs of texts, or here are some, and the other does not; start from another run.",
                           run=run)  # fmt: skip
@@ -326,7 +331,8 @@ class Frames:
         return cls(*take.scaling(saved), take.maybe_integer(saved, "length"), take.integer(saved, "longest", 1))
 
 
-KINDS = {"tokens": Texts, "given": Tokens, **{kind.kind: kind for kind in (Labels, Numbers, Images, Frames, Lines)}}
+KINDS = {"tokens": Texts, "given": Tokens, "pieces": Pieces,
+         **{kind.kind: kind for kind in (Labels, Numbers, Images, Frames, Lines)}}  # fmt: skip
 
 
 def scaling(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

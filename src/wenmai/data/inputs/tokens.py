@@ -26,7 +26,7 @@ class Tokens:
         self.vectors_width = width if table is None else int(table.shape[1])  # also where the weights hold them
         self.vocabulary, self.special = len(tokenizer.tokens), tokenizer.special
         words = tokenizer.tokens[len(tokenizers.SPECIAL) :][:2000]
-        self.single = sum(map(len, words)) < 1.1 * len(words)  # characters, as Chinese is tagged
+        self.single = single_characters(words)
         self.unit = "words" if not self.single else "chinese"
 
     @classmethod
@@ -69,17 +69,7 @@ class Tokens:
         return Sequences(numbers[form], offsets_of(lengths), {"form": form}, self.alphabet.encode(["", *number]))
 
     def cut(self, text: str) -> tuple[list[str], list[int]]:
-        """The tokens of a raw text and where each begins: characters, or words with the marks around them cut off. What
-        training knew as one token stays one."""
-        if self.single:
-            starts = [at for at, letter in enumerate(text) if not letter.isspace()]
-            return [text[at] for at in starts], starts
-        tokens, starts = [], []
-        for piece in re.finditer(r"\S+", text):
-            for token, at in pieces(piece[0], self.known):
-                tokens.append(token)
-                starts.append(piece.start() + at)
-        return tokens, starts
+        return cut(text, self.single, self.known)
 
     def known(self, token: str) -> bool:
         return (token.lower() if self.tokenizer.lowercase else token) in self.tokenizer.numbers
@@ -105,6 +95,26 @@ class Tokens:
         spelling, longest = take.one_of(saved, "spelling", ("none", "cnn", "lstm")), take.integer(saved, "longest", 1)
         return cls(tokenizer, alphabet, spelling, longest, take.text(saved, "embedding"), rare=rare,
                    width=take.maybe_integer(saved, "vectors_width", 1))  # fmt: skip
+
+
+def single_characters(words) -> bool:
+    """Whether these words are characters, as Chinese is tagged."""
+    sizes = list(map(len, words))
+    return sum(sizes) < 1.1 * len(sizes)
+
+
+def cut(text: str, single: bool, known=lambda word: False) -> tuple[list[str], list[int]]:
+    """The tokens of a raw text and where each begins: characters, or words with the marks around them cut off. What training
+    knew as one token stays one."""
+    if single:
+        starts = [at for at, letter in enumerate(text) if not letter.isspace()]
+        return [text[at] for at in starts], starts
+    tokens, starts = [], []
+    for piece in re.finditer(r"\S+", text):
+        for token, at in pieces(piece[0], known):
+            tokens.append(token)
+            starts.append(piece.start() + at)
+    return tokens, starts
 
 
 def pieces(chunk: str, known) -> list[tuple[str, int]]:

@@ -65,6 +65,11 @@ class Subwords:
     def encode(self, texts: list[str]) -> Sequences:
         return Sequences.of([row.ids for row in self.engine.encode_batch(without_surrogates(texts), add_special_tokens=False)])
 
+    def encode_words(self, words: list[str]) -> Sequences:
+        """Words that stand in a text, each alone: where a space belongs to what follows it (bytes), there is one."""
+        spaced = "ByteLevel" in repr(self.engine.pre_tokenizer)
+        return self.encode([f" {word}" if word else word for word in words] if spaced else words)
+
     def spans(self, texts: list[str]) -> list[list[tuple[int, int]]]:
         return [row.offsets for row in self.engine.encode_batch(without_surrogates(texts), add_special_tokens=False)]
 
