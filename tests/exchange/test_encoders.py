@@ -88,15 +88,13 @@ def test_trained_here_loaded_there_and_back(tmp_path, wenmai_cli, monkeypatch):
     assert np.array_equal(wenmai.load("again").predict_proba(TEXTS), run.predict_proba(TEXTS))
 
 
-def test_a_bare_one_has_nothing_to_answer_with(tmp_path, wenmai_cli, monkeypatch):
+def test_what_cannot_be_started_from_is_told(tmp_path, wenmai_cli, monkeypatch):
     monkeypatch.chdir(tmp_path)
     checkpoint(tmp_path / "checkpoint", "bert", "Model")
-    ran = wenmai_cli("import", "checkpoint", "--out", "run")
-    assert ran.status == 2 and "wenmai train bert DATA --from checkpoint" in ran.err and not (tmp_path / "run").exists()
+    (tmp_path / "films.csv").write_text("text,label\nthe cat,a\na mat,b\n" * 5)
     ran = wenmai_cli("train", "gpt", "films.csv", "--from", "checkpoint")
-    assert ran.status == 2
+    assert ran.status == 2 and "holds the rung bert" in ran.err
     about = json.loads((tmp_path / "checkpoint" / "config.json").read_text())
     (tmp_path / "checkpoint" / "config.json").write_text(json.dumps(about | {"hidden_size": 24}))
-    (tmp_path / "films.csv").write_text("text,label\nthe cat,a\na mat,b\n" * 5)
     ran = wenmai_cli("train", "bert", "films.csv", "--from", "checkpoint")
     assert ran.status == 2 and "has the shape (16, 16), and config.json asks for (16, 24)" in ran.err, ran.err

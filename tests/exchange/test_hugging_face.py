@@ -12,7 +12,7 @@ import torch
 import wenmai
 from wenmai import LanguageModel
 from wenmai.errors import Mistake
-from wenmai.exchange import hugging_face
+from wenmai.exchange import exporting, hugging_face
 
 transformers = pytest.importorskip("transformers")
 
@@ -208,11 +208,11 @@ def test_what_is_damaged_is_told_and_nothing_is_imported(what, gpt2, tmp_path, w
 def test_what_cannot_be_exported_is_told(tmp_path):
     character = LanguageModel("gpt", width=8, heads=2, layers=1, context=4, steps=1, tokenizer="characters").fit(TEXTS * 3)
     with pytest.raises(Mistake, match="tokenizer=bpe"):
-        hugging_face.exported(character, tmp_path / "out")
+        exporting.exported(character, tmp_path / "out")
     rotary = LanguageModel("gpt", width=8, heads=2, layers=1, context=4, steps=1, tokenizer="bpe", positions="rotary")
     rotary.fit(TEXTS * 3)
     with pytest.raises(Mistake, match="positions=learned"):
-        hugging_face.exported(rotary, tmp_path / "out")
+        exporting.exported(rotary, tmp_path / "out")
     lstm = LanguageModel("lstm", hidden=4, steps=1, tokenizer="bpe").fit(TEXTS * 3)
     with pytest.raises(Mistake, match="the rung lstm"):
-        hugging_face.exported(lstm, tmp_path / "out")
+        exporting.exported(lstm, tmp_path / "out")

@@ -204,7 +204,9 @@ def import_(
     model.save(folder, replace, **about)
     for note in model.notes_ if not more else ():
         say(note)
-    say("{told}; kept in {run}. Next: wenmai generate {run}", told=told, run=folder)
+    bare = not getattr(model.task_, "masked", True) and not model.task_.next_sentence  # a body alone
+    command = "embed {run} texts.txt" if bare else model.task_.profile.next_command
+    say("{told}; kept in {run}. Next: wenmai {command}", told=told, run=folder, command=command.format(run=folder))
     finish({"run": str(folder), "task": model.task_name, "rung": model.rung, **more}, as_json, quiet=True)
 
 
@@ -215,10 +217,10 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write a run as a file that other tools read."""
-    from wenmai.exchange import arpa_files, hugging_face
+    from wenmai.exchange import arpa_files, exporting
 
     out, model = out or Path(f"{run.name}.{form}" if form != "hf" else f"{run.name}-hf"), load_run(run, "cpu")
-    note = hugging_face.exported(model, out) if form == "hf" else arpa_files.exported(model, form, out)
+    note = exporting.exported(model, out) if form == "hf" else arpa_files.exported(model, form, out)
     say("written to {file}", file=out)
     if note:
         say(note)

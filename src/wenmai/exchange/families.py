@@ -5,7 +5,7 @@ BERT (Chinese, whole words, MiniLM), RoBERTa, DistilBERT, ELECTRA's discriminato
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from wenmai.data.storage import saved as take
 
@@ -22,15 +22,34 @@ class Theirs:
     skip: int = 0
 
 
+Names = Callable[[dict], dict[str, Theirs]]  # options of our builder → our names, and theirs
+
+
 @dataclass(frozen=True)
 class Family:
     rung: str
-    architecture: str  # of the model with a head that can be imported
+    stem: str  # of the names of its architectures: Bert, and ForMaskedLM
     prefix: str  # before all names but the head's, where there is a head
     options: Callable[[dict], dict]  # config → options of our builder
-    names: Callable[[dict], dict[str, Theirs]]  # these options → of our input layer and body
-    head: Callable[[dict], dict[str, Theirs]]  # of our head, where it is the architecture's
-    unused: tuple[str, ...] = ()  # endings of names that may stand there and say nothing
+    names: Names  # of our input layer and body
+    heads: dict[str, Names]  # the end of an architecture's name → the names of our head
+    renamed: dict[str, str] = field(default_factory=dict)  # other names that a weight goes by; "" where nobody needs it
+
+    @property
+    def known(self) -> list[str]:
+        """The architectures whose answers can be imported, or which have none."""
+        return [self.stem + end for end in self.heads]
+
+    def named(self, theirs: str) -> str:
+        """A weight as this table calls it: without the prefix, and as it is called today."""
+        name = theirs.removeprefix(self.prefix)
+        for ending, better in (OLD | self.renamed).items():
+            if name.endswith(ending):
+                return better and name.removesuffix(ending) + better
+        return name
+
+
+OLD = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias", "position_ids": ""}  # as TensorFlow said it
 
 
 def both(ours: str, *theirs: str, turned: bool = False) -> dict[str, Theirs]:
@@ -127,6 +146,9 @@ def distilbert_names(options: dict) -> dict[str, Theirs]:
     return names
 
 
+# Heads
+
+
 def pooled(options: dict) -> dict[str, Theirs]:
     """BERT's pooler, which belongs to the body there."""
     return both("head.dense.layer", "pooler.dense") | both("head.output", "classifier")
@@ -136,15 +158,52 @@ def after_dense(options: dict) -> dict[str, Theirs]:
     return both("head.dense.layer", "classifier.dense") | both("head.output", "classifier.out_proj")
 
 
+def a_place(options: dict) -> dict[str, Theirs]:
+    """One of the classes at every place."""
+    return both("head.output", "classifier")
+
+
+def nothing(options: dict) -> dict[str, Theirs]:
+    return {}
+
+
+def masked(transform: str, norm: str, bias: str) -> Names:
+    """Hidden words, said by the table in which words are looked up."""
+    names = both("head.transform", transform) | both("head.norm", norm) | {"head.output.bias": Theirs((bias,))}
+    return lambda options: names
+
+
+WORDS = masked("cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm", "cls.predictions.bias")
+FOLLOWS = both("head.dense.layer", "pooler.dense") | both("head.follows", "cls.seq_relationship")
+# Whose weights say which head there is: what has both is BERT as it was pretrained, whatever config.json calls it.
+PARTS = {"masked": "head.transform.weight", "next_sentence": "head.follows.weight"}
+
 FAMILIES = {
-    "gpt2": Family("gpt", "GPT2LMHeadModel", "transformer.", gpt2_options, gpt2_names, gpt2_head,
-                   (".attn.bias", ".attn.masked_bias", "lm_head.weight")),
-    "bert": Family("bert", "BertForSequenceClassification", "bert.", bert_options, bert_names, pooled,
-                   ("position_ids",)),
-    "roberta": Family("bert", "RobertaForSequenceClassification", "roberta.", bert_options,
-                      lambda options: bert_names(options, 2), after_dense, ("position_ids",)),
-    "distilbert": Family("bert", "DistilBertForSequenceClassification", "distilbert.", distilbert_options, distilbert_names,
-                         lambda options: both("head.dense.layer", "pre_classifier") | both("head.output", "classifier")),
-    "electra": Family("bert", "ElectraForSequenceClassification", "electra.", bert_options, bert_names, after_dense,
-                      ("position_ids",)),
+    "gpt2": Family("gpt", "GPT2", "transformer.", gpt2_options, gpt2_names, {"LMHeadModel": gpt2_head, "Model": gpt2_head},
+                   {".attn.bias": "", ".attn.masked_bias": ""}),
+    "bert": Family("bert", "Bert", "bert.", bert_options, bert_names,
+                   {"ForSequenceClassification": pooled, "ForTokenClassification": a_place, "ForMaskedLM": WORDS,
+                    "ForPreTraining": lambda options: WORDS(options) | FOLLOWS, "Model": nothing},
+                   {"cls.predictions.decoder.bias": "cls.predictions.bias"}),
+    "roberta": Family("bert", "Roberta", "roberta.", bert_options, lambda options: bert_names(options, 2),
+                      {"ForSequenceClassification": after_dense, "ForTokenClassification": a_place,
+                       "ForMaskedLM": masked("lm_head.dense", "lm_head.layer_norm", "lm_head.bias"), "Model": nothing},
+                      {"lm_head.decoder.bias": "lm_head.bias"}),
+    "distilbert": Family("bert", "DistilBert", "distilbert.", distilbert_options, distilbert_names,
+                         {"ForSequenceClassification": lambda options: (both("head.dense.layer", "pre_classifier")
+                                                                        | both("head.output", "classifier")),
+                          "ForTokenClassification": a_place, "Model": nothing,
+                          "ForMaskedLM": masked("vocab_transform", "vocab_layer_norm", "vocab_projector.bias")}),
+    "electra": Family("bert", "Electra", "electra.", bert_options, bert_names,
+                      {"ForSequenceClassification": after_dense, "ForTokenClassification": a_place, "Model": nothing,
+                       "ForPreTraining": nothing,  # it tells words that were replaced: the body is what others start from
+                       "ForMaskedLM": masked("generator_predictions.dense", "generator_predictions.LayerNorm",
+                                             "generator_lm_head.bias")}),
 }  # fmt: skip
+# Weights beside those of a head that change none of its answers: BERT's pooler where no text is answered for as a whole, what
+# tells replaced words; and the table, where it is written a second time to say words with.
+SPARE = ("pooler.dense.weight", "pooler.dense.bias", "discriminator_predictions.dense.weight",
+         "discriminator_predictions.dense.bias", "discriminator_predictions.dense_prediction.weight",
+         "discriminator_predictions.dense_prediction.bias")  # fmt: skip
+TABLES = ("cls.predictions.decoder.weight", "lm_head.decoder.weight", "vocab_projector.weight", "generator_lm_head.weight",
+          "lm_head.weight")  # fmt: skip

@@ -129,6 +129,8 @@ class Tag:
             for at, mark in enumerate(self._marks):
                 number[mark] = at
             number[schemes.O] = 0
+            for letter_, instead in ((schemes.B, schemes.I), (schemes.E, schemes.I), (schemes.S, schemes.B)):
+                number[letter_] = np.where(number[letter_] < 0, number[instead], number[letter_])  # a head may know fewer letters
             flat = number[letter, kind]
             unknown = np.flatnonzero(flat < 0)
         if len(unknown):
@@ -299,6 +301,26 @@ class Tag:
         if task.scheme != "plain" and (len(marks) != len(task.classes) or task._marks[0] != (schemes.O, 0)):
             raise take.Unfit('"marks" does not fit "classes"')
         return task
+
+    @classmethod
+    def of_labels(cls, labels: list[str]) -> tuple["Tag", list[int]]:
+        """For a head of others, whose classes have these names; and the order in which they stand here."""
+        names = set(labels)
+        if "O" not in names or schemes.marks(names) != names:
+            task, order = cls(scheme="plain"), sorted(range(len(labels)), key=labels.__getitem__)
+            task.classes, task.metric = np.array([labels[at] for at in order]), "token_accuracy"
+            return task, order
+        used = {label[0] for label in labels}
+        task = cls(scheme=next((scheme for scheme, letters in schemes.WRITTEN.items() if used <= set(letters)), "bioes"))
+        task.kinds = ["_", *sorted({schemes.parsed(label)[1] for label in names - {"O"}} - {"_"})]
+        marks = [(schemes.LETTERS[letter], 0 if letter == "O" else task.kinds.index(kind))
+                 for letter, kind in map(schemes.parsed, labels)]  # fmt: skip
+        order = sorted(range(len(labels)), key=lambda at: (labels[at] != "O", at))
+        task._marks = [marks[at] for at in order]
+        task.classes = np.array(["O"] + [f"{'OBIES'[letter]}-{task.kinds[kind]}" for letter, kind in task._marks[1:]])
+        if len(set(task.classes.tolist())) < len(labels):
+            raise take.Unfit("two of its labels mark the same")
+        return task, order
 
     profile = Profile(phrase("task", "tag"), measure_rows, describe_tags, few_rows=([["a", "b"]] * 4, [["x", "y"]] * 4),
                       complete=lambda task, some, all_rows: tags_in(some.targets) == tags_in(all_rows.targets),
