@@ -3,6 +3,7 @@
 sequences.py  ragged rows in two arrays
 rows.py       inputs and their targets, row for row
 streams.py    running text as one row of tokens, read in windows
+masked.py     running text with words hidden, and pairs of its sentences
 stored.py     texts and tokens that are too many for memory, in files
 batches.py    tensors of rows of like length
 """

@@ -14,5 +14,5 @@ folders.py    a file or a folder a label
 images.py     manifests of PNG and JPG files
 idx.py        the idx images of MNIST
 pairs.py      a text and what it becomes: two columns, or two aligned files
-corpus.py     running text, a block of whole lines at a time
+corpus.py     running text, a block of whole lines at a time; documents.py: parted by blank lines
 """
