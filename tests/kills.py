@@ -41,7 +41,7 @@ SMALL = {"hidden": 16, "embed": 8, "width": 16, "heads": 2, "filters": 8, "steps
 VARIANTS = [{}, {"dropout": 0.5}, {"search": "true"}, {"patience": 1}, {"precision": "bf16"}, {"optimizer": "sgd"},
             {"averaged": "false"}, {"solver": "gradient"}, {"crf": "true"}, {"bidirectional": "true"}]  # fmt: skip
 FILE = {"classify": "films.csv", "tag": "tags.conll", "regress": "numbers.csv", "generate": "text.txt",
-        "compose": "films.csv", "translate": "pairs.tsv"}  # fmt: skip
+        "compose": "films.csv", "translate": "pairs.tsv", "pretrain": "documents.txt"}  # fmt: skip
 
 
 PLACES = {"loading": (training, "dataset_for"), "scoring": (loop.Training, "evaluated"), "saving": (run_folder, "save"),
@@ -83,6 +83,8 @@ def write_data(place: Path) -> None:
     (place / "films.csv").write_text("text,label\n" + films)
     known = [*words["pos"], *words["neg"]]
     (place / "text.txt").write_text("".join(f"{' '.join(generator.choice(known, 7))}\n" for _ in range(300)))
+    lines = [" ".join(generator.choice(known, 7)) + ("\n" if n % 4 == 3 else "") for n in range(300)]
+    (place / "documents.txt").write_text("\n".join(lines) + "\n")
     pairs = "".join(f"{' '.join(row)} {n}\t{' '.join(row[::-1])}\n" for n, row in enumerate(generator.choice(known, (200, 3))))
     (place / "pairs.tsv").write_text("source\ttarget\n" + pairs)
     tags = "".join(f"the\tO\n{generator.choice(words['pos'])}\tB-A\nend{n}\tI-A\n.\tO\n\n" for n in range(150))

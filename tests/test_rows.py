@@ -41,6 +41,8 @@ def lines_of(task: str) -> tuple[str, str]:
         return "csv", "a,b,target\n" + "".join(f"{row},{row % 3},{row + 0.5}\n" for row, *_ in rows)
     if task == "generate":
         return "txt", "".join(f"row{row} {one} {two}\n" for row, one, two in rows)
+    if task == "pretrain":  # documents of two lines, of three words and of two
+        return "txt", "".join(f"row{row} {one}" + ("\n\n" if row % 2 else f" {two}\n") for row, one, two in rows)
     if task == "translate":
         return "csv", "source,target\n" + "".join(f"row{row} {one} {two},row{row} {two} {one}\n" for row, one, two in rows)
     if task == "compose":
@@ -54,6 +56,7 @@ CASES = [
     ("classify", "softmax", {"epochs": 2}), ("classify", "mlp", TINY), ("tag", "perceptron", {"epochs": 2}), ("tag", "gru", TINY),
     ("regress", "linear", {"solver": "gradient", "epochs": 2}), ("regress", "mlp", {"steps": 4, "evaluations": 2, "hidden": 4}),
     ("generate", "gru", TINY), ("translate", "seq2seq", TINY), ("compose", "gru", TINY),
+    ("pretrain", "bert", {"steps": 4, "evaluations": 2, "width": 4, "heads": 2}),
 ]  # fmt: skip
 MARK = {True: 0.25, False: 0.125}  # the score of the test part, and of the valid part, as the spied `evaluate` gives it
 

@@ -5,6 +5,7 @@ from wenmai.errors import Mistake as Mistake
 from wenmai.estimators import load as load
 from wenmai.composer import Composer as _Composer
 from wenmai.estimators import Classifier as _Classifier
+from wenmai.estimators import Encoder as _Encoder
 from wenmai.estimators import Regressor as _Regressor
 from wenmai.estimators import Tagger as _Tagger
 from wenmai.language_model import LanguageModel as _LanguageModel
@@ -154,4 +155,21 @@ class Composer(_Composer):
         positions: Literal['sinusoidal', 'learned', 'rotary'] | Literal['learned', 'sinusoidal', 'rotary'] = ...,
         activation: Literal['gelu', 'gelu-tanh', 'relu'] = 'gelu', norm: Literal['pre', 'post'] = 'pre', patch: int = 4,
         tie: bool = False,
+    ) -> None: ...
+
+class Encoder(_Encoder):
+    def __init__(
+        self, rung: Literal["bert"], *, seed: int = 0, device: str = 'auto', minutes: float | None = None,
+        validation: float = 0.1, search: bool = False, deterministic: bool = False, progress: bool = False,
+        max_length: int = 256, tokenizer: str = 'auto', vocabulary: int = 30000, min_count: int = 1,
+        lowercase: bool | None = None, masked: float = 0.15, whole_words: bool = False, next_sentence: bool = True,
+        width: int = 128, heads: int = 4, layers: int = 2, feed_forward: int | None = None, embed: int | None = None,
+        activation: Literal['gelu', 'gelu-tanh', 'relu'] = 'gelu', segments: int = 2,
+        dense: Literal['tanh', 'relu', 'gelu', 'none'] = 'tanh', pooling: Literal['first', 'mean', 'max'] = 'first',
+        epsilon: float = 1e-12, dropout: float = 0.1, epochs: int | None = None, steps: int | None = None,
+        plans: str | None = None, learning_rate: float | None = None, batch_tokens: int | None = None,
+        optimizer: Literal['lazy-adamw', 'adamw', 'sgd', 'asgd'] = 'lazy-adamw', weight_decay: float | None = None,
+        average: bool = False, warmup: float = 0.1, clip: float | None = None, evaluations: int = 20, patience: int = 6,
+        precision: Literal['auto', 'float32', 'bf16'] = 'auto', parallel: Literal['ddp', 'fsdp'] = 'ddp',
+        micro_batches: int | None = None, compile: bool = False, threads: int | None = None,
     ) -> None: ...

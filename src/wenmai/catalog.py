@@ -17,6 +17,7 @@ from wenmai.options import accepted, assign_options
 from wenmai.tasks.classify import Classify
 from wenmai.tasks.compose import Compose
 from wenmai.tasks.generate import Generate
+from wenmai.tasks.pretrain import Pretrain
 from wenmai.tasks.regress import Regress
 from wenmai.tasks.tag import Tag
 from wenmai.tasks.translate import Translate
@@ -114,9 +115,9 @@ RUNGS = {
              "A Transformer that looks back only, and learns to say what comes next.",
              "只往回看的 Transformer，学着说出下一个词。",
              builders={"generate": gpt.gpt_language_model, "compose": gpt.gpt_composer}),
-        Rung("bert", bert.bert, ALL,
-             "A Transformer that has read much and looks both ways; it starts from a checkpoint.",
-             "读过大量文本、前后都看的 Transformer；从已有的权重开始。", reads=("tokens", "given"), framed=True),
+        Rung("bert", bert.bert, (*ALL, "pretrain"),
+             "A Transformer that looks both ways: it guesses hidden words of much text first, and then answers.",
+             "前后都看的 Transformer：先在大量文本上猜被遮住的词，再来回答。", reads=("tokens", "given"), framed=True),
     )
 }  # fmt: skip
 
@@ -170,12 +171,18 @@ class Build:
         return cls(rung, task, options, head)
 
 
-TASKS = {task.name: task for task in (Classify, Tag, Regress, Generate, Translate, Compose)}
+TASKS = {task.name: task for task in (Classify, Tag, Regress, Generate, Translate, Compose, Pretrain)}
 
 
 def shape_of(task: str) -> str:
     """The task by which rungs are chosen: itself, or the one that it says it is `like`, whose head it asks for."""
     return getattr(TASKS.get(task), "like", task)
+
+
+def tasks_of(rung: str) -> dict[str, type]:
+    """All tasks, those first that the rung does: of two that the data may mean, it is the one that it can do."""
+    does = [name for name in TASKS if rung in RUNGS and RUNGS[rung].does(name)]
+    return {name: TASKS[name] for name in dict.fromkeys((*does, *TASKS))}
 
 
 # Models that people ask for and no rung is called so → the rung that is nearest to it.

@@ -38,7 +38,25 @@ class Regressor(Estimator):
     task_name = "regress"
 
 
-NAMED = {cls.task_name: cls for cls in (Classifier, Tagger, Regressor, LanguageModel, Translator, Composer)}
+class Encoder(Estimator):
+    __doc__ = Documented(
+        '`Encoder("bert").fit(documents).fill("a [MASK] film")`; it learns from texts alone, for others to start from.'
+    )
+
+    task_name = "pretrain"
+
+    def fit(self, texts, valid=None, start=None) -> "Encoder":
+        """`texts`: one in which blank lines part documents, or several, each a document."""
+        return super().fit(texts, None, None if valid is None else (valid, None), start)
+
+    def fill(self, text: str, top: int = 5) -> list[list[dict]]:
+        """For every [MASK] of the text so many of its most probable words, {"word", "probability"} each."""
+        if top < 1:
+            raise Mistake("top={count}: expected 1 or more, how many words are given for each.", count=top)
+        return self.task_.fill(self.trained(), text, top)
+
+
+NAMED = {cls.task_name: cls for cls in (Classifier, Tagger, Regressor, LanguageModel, Translator, Composer, Encoder)}
 
 
 def estimator_of(task: str) -> type[Estimator]:

@@ -31,6 +31,9 @@ EXPLANATIONS = phrases(
     horizon="Forecast so many values of a series, whose rows stand in the order of time.",
     history="How many rows a forecast looks back on; three horizons, at least 12, unless said.",
     summarise="Short texts are written for long ones, and ROUGE measures them; the lengths say it unless given.",
+    masked="The share of tokens that are hidden, for the network to guess.",
+    whole_words="Hide no word in part: all pieces of a word, or none; in Chinese all characters of one of jieba's words.",
+    next_sentence="Learn whether a sentence follows another too; without it, rows are windows of a document (RoBERTa).",
     # of n-grams
     order="How long n-grams are, 1 to 7: 5, or 3 to classify, unless said.",
     ngram__smoothing="What is shared out for n-grams that were never seen, and how.",

@@ -71,9 +71,8 @@ class Start:
                           "that looks back only.", run=self.run)  # fmt: skip
         loaded = 0
         parts = [(part, getattr(self.model, part), getattr(network, part)) for part in ("input", "body")]
-        dense = [getattr(one.head, "dense", None) for one in (self.model, network)]
-        if all(part is not None and part.layer is not None for part in dense):  # what stands between body and answer, in both
-            parts.append(("head.dense", *dense))
+        for name in sorted(set(lasting(self.model)) & set(lasting(network))):  # of the head, what both have
+            parts.append((f"head.{name}", getattr(self.model.head, name), getattr(network.head, name)))
         spelling = [self.model.spelling, network.spelling]
         if all(spelling) and self.inputs is inputs:
             parts.append(("spelling", *spelling))
@@ -92,3 +91,9 @@ class Start:
         note = Message("started from {run} ({task}): {loaded:,} weights of the input layer and the body are loaded, {anew:,} of "
                        "the head begin anew", run=self.run, task=self.task_name, loaded=loaded, anew=anew)  # fmt: skip
         return {"run": self.run, "task": self.task_name, "loaded": loaded, "anew": anew, "note": note}
+
+
+def lasting(network: Network) -> list[str]:
+    """Parts of its head that have weights and that another network takes over."""
+    parts = ((name, getattr(network.head, name, None)) for name in getattr(network.head, "lasting", ()))
+    return [name for name, part in parts if part is not None and any(True for _ in part.parameters())]

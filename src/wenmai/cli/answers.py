@@ -195,7 +195,11 @@ def read_arguments(estimator: Estimator, given: list[str]):
     images."""
     source = getattr(estimator.inputs_, "source", estimator.inputs_)  # of two sides the one that is read
     kind = estimator.inputs_.kind
-    if kind == "tokens" and getattr(source, "pairs", False):
+    asked_two = getattr(estimator.task_, "pairs", False)  # whether a text follows another
+    if kind == "tokens" and (getattr(source, "pairs", False) or asked_two):
+        if len(given) % 2 and asked_two:
+            raise Mistake("this run says whether the second of two texts follows the first: found {texts}, expected two for "
+                          "every answer; hidden words are filled in by wenmai fill.", texts=len(given))  # fmt: skip
         if len(given) % 2:
             raise Mistake("this run reads pairs: found {texts} texts, expected two for every answer.", texts=len(given))
         return list(zip(given[::2], given[1::2]))

@@ -26,7 +26,7 @@ COMMANDS = {  # by group
     "look": {"demo": ladder.demo, "data": ladder.data, "rungs": ladder.rungs, "probe": ladder.probe},
     "train": {"compare": ladder.compare, "train": runs.train, "evaluate": runs.evaluate},
     "use": {"predict": runs.predict, "generate": writing.generate, "compose": writing.compose, "translate": writing.translate,
-            "filter": writing.filter_, "embed": vectors.embed},
+            "fill": writing.fill, "filter": writing.filter_, "embed": vectors.embed},
     "keep": {"runs": kept.runs, "info": kept.info, "import": runs.import_, "export": runs.export},
 }  # fmt: skip
 EXAMPLES = {  # of a command; those of `wenmai --help` under ""
@@ -46,6 +46,7 @@ EXAMPLES = {  # of a command; those of `wenmai --help` under ""
     "generate": ('wenmai generate runs/manual-lstm --prompt "The value of" --tokens 40',),
     "compose": ("wenmai compose runs/languages-gru French --count 5",),
     "translate": ('wenmai translate runs/dates-attention "Sunday, 15 November 2026"',),
+    "fill": ('wenmai fill runs/corpus-bert "the [MASK] was good"',),
     "filter": ("wenmai filter runs/manual-ngram corpus.txt --max-perplexity 2000 --out kept.txt",),
     "embed": ("wenmai embed runs/reviews-gru texts.txt --out vectors.npy",
               'wenmai embed runs/reviews-gru texts.txt --nearest "a truly good film"',

@@ -59,6 +59,8 @@ def table_for(estimator, source: str, columns: str, target: str | None = None, d
     seen = estimator.columns_
     if not seen and inputs.kind in ("tokens", "lines") and not getattr(inputs, "pairs", False) and answer_of(task) is not False:
         seen = {"text": "text"}  # it was trained on no file
+    if predict and getattr(task, "pairs", False):  # it learned from running text, and is asked about two texts
+        seen = {"text_a": "text_a", "text_b": "text_b"}
     table = open_table(source, given, target, task, delimiter_from(delimiter), seen.values())
     table, guess = found_again(table, given, seen, task, answers=not predict, beside=predict)
     if guess and (sentence := guess.sentence(source, task.name, table.every)):

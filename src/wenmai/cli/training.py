@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from wenmai.catalog import TASKS, rung_named
+from wenmai.catalog import rung_named, tasks_of
 from wenmai.cli.overview import metric_name
 from wenmai.data.dataset import Dataset, everywhere, open_dataset
 from wenmai.data.files.opening import allow
@@ -118,9 +118,9 @@ def dataset_for(arguments: dict) -> Dataset:
     allow(arguments.get("max_line"), arguments.get("max_rows"))
 
     def held_out_by(valid: str | None) -> Dataset:
-        return open_dataset(arguments["source"], TASKS, arguments["task"], arguments["columns"], valid, arguments["test"],
-                            arguments["seed"], arguments["unseen"], arguments["settings"], arguments.get("target"),
-                            arguments.get("delimiter"), arguments.get("skip_bad", False))  # fmt: skip
+        return open_dataset(arguments["source"], tasks_of(arguments["rung"]), arguments["task"], arguments["columns"], valid,
+                            arguments["test"], arguments["seed"], arguments["unseen"], arguments["settings"],
+                            arguments.get("target"), arguments.get("delimiter"), arguments.get("skip_bad", False))  # fmt: skip
 
     dataset = held_out_by(arguments["valid"] or HELD_OUT)
     with dataset.train.named():

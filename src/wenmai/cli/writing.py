@@ -1,4 +1,4 @@
-"""Commands that write texts, and that weigh them: generate, compose, translate, filter."""
+"""Commands that write texts, and that weigh them: generate, compose, translate, fill, filter."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -15,6 +15,7 @@ from wenmai.locale import Message
 LANGUAGE_MODEL = "generate", "ngram corpus.txt"  # the verb that is asked of a run, and what trains one that has it
 COMPOSER = "compose", "gru languages --task compose"
 TRANSLATOR = "translate", "attention dates"
+ENCODER = "fill", "bert corpus.txt"
 
 
 def generate(
@@ -139,6 +140,24 @@ def translate(
         show("\n".join(f"{one['score']:.4f}\t{one['text']}" for one in answer.get("best", ())) or answer["text"])
         if alignment:
             show(aligned(answer))
+    finish({"run": str(run), "answers": answers}, as_json, quiet=True)
+
+
+def fill(
+    run: Run,
+    texts: Annotated[list[str], typer.Argument(help="Texts with [MASK] where a word is to be filled in.")],
+    top: Annotated[int, typer.Option(min=1, help="Show so many of the most probable words for each.")] = 5,
+    device: Device = "auto", as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Fill in hidden words: the most probable for every [MASK]."""
+    model, answers = load_run(run, device, *ENCODER), []
+    for text in texts:
+        masks = model.fill(text, top)
+        answers.append({"text": text, "masks": masks})
+        for number, words in enumerate(masks, 1) if not as_json else ():
+            if len(texts) > 1 or len(masks) > 1:
+                show(str(Message("{text}, place {number}:", text=text, number=number)))
+            show("\n".join(f"{one['probability']:.4f}\t{one['word']}" for one in words))
     finish({"run": str(run), "answers": answers}, as_json, quiet=True)
 
 

@@ -4,7 +4,7 @@ body.py             what a body is: x, mask, state → y, mask, state
 embedding.py        input layers: a batch → (x, mask); spelling.py: a token from its letters; positions.py: where it stands
 cells.py            one step of every recurrent cell; recurrent.py: a cell over a sequence
 attention.py        queries, keys, values; transformer.py: the Transformer block, and blocks upon one another
-cache.py            what these keep of a text
+packing.py          rows laid end to end, so that nothing is computed on padding; cache.py: what is kept of a text
 window.py           every place with its neighbours
 context.py          attention of a recurrent network to states; cross_attention.py: of a Transformer to a memory
 copying.py          a word is said, or taken from the source

@@ -26,10 +26,13 @@ class MultiHeadAttention(nn.Module):
         self.factor = 1 / sqrt(width // heads) if scaled else 1.0
         self.query_key_value, self.output = nn.Linear(width, 3 * width), nn.Linear(width, width)
 
-    def forward(self, x: Tensor, allowed: Tensor | None, trace: Trace | None = None, past=None) -> Tensor:
-        """x (B, T, E); allowed (B or 1, 1, T or 1, S), True where a query may look, None for everywhere. `past`: one layer of a
-        cache (layers/cache.py), to which the keys and values of x are added; only where attention is causal."""
+    def forward(self, x: Tensor, allowed: Tensor | None, trace: Trace | None = None, past=None, packed=None) -> Tensor:
+        """x (B, T, E), or (ΣT, E) where rows are `packed` (layers/packing.py); allowed (B or 1, 1, T or 1, S), True where a query
+        may look, None for everywhere. `past`: one layer of a cache (layers/cache.py), to which the keys and values of x are
+        added; only where attention is causal."""
         start = 0 if past is None else past.start
+        if packed is not None:
+            return self.output(self.in_rows(self.query_key_value(x), packed))
         q, k, v = projected = self.query_key_value(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)  # (B, A, T, D)
         if self.rotary:
             q, k = rotate(q, start), rotate(k, start)
@@ -42,6 +45,14 @@ class MultiHeadAttention(nn.Module):
             if past.behind:  # one query, the last, looks at all; several each at its own past
                 causal, allowed = False, past.seen_by(x.shape[1])
         return self.output(attended(q, k, v, allowed, self.factor, trace, "attention", causal, self.training and self.one_shape))
+
+    def in_rows(self, projected: Tensor, packed) -> Tensor:
+        """(ΣT, 3·E) → (ΣT, E): every place looks at those of its own row"""
+        if packed.bounds is not None and not self.rotary:
+            return packed.attended(*projected.unflatten(-1, (3, self.heads, -1)).unbind(1))
+        q, k, v = packed.unpack(projected).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)  # (B, A, T, D)
+        q, k = (rotate(q), rotate(k)) if self.rotary else (q, k)
+        return packed.pack(attended(q, k, v, packed.allowed, self.factor, None, "attention"))
 
 
 def attended(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, factor: float, trace: Trace | None, name: str,

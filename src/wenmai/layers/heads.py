@@ -151,6 +151,7 @@ class ClassHead(nn.Module):
 
     per_step = says_next = False
     has_probabilities = True
+    lasting = ("dense",)  # parts that a network takes over which starts from this one, where its head has them too
 
     def __init__(self, width: int, classes: int, pooling: str, dropout: float, weights: list[float] | None,
                  dense: str | None = None):  # fmt: skip
@@ -239,6 +240,7 @@ class NumberHead(nn.Module):
     Nothing is dropped here: what is missing from y would be missing from the sum, and no class is there to round it away."""
 
     has_probabilities = says_next = False
+    lasting = ("dense",)
 
     def __init__(self, width: int, mean: np.ndarray, deviation: np.ndarray, pooling: str | None, dense: str | None = None):
         super().__init__()

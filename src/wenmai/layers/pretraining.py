@@ -53,6 +53,7 @@ class PretrainingHead(nn.Module):
     """The names of its parts are those that checkpoints of others are read into (exchange/families.py)."""
 
     says_next = False
+    lasting = ("dense", "follows", "transform", "norm", "output")
 
     def __init__(self, width: int, asked: MaskedWords, dropout: float, table: nn.Parameter | None, dense: str | None,
                  activation: str, epsilon: float):  # fmt: skip

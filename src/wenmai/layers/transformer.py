@@ -28,6 +28,7 @@ from wenmai.layers.cache import Cache, take
 from wenmai.layers.cross_attention import CrossAttention
 from wenmai.layers.dropout import Dropout
 from wenmai.layers.first_weights import normal
+from wenmai.layers.packing import Packed
 from wenmai.layers.positions import Learned, Sinusoidal
 from wenmai.layers.trace import Trace
 
@@ -116,11 +117,16 @@ class Transformer(Body):
             keys_values, real = (None, None if memory_mask is None else see_real(memory_mask))
             if decoder is not None:
                 keys_values, real = decoder.in_order()
-            allowed = None if self.causal or mask is None else see_real(mask)
+            allowed = packed = None
+            if not self.causal and mask is not None:
+                packed = Packed.of(mask, x) if trace is None else None
+                allowed, x = (see_real(mask), x) if packed is None else (None, packed.pack(x))
             for level, block in enumerate(self.blocks):
                 past = None if text is None else text.layer(level, x.shape[1])
                 across = memory if keys_values is None else keys_values[:, level]
-                x = block(x, allowed, trace and trace.under(f"block.{level}"), past, across, real)
+                x = block(x, allowed, trace and trace.under(f"block.{level}"), past, across, real, packed)
+            if packed is not None:
+                return packed.unpack(self.norm(x)), mask, None
         return self.norm(x), mask, text if decoder is None else replace(decoder, text=text)
 
 
@@ -176,7 +182,7 @@ class Block(nn.Module):
         return self.down(ACTIVATIONS[self.activation](self.up(x)))
 
     def forward(self, x: Tensor, allowed: Tensor | None, trace: Trace | None = None, past=None, memory: Tensor | None = None,
-                real: Tensor | None = None) -> Tensor:  # fmt: skip
+                real: Tensor | None = None, packed: Packed | None = None) -> Tensor:  # fmt: skip
         """`memory`: what to look across at, `real` where there is some; the rest as attention takes it."""
         h = x
         for step, part in self.steps:
@@ -189,7 +195,7 @@ class Block(nn.Module):
             elif step == NORM_AFTER:
                 x = self.norm(part)(x)
             elif part == ATTENTION:
-                h = self.attention(h, allowed, trace, past)
+                h = self.attention(h, allowed, trace, past, packed)
             elif part == CROSS:
                 h = self.cross(h, memory, real, trace)
             else:

@@ -3,6 +3,7 @@
 classify.py    N→1: a label                      tag.py      N→N: a tag a token
 regress.py     N→1, N→N: numbers                 generate.py the next token
 compose.py     1→N: a text for a label …         translate.py N→M: a text for a text
+pretrain.py    N→N, N→1: hidden words, and whether a sentence follows another
 contract.py    what an estimator asks of a task, and what passes between the two
 rows.py        what tasks share whose data are rows; writing.py: those that write texts
 columns.py     what all of them read of a row

@@ -78,8 +78,12 @@ def cut_notes(trained: Trained, examples: Examples) -> list[str]:
     """Of texts that are longer than what a network reads of them; with a target a step all is read, in windows."""
     if trained.inputs.kind != "tokens" or hasattr(trained.model, "learn") or trained.model.per_step:
         return []
-    rows, most = examples.inputs, trained.inputs.longest
-    lengths = rows.lengths if rows.uncut is None else rows.uncut
+    rows = examples.inputs
+    return cut_note(rows.lengths if rows.uncut is None else rows.uncut, trained.inputs.longest)
+
+
+def cut_note(lengths: np.ndarray, most: int) -> list[str]:
+    """Of texts of these lengths, where some are longer than what is read."""
     over = int((lengths > most).sum())
     note = Message("{over:,} of the {rows:,} texts are cut: a network reads their first {most:,} tokens, and the longest has "
                    "{longest:,}; train with --set max_length={longest} to read more", over=over, rows=len(lengths), most=most,

@@ -15,5 +15,5 @@ images.py     manifests of PNG and JPG files
 idx.py        the idx images of MNIST
 pairs.py      a text and what it becomes: two columns, or two aligned files
 vectors.py    vectors, written row by row: .npy, Parquet, the text of GloVe
-corpus.py     running text, a block of whole lines at a time
+corpus.py     running text, a block of whole lines at a time; documents.py: parted by blank lines
 """

@@ -118,10 +118,14 @@ class Corpus:
         """What the shares leave, and a part for each, one after another, cut at ends of lines."""
         ends = [self.end]
         for share in reversed(shares):
-            ends.insert(0, self.after_line(ends[0] - round(share * self.size)) if share else ends[0])
+            ends.insert(0, self.cut(ends[0], round(share * self.size)) if share else ends[0])
         starts = [self.start, *ends[:-1]]
-        return [Corpus(self.source, self.read, start, end, self.path if len(set(ends)) == 1 else None)
+        return [type(self)(self.source, self.read, start, end, self.path if len(set(ends)) == 1 else None)
                 for start, end in zip(starts, ends)]  # fmt: skip
+
+    def cut(self, end: int, size: int) -> int:
+        """Where a part of about so many bytes begins that ends here."""
+        return self.after_line(end - size)
 
     def after_line(self, at: int) -> int:
         """The first place from here on where a line begins."""

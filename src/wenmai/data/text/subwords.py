@@ -14,6 +14,8 @@ from wenmai.errors import Mistake
 SUBWORDS = ("bpe", "wordpiece", "unigram")
 NEVER = -1000.0  # the score of a special token: no text is cut into such
 LONG = 200  # letters without a space between them, beyond which subwords are not learned from them as one word
+# Chinese characters that BERT puts spaces around.
+HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002ceaf\U0002f800-\U0002fa1f]")
 LONG_RUN = re.compile(rf"\S{{{LONG}}}")
 
 
@@ -32,14 +34,15 @@ class Subwords:
 
     special = OWN
 
-    def __init__(self, engine, kind: str, lowercase: bool):
-        self.engine, self.kind, self.lowercase = engine, kind, lowercase
+    def __init__(self, engine, kind: str, lowercase: bool, apart: bool = False):
+        """`apart`: every Chinese character is a word of its own, as BERT has it; WordPiece alone."""
+        self.engine, self.kind, self.lowercase, self.apart = engine, kind, lowercase, apart
         engine.encode_special_tokens = True  # a text that says <pad> means the word
         vocabulary = engine.get_vocab()
         self.tokens = sorted(vocabulary, key=vocabulary.get)
 
     @classmethod
-    def learn(cls, texts, kind, vocabulary, lowercase) -> Self:
+    def learn(cls, texts, kind, vocabulary, lowercase, apart: bool = False) -> Self:
         from tokenizers import models, pre_tokenizers, trainers
 
         same = {"special_tokens": SPECIAL, "vocab_size": vocabulary, "show_progress": False}
@@ -47,20 +50,20 @@ class Subwords:
             engine = shell(kind, lowercase, models.BPE(unk_token="<unk>"), learned=False)
             trainer = trainers.BpeTrainer(initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), **same)
         elif kind == "wordpiece":
-            engine = shell(kind, lowercase, models.WordPiece(unk_token="<unk>"), learned=False)
+            engine = shell(kind, lowercase, models.WordPiece(unk_token="<unk>"), False, apart)
             # Tokens learned inside words are numbered in a random order, which decides ties: these are numbered before.
             letters: set[str] = set()
             for chunk in chunks(texts):
                 letters.update(*without_surrogates(chunk))
-            inner = [f"##{letter}" for letter in sorted(letters) if not letter.isspace()]
+            inner = [f"##{letter}" for letter in sorted(letters) if not letter.isspace() and not (apart and HAN.match(letter))]
             trainer = trainers.WordPieceTrainer(**same | {"special_tokens": SPECIAL + inner})
         else:  # by a trainer of our own: that of the library gives other pieces each time
             return cls(shell(kind, lowercase, models.Unigram(scored_pieces(texts, vocabulary, lowercase), OWN.unknown)), kind,
                        lowercase)  # fmt: skip
         engine.train_from_iterator(map(broken, map(without_surrogates, chunks(texts))), trainer, length=len(texts))
         if kind == "wordpiece":  # the inner letters are no special tokens
-            engine = shell(kind, lowercase, models.WordPiece(engine.get_vocab(), unk_token="<unk>"))
-        return cls(engine, kind, lowercase)
+            engine = shell(kind, lowercase, models.WordPiece(engine.get_vocab(), unk_token="<unk>"), apart=apart)
+        return cls(engine, kind, lowercase, apart)
 
     def encode(self, texts: list[str]) -> Sequences:
         return Sequences.of([row.ids for row in self.engine.encode_batch(without_surrogates(texts), add_special_tokens=False)])
@@ -89,7 +92,8 @@ class Subwords:
         return self.engine.decode([int(i) for i in ids])
 
     def to_json(self) -> dict:
-        return {"kind": self.kind, "lowercase": self.lowercase, "engine": json.loads(self.engine.to_str())}
+        more = {"apart": True} if self.apart else {}
+        return {"kind": self.kind, "lowercase": self.lowercase, **more, "engine": json.loads(self.engine.to_str())}
 
     @classmethod
     def from_json(cls, saved) -> Self:
@@ -112,7 +116,9 @@ class Subwords:
         if [vocabulary[token] for token in tokens] != list(range(len(tokens))):
             raise take.Unfit('the numbers in "vocab" do not follow one another')
         if kind == "wordpiece":
-            return cls(shell(kind, lowercase, models.WordPiece(vocabulary, unk_token="<unk>")), kind, lowercase)
+            apart = take.flag({"apart": False} | saved, "apart")
+            return cls(shell(kind, lowercase, models.WordPiece(vocabulary, unk_token="<unk>"), apart=apart), kind, lowercase,
+                       apart)  # fmt: skip
         merges = [tuple(pair) for pair in take.items(model, "merges") if isinstance(pair, list)]
         known = all(len(pair) == 2 and all(isinstance(part, str) for part in pair) for pair in merges)
         if not known or len(merges) < len(model["merges"]) or not all({a, b, a + b} <= vocabulary.keys() for a, b in merges):
@@ -137,15 +143,18 @@ def scored_pieces(texts, vocabulary: int, lowercase: bool) -> list[tuple[str, fl
     return [(token, NEVER) for token in SPECIAL] + unigram.pieces(words, vocabulary - len(SPECIAL))
 
 
-def shell(kind: str, lowercase: bool, model, learned: bool = True):
-    """The engine around a model: how a text is cut before and joined after; the special tokens, if it has learned any."""
+def shell(kind: str, lowercase: bool, model, learned: bool = True, apart: bool = False):
+    """The engine around a model: how a text is cut before and joined after; the special tokens, if it has learned any; with
+    spaces around every Chinese character, where these stand `apart`."""
     from tokenizers import Tokenizer, decoders, normalizers, pre_tokenizers
 
     around = {"bpe": (pre_tokenizers.ByteLevel, decoders.ByteLevel), "unigram": (pre_tokenizers.Metaspace, decoders.Metaspace),
               "wordpiece": (pre_tokenizers.BertPreTokenizer, decoders.WordPiece)}  # fmt: skip
     engine = Tokenizer(model)
     engine.pre_tokenizer, engine.decoder = (part() for part in around[kind])
-    if lowercase:
+    if apart:
+        engine.normalizer = normalizers.BertNormalizer(clean_text=False, strip_accents=False, lowercase=lowercase)
+    elif lowercase:
         engine.normalizer = normalizers.Lowercase()
     if learned:
         engine.add_special_tokens(SPECIAL)

@@ -4,6 +4,7 @@ gives its name, what it does, its scores on the test rows and what every row of 
 majority    classify: always the most frequent class            usual tag   tag: of every token the tag that it had most often
 mean        regress: always the mean of the training targets    last value  of a series: what was measured last
 unigram     generate, compose: how often each token occurs      lead, copy  translate: the source's beginning, or all of it
+usual word  pretrain (hidden_words.py): always the most frequent token
 """
 
 from collections import Counter

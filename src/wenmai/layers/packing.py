@@ -1,0 +1,69 @@
+"""Rows of different lengths laid end to end, so that nothing is computed on padding: (B, T, E) ↔ (ΣT, E).
+
+Norms, products and MLPs know no rows, and read all places as one. Attention stays inside its row: on a GPU by torch's kernel for
+rows that lie so (torch.nn.attention.varlen), elsewhere on queries, keys and values that are put back into their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from wenmai.layers.attention import see_real
+
+PAYS = 0.1  # of the places are padding: with less, laying them end to end takes longer than reading them
+
+
+@dataclass
+class Packed:
+    places: Tensor  # (ΣT,) which of the B·T are real
+    rows: int  # B
+    steps: int  # T
+    allowed: Tensor  # (B, 1, 1, T)
+    bounds: Tensor | None = None  # (B + 1,) where rows begin and end among the real ones, on a GPU
+
+    @classmethod
+    def of(cls, mask: Tensor, x: Tensor) -> Packed | None:
+        """Of (B, T); None where it would not pay. A row without anything real has its first place (see_real)."""
+        if torch.compiler.is_compiling() or (x.is_cuda and not on_gpu(x)):
+            return None
+        allowed = see_real(mask)
+        real = allowed[:, 0, 0]
+        places = real.flatten().nonzero()[:, 0]
+        if len(places) > (1 - PAYS) * real.numel():
+            return None
+        bounds = functional.pad(real.sum(1).cumsum(0), (1, 0)).int() if x.is_cuda else None
+        return cls(places, *real.shape, allowed, bounds)
+
+    def pack(self, x: Tensor) -> Tensor:
+        """(B, T, E) → (ΣT, E)"""
+        return x.flatten(0, 1)[self.places]
+
+    def unpack(self, x: Tensor) -> Tensor:
+        """(ΣT, E) → (B, T, E), 0 at padding"""
+        whole = x.new_zeros(self.rows * self.steps, x.shape[-1])
+        return whole.index_copy(0, self.places, x).unflatten(0, (self.rows, self.steps))
+
+    def attended(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        """On a GPU: q, k, v (ΣT, A, D) → (ΣT, A·D), scores divided by √D"""
+        return kernel()(q, k, v, self.bounds, self.bounds, self.steps, self.steps).flatten(1)
+
+
+@cache
+def kernel() -> Callable | None:
+    """Torch's own, from 2.10 on."""
+    try:
+        from torch.nn.attention.varlen import varlen_attn
+    except ImportError:
+        return None
+    return varlen_attn
+
+
+def on_gpu(x: Tensor) -> bool:
+    """Whether the kernel for such rows is there: it computes in 16 bits."""
+    half = torch.is_autocast_enabled("cuda") or x.dtype in (torch.bfloat16, torch.float16)
+    return half and kernel() is not None
