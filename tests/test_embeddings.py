@@ -95,6 +95,20 @@ def test_networks_of_every_task(name):
     assert len(words) == len(table) and "dog" in [word.strip("Ġ▁ ") for word in words]
 
 
+def test_pairs_and_tags_of_bert():
+    """Of two texts that are read together one vector; of words that are read in pieces, all of their pieces."""
+    sizes = {"width": 8, "heads": 2, "layers": 1, "steps": 1, "validation": 0.0, "dropout": 0.0}
+    pairs = Classifier("bert", **sizes).fit([(text, "a dog") for text in TEXTS] * 4, LABELS * 4)
+    assert pairs.embed([("a dog", "the cat")]).shape == (1, 8) and not np.allclose(
+        pairs.embed([("a dog", "the cat")]), pairs.embed([("the cat", "a dog")]), atol=1e-4
+    )
+    assert pairs.embed(["a dog", "the cat"]).shape == (2, 8)
+    tags = Tagger("bert", max_length=6, **sizes).fit([["the", "cat"], ["a", "dog"]] * 6, [["x", "y"], ["y", "x"]] * 6)
+    assert np.allclose(tags.embed([["the", "cat"]]), tags.embed(["the cat"]), atol=1e-6)
+    with pytest.warns(UserWarning, match="longer than the 6"):
+        assert np.isfinite(tags.embed([["the", "cat"] * 5])).all()
+
+
 def nothing():
     from contextlib import nullcontext
 

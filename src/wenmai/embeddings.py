@@ -20,6 +20,8 @@ from torch import Tensor, nn
 from wenmai.data.examples.batches import by_length
 from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences
+from wenmai.data.inputs import kinds
+from wenmai.data.inputs.kinds import Texts
 from wenmai.data.values import listed
 from wenmai.errors import Mistake, unknown, warn_of
 from wenmai.layers.body import Body
@@ -55,6 +57,10 @@ class Embedder:
         self.part = self.body if self.layer is None else first_layers(self.body, self.layer)
 
     @property
+    def reads_texts(self) -> bool:
+        return self.trained.inputs.kind in ("tokens", "lines")
+
+    @property
     def longest(self) -> int:
         """How many tokens of a text are read."""
         if not self.running:
@@ -64,7 +70,10 @@ class Embedder:
     def rows(self, texts) -> Examples:
         """Texts as the network reads them: each from its beginning, so far as it reads."""
         if not self.running:
-            return Examples(self.inputs.encode(listed(texts)), longest=self.longest)
+            texts, inputs = listed(texts), self.inputs
+            if isinstance(inputs, Texts) and inputs.wrapping is not None and len(texts):  # one text or two are framed alike
+                inputs = kinds.continued(inputs, "tokens", texts, self.trained.rung)
+            return Examples(inputs.encode(texts), longest=self.longest)
         return Examples(Sequences.of([self.inputs.prompt(text) for text in texts], np.int32), longest=self.longest)
 
     def vectors(self, texts) -> tuple[np.ndarray, list[Message]]:
@@ -98,7 +107,7 @@ class Embedder:
     def cut_notes(self, examples: Examples) -> list[Message]:
         if not isinstance(examples.inputs, Sequences):
             return []
-        lengths = examples.inputs.lengths if examples.inputs.uncut is None else examples.inputs.uncut
+        lengths = examples.inputs.costs if examples.inputs.uncut is None else examples.inputs.uncut
         over = int((lengths > self.longest).sum())
         note = Message("{over:,} of the {rows:,} texts are longer than the {most:,} tokens that this network reads; what follows "
                        "those is left out of their vectors", over=over, rows=len(examples), most=self.longest)  # fmt: skip

@@ -115,6 +115,10 @@ def test_a_bare_one_embeds_and_is_started_from(kind, head, tmp_path, wenmai_cli,
     theirs, known = checkpoint(tmp_path / "checkpoint", kind, head)
     ran = wenmai_cli("import", "checkpoint", "--out", "run")
     assert ran.status == 0 and "wenmai embed run" in ran.err, ran.err
+    assert json.loads(wenmai_cli("info", "run", "--json").out)["next"][0] == "wenmai embed run FILE"
+    (tmp_path / "texts.txt").write_text("the cat\na mat\n")
+    assert wenmai_cli("embed", "run", "texts.txt", "--out", "vectors.npy").status == 0
+    assert np.load("vectors.npy").shape == (2, 16)
     model, (read, real) = wenmai.load("run"), read_by(known, TEXTS)
     with torch.no_grad():
         body = theirs if head == "Model" else theirs.base_model

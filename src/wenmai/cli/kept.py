@@ -42,7 +42,7 @@ def info(run: Run, as_json: AsJson = False) -> None:
 
     about = run_folder.read(run).about
     with run_folder.understood(run / "run.json"):
-        task = TASKS[take.one_of(take.value(about, "task"), "name", tuple(TASKS))]
+        task = TASKS[take.one_of(take.value(about, "task"), "name", tuple(TASKS))].from_json(about["task"])
         rung, columns = rung_named(take.text(about, "rung"), task.name), take.columns(about)
     known = kept_in(run) | {"columns": columns, "about": rung.about, "about_zh": rung.about_zh}
     data = known["data"] or "DATA"

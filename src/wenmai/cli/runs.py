@@ -204,9 +204,8 @@ def import_(
     model.save(folder, replace, **about)
     for note in model.notes_ if not more else ():
         say(note)
-    bare = not getattr(model.task_, "masked", True) and not model.task_.next_sentence  # a body alone
-    command = "embed {run} texts.txt" if bare else model.task_.profile.next_command
-    say("{told}; kept in {run}. Next: wenmai {command}", told=told, run=folder, command=command.format(run=folder))
+    command = model.task_.profile.next_command.format(run=folder)
+    say("{told}; kept in {run}. Next: wenmai {command}", told=told, run=folder, command=command)
     finish({"run": str(folder), "task": model.task_name, "rung": model.rung, **more}, as_json, quiet=True)
 
 

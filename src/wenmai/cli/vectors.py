@@ -61,12 +61,16 @@ def embedded(estimator, embedder, table) -> Iterator[tuple]:
     from dataclasses import replace
 
     from wenmai.cli.answers import CHUNK
+    from wenmai.tasks.columns import texts_in
 
     task = estimator.task_
     answered = (task.target, f"{task.target}s")
     for chunk in table.chunks(CHUNK):
-        columns = {name: values for name, values in chunk.columns.items() if name not in answered}
-        values = task.inputs_of(replace(chunk, columns=columns), table.source)
+        if "text" in chunk.columns and embedder.reads_texts:  # also where the task asks for two
+            values = texts_in(chunk, "text", table.source)
+        else:
+            columns = {name: values for name, values in chunk.columns.items() if name not in answered}
+            values = task.inputs_of(replace(chunk, columns=columns), table.source)
         yield values, *embedder.vectors(values)
 
 

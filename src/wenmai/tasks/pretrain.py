@@ -76,6 +76,8 @@ class Pretrain:
         """`masked`: the share of tokens that are hidden; `whole_words`: no word is hidden in part; without `next_sentence` all
         rows are windows of a document, as long as can be read (RoBERTa)."""
         self.masked, self.whole_words, self.next_sentence = masked, whole_words, next_sentence
+        if not masked and not next_sentence:  # a body alone
+            self.profile = replace(self.profile, next_command="embed {run} FILE")
 
     # The data
 
