@@ -14,6 +14,8 @@ from wenmai.data.inputs import kinds as kinds_of_input
 from wenmai.errors import Mistake
 from wenmai.locale import Message
 from wenmai.models.network import Network
+from wenmai.training import fine_tuning
+from wenmai.training.options import TrainingOptions
 
 HEAD_OPTIONS = ("pooling",)
 
@@ -64,15 +66,20 @@ class Start:
         return replace(self.build, head=head)
 
     @torch.no_grad()
-    def load_into(self, network: Network, inputs) -> dict:
-        """The run's input layer and body; returns what was loaded, and what begins anew."""
+    def load_into(self, network: Network, inputs, training: TrainingOptions) -> dict:
+        """The run's input layer and body, but for the layers that are to begin anew; returns what was loaded, and what begins
+        anew."""
+        fine_tuning.check(network, training)
+        network.training_defaults = network.training_defaults | network.fine_tuning_defaults
+        network.fine_tuned = bool(network.fine_tuning_defaults)
         if network.says_next and not network.body.causal:
             raise Mistake("{run} looks at what comes after a token too, and would be told what it is to say; start from a run "
                           "that looks back only.", run=self.run)  # fmt: skip
         loaded = 0
         parts = [(part, getattr(self.model, part), getattr(network, part)) for part in ("input", "body")]
         dense = [getattr(one.head, "dense", None) for one in (self.model, network)]
-        if all(part is not None and part.layer is not None for part in dense):  # what stands between body and answer, in both
+        # what stands between body and answer, in both
+        if all(part is not None and part.layer is not None for part in dense) and not training.reinitialise:
             parts.append(("head.dense", *dense))
         spelling = [self.model.spelling, network.spelling]
         if all(spelling) and self.inputs is inputs:
@@ -85,10 +92,14 @@ class Start:
                     raise Mistake("{run} does not fit: {name} has the shape {found}, expected {expected}; start from another "
                                   "run, or train without --from.", run=self.run, name=f"{part}.{key}", found=there,
                                   expected=wanted)  # fmt: skip
+                if part == "body" and fine_tuning.begins_anew(f"body.{key}", network, training.reinitialise):
+                    continue
                 own[key].copy_(known[key])
                 loaded += own[key].numel()
         shared = {id(weight) for _, _, ours in parts for weight in ours.parameters()}
         anew = sum(weight.numel() for weight in network.head.parameters() if id(weight) not in shared)
         note = Message("started from {run} ({task}): {loaded:,} weights of the input layer and the body are loaded, {anew:,} of "
                        "the head begin anew", run=self.run, task=self.task_name, loaded=loaded, anew=anew)  # fmt: skip
+        if training.reinitialise:
+            note = Message("{note}, and {layers} layers of the body", note=note, layers=training.reinitialise)
         return {"run": self.run, "task": self.task_name, "loaded": loaded, "anew": anew, "note": note}

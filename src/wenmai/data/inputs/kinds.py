@@ -36,8 +36,8 @@ def learn(values, texts: str = "tokens", framed: bool = False, *, embedding: Ann
           max_length: Annotated[Size, ROWS_OF_TEXTS] = LONGEST, characters: Annotated[Spelling, TEXTS] = "auto",
           **tokenizing):  # fmt: skip
     """The kind of these inputs; `texts` says which kind texts are; a rung that is `framed` reads words in pieces. `embedding`
-    is random, one-hot, or a file (or package) of pretrained word vectors; a network reads `max_length` tokens of a text at once; `characters` reads the letters of
-    every token too, by filters or an lstm (auto: by filters, where tokens are words)."""
+    is random, one-hot, or a file (or package) of pretrained word vectors; a network reads `max_length` tokens of a text at once;
+    `characters` reads the letters of every token too, by filters or an lstm (auto: by filters, where tokens are words)."""
     kind = kind_of(values, texts)
     if kind == "lines":
         return Lines.learn(values, **tokenizing)
