@@ -138,7 +138,7 @@ class Estimator:
         self.build_ = Build.of(self.rung, self.task_name, given["rung"])
         if started is not None:
             started.check(self.rung)
-            known, self.build_ = started.read_as(inputs, task.texts, given), started.build_with(given["rung"])
+            known, self.build_ = started.prepared(task, inputs, targets, given)
         self.inputs_ = self._inputs_learned(
             lambda: rung.frame(task.learn_inputs(inputs, targets, given["inputs"] | given["tokens"], rung.framed)), resume, known
         )

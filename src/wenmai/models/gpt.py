@@ -73,7 +73,9 @@ def gpt_composer(inputs, head, *, width: int = 128, heads: int = 4, layers: Laye
                                           activation))  # fmt: skip
     last = head(width, table=words.table.weight if tie else None)
     encoder = VectorEncoder(False, Dropout(0.0))
-    return EncoderDecoder(embed_whole(inputs.source, width), encoder, decoder, last, {"learning_rate": 2e-3})
+    slowly = {name: value for name, value in fine_tuning(width).items() if name != "epochs"}  # what it is told is new to it
+    return EncoderDecoder(embed_whole(inputs.source, width), encoder, decoder, last, {"learning_rate": 2e-3},
+                          fine_tuning_defaults=slowly)  # fmt: skip
 
 
 def blocks(width: int, heads: int, layers: int, feed_forward: int | None, positions: str, longest: int,

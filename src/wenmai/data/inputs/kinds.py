@@ -121,6 +121,14 @@ def continued(inputs, kind: str, values, run: str, longest: int | None = None, s
     return inputs
 
 
+def continued_writing(inputs, values, targets: list[str], texts: str, most: int) -> Sides:
+    """Texts are written with the tokenizer of a run, no longer than it looks back, for values that it has never read."""
+    tokenizer = inputs.tokenizer or tokenizers.Spaces(inputs.words.words(), inputs.lowercase)
+    target = TargetTexts(tokenizer, 1, most)
+    target.longest = int(target.encode(targets).lengths.max())
+    return Sides(learn(values, texts), target)
+
+
 class Texts:
     kind = "tokens"
     read = 0  # tokens of a running text that they were learned from: they were not
