@@ -139,7 +139,7 @@ class Estimator:
         self.build_ = Build.of(self.rung, self.task_name, given["rung"])
         if started is not None:
             started.check(self.rung)
-            known, self.build_ = started.read_as(inputs, task.texts, given), started.build_with(given["rung"])
+            known, self.build_ = started.prepared(task, inputs, targets, given)
         self.inputs_ = self._inputs_learned(
             lambda: rung.frame(task.learn_inputs(inputs, targets, given["inputs"] | given["tokens"], rung.framed)), resume, known
         )
@@ -153,7 +153,7 @@ class Estimator:
         measure = task.judge(untrained, parts, budget["seed"]) if judged else None
         judge = (lambda: measure(self.trained())) if judged else None  # of the model as it then is
         here = Situation(self.inputs_.kind, hasattr(self.inputs_, "target"), task.head(self.inputs_).per_step,
-                         untrained.by_gradients, bool(judged), distributed.team().size)  # fmt: skip
+                         untrained.by_gradients, bool(judged), distributed.team().size, started is not None)  # fmt: skip
         check_effect(given, self._owners(), here)
         facts = checked_facts(resume.facts, self._owners()["training"]) if resume and resume.facts else {}
         self.progress_ = [Progress.from_json(kept) for kept in facts.get("progress", [])]
@@ -168,7 +168,7 @@ class Estimator:
             """One schedule from the first weights to its end, or from where it was stopped."""
             self.model_ = self.build_.model(task, self.inputs_, seed)
             if started is not None:
-                self.start_ = started.load_into(self.model_, self.inputs_)
+                self.start_ = started.load_into(self.model_, self.inputs_, TrainingOptions(**training))
                 self.notes_ += [note for note in (self.start_["note"],) if note not in self.notes_]
             stopped = resume if facts.get("stage") == number else None
             plan = {name: options[name] for name in ("learning_rate",) if name in options}

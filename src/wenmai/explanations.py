@@ -113,6 +113,10 @@ EXPLANATIONS = phrases(
     precision="bf16 is faster on a GPU and a little less exact; auto: where it pays.",
     parallel="How several processes of torchrun share the work: ddp, or fsdp where the weights do not fit into one.",
     micro_batches="Cut a batch into so many pieces; memory says it unless given.",
+    layer_decay="With --from: every layer learns at so many times the rate of the one above it.",
+    freeze="With --from: the input layer and so many of the lowest layers stay as they are; or all.",
+    reinitialise="With --from: so many of the top layers begin anew.",
+    head_rate="With --from: the head learns at so many times the rate of the body; 1, or 20 with a CRF or letters, unless said.",
     compile="Have torch make kernels of its own: a minute at first, faster after.",
 )  # fmt: skip
 

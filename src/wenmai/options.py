@@ -33,6 +33,7 @@ Seed = Annotated[int, Range(0, 1 << 63)]
 Layers = Annotated[int, Range(1, 1001)]  # each is made by itself, which takes its time
 Share = Annotated[float, Range(least=0, below=1)]  # of something, never all of it
 NonNegative = Annotated[float, Range(least=0)]
+Portion = Annotated[float, Range(least=0, below=1 + 1e-9)]  # of something, up to all of it
 Finite = Annotated[float, Range()]
 
 # old name → the name that the option has now
@@ -52,6 +53,7 @@ class Situation(NamedTuple):
     network: bool  # trained by the loop
     judged: bool  # there are rows that training is judged by
     processes: int
+    started: bool = False  # from a body that was trained before
 
 
 class Only(NamedTuple):
@@ -70,6 +72,7 @@ ROWS_OF_TEXTS = Only(phrase("only", "texts that a network reads, each by itself"
 ONE_A_TEXT = Only(phrase("only", "texts with one answer each"), lambda here: here.kind == "tokens" and not here.per_step)
 ONE_A_STEP = Only(phrase("only", "one answer at every step, as tags are"), lambda here: here.per_step)
 HELD_OUT = Only(phrase("only", "trainings that some rows are held out from"), lambda here: here.judged)
+STARTED = Only(phrase("only", "trainings that start from a run or a checkpoint (--from)"), lambda here: here.started)
 PROCESSES = Only(phrase("only", "several processes, which torchrun starts"), lambda here: here.processes > 1)
 
 

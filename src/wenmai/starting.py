@@ -9,11 +9,15 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from wenmai.catalog import Build
+from wenmai.catalog import Build, rung_named
 from wenmai.data.inputs import kinds as kinds_of_input
 from wenmai.errors import Mistake
 from wenmai.locale import Message
+from wenmai.models.gpt import PrefixDecoder
 from wenmai.models.network import Network
+from wenmai.options import accepted
+from wenmai.training import fine_tuning
+from wenmai.training.options import TrainingOptions
 
 HEAD_OPTIONS = ("pooling",)
 
@@ -37,15 +41,30 @@ class Start:
                           "run of a network that classifies, tags, regresses or generates.", run=self.run, rung=self.build.rung,
                           task=self.task_name)  # fmt: skip
 
+    def prepared(self, task, values, targets, given: dict) -> tuple:
+        """(how this task reads, and writes, by the run's tokenizer; how its network is built with the run's body)"""
+        if not getattr(task, "writes_from_a_start", False):
+            return self.read_as(values, task.texts, given), self.build_with(given["rung"])
+        if not self.model.says_next:
+            raise Mistake("{run} does not go on with a text, and here one is to be written; start from a run that generates.",
+                          run=self.run)  # fmt: skip
+        self.refuse_reading(given, set())
+        build, known = self.build_with(given["rung"]), accepted(rung_named(self.build.rung, task.name).builder(task.name))
+        inputs = kinds_of_input.continued_writing(self.inputs, values, targets, task.texts, self.model.context)
+        return inputs, Build(build.rung, task.name, {name: value for name, value in build.options.items() if name in known})
+
+    def refuse_reading(self, given: dict, free: set[str]) -> None:
+        """Options that say how inputs are read; those that are `free` may."""
+        for name, value in (given["inputs"] | given["tokens"]).items():
+            if name not in free:
+                raise Mistake("{name}={value} says how inputs are read, which {run} has settled; leave {name} out, or train "
+                              "without --from.", name=name, value=value, run=self.run)  # fmt: skip
+
     def read_as(self, values, texts: str, given: dict):
         """The run's inputs, as a task reads these values: with the same tokenizer."""
         kind = kinds_of_input.kind_of(values, texts)
         letters = {"characters"} if kind == "given" and getattr(self.inputs, "wrapping", None) else set()  # beside the body
-        for name, value in (given["inputs"] | given["tokens"]).items():
-            if name in letters:
-                continue
-            raise Mistake("{name}={value} says how inputs are read, which {run} has settled; leave {name} out, or train without "
-                          "--from.", name=name, value=value, run=self.run)  # fmt: skip
+        self.refuse_reading(given, letters)
         longest = None if self.model.carried else self.model.context  # a window reaches no further
         return kinds_of_input.continued(self.inputs, kind, values, self.run, longest, given["inputs"].get("characters", "auto"))
 
@@ -63,17 +82,31 @@ class Start:
                           "without --from.", name=name, value=value, run=self.run)  # fmt: skip
         return replace(self.build, head=head)
 
+    def parts_in(self, network) -> list[tuple]:
+        """(name, of the run, of the network): input layer and body; of one that composes, table and body of its decoder."""
+        if isinstance(network, Network):
+            return [(part, getattr(self.model, part), getattr(network, part)) for part in ("input", "body")]
+        if not isinstance(network.decoder, PrefixDecoder):
+            raise Mistake("{rung} writes by a body of another form than goes on with a text, and cannot start from {run}; gpt "
+                          "can from a run of its own.", rung=self.build.rung, run=self.run)  # fmt: skip
+        return [("input", self.model.input, network.decoder.words), ("body", self.model.body, network.decoder.body)]
+
     @torch.no_grad()
-    def load_into(self, network: Network, inputs) -> dict:
-        """The run's input layer and body; returns what was loaded, and what begins anew."""
-        if network.says_next and not network.body.causal:
+    def load_into(self, network: Network, inputs, training: TrainingOptions) -> dict:
+        """The run's input layer and body, but for the layers that are to begin anew; returns what was loaded, and what begins
+        anew."""
+        fine_tuning.check(network, training)
+        network.training_defaults = network.training_defaults | network.fine_tuning_defaults
+        network.fine_tuned = bool(network.fine_tuning_defaults)
+        if isinstance(network, Network) and network.says_next and not network.body.causal:
             raise Mistake("{run} looks at what comes after a token too, and would be told what it is to say; start from a run "
                           "that looks back only.", run=self.run)  # fmt: skip
         loaded = 0
-        parts = [(part, getattr(self.model, part), getattr(network, part)) for part in ("input", "body")]
-        for name in sorted(set(lasting(self.model)) & set(lasting(network))):  # of the head, what both have
-            parts.append((f"head.{name}", getattr(self.model.head, name), getattr(network.head, name)))
-        spelling = [self.model.spelling, network.spelling]
+        parts = self.parts_in(network)
+        if not training.reinitialise:
+            for name in sorted(set(lasting(self.model)) & set(lasting(network))):  # of the head, what both have
+                parts.append((f"head.{name}", getattr(self.model.head, name), getattr(network.head, name)))
+        spelling = [getattr(one, "spelling", None) for one in (self.model, network)]
         if all(spelling) and self.inputs is inputs:
             parts.append(("spelling", *spelling))
         for part, theirs, ours in parts:
@@ -84,12 +117,16 @@ class Start:
                     raise Mistake("{run} does not fit: {name} has the shape {found}, expected {expected}; start from another "
                                   "run, or train without --from.", run=self.run, name=f"{part}.{key}", found=there,
                                   expected=wanted)  # fmt: skip
+                if part == "body" and fine_tuning.begins_anew(f"body.{key}", network, training.reinitialise):
+                    continue
                 own[key].copy_(known[key])
                 loaded += own[key].numel()
         shared = {id(weight) for _, _, ours in parts for weight in ours.parameters()}
         anew = sum(weight.numel() for weight in network.head.parameters() if id(weight) not in shared)
         note = Message("started from {run} ({task}): {loaded:,} weights of the input layer and the body are loaded, {anew:,} of "
                        "the head begin anew", run=self.run, task=self.task_name, loaded=loaded, anew=anew)  # fmt: skip
+        if training.reinitialise:
+            note = Message("{note}, and {layers} layers of the body", note=note, layers=training.reinitialise)
         return {"run": self.run, "task": self.task_name, "loaded": loaded, "anew": anew, "note": note}
 
 

@@ -2,12 +2,13 @@
 
 import pytest
 
-from wenmai import Classifier
+from wenmai import Classifier, LanguageModel, load
 from wenmai.catalog import TASKS
 from wenmai.data.dataset import open_dataset
 from wenmai.errors import Mistake
 from wenmai.evaluation.added import doubt
 from wenmai.evaluation.compare import compare
+from wenmai.exchange import hugging_face
 
 
 def write(path, rows, head="text,label"):
@@ -76,3 +77,39 @@ def test_pairs_are_looked_at_side_by_side(tmp_path):
     test = write(tmp_path / "more.csv", ["one 3,new,1", "a,b,0"], "text_a,text_b,label")
     notes = [str(note) for note in open_dataset(train, TASKS, test=test).notes]
     assert any("1 of the 2 test rows have a first text that" in note for note in notes) and "second text" not in str(notes)
+
+
+def all_of(steps) -> dict:
+    try:
+        while True:
+            next(steps)
+    except StopIteration as end:
+        return end.value
+
+
+def test_what_was_pretrained_is_fine_tuned_beside_the_ladder(tmp_path, rows):
+    """A run that has learned another task, of which it is known what it took, and a checkpoint, of which it is not."""
+    pytest.importorskip("transformers")
+    texts = [row.split(",")[0] for row in rows]
+    data = open_dataset(write(tmp_path / "things.csv", rows), TASKS, valid="0.2", test="0.2")
+    writer = LanguageModel("gpt", width=8, heads=2, layers=1, steps=3, tokenizer="bpe", vocabulary=300).fit(texts)
+    writer.save(tmp_path / "writer", seconds=90.0)
+    hugging_face.exported(writer, tmp_path / "checkpoint")
+    added = (str(tmp_path / "writer"), str(tmp_path / "checkpoint"))
+    steps = compare(data, 0.05, ["perceptron"], out=tmp_path / "runs", with_runs=added, options={"steps": 4})
+    report = all_of(steps)
+    found = {row["rung"]: row for row in report["rungs"]}
+    assert found.keys() == {"perceptron", "writer", "checkpoint"} and not any(row["failed"] for row in found.values())
+    assert found["writer"]["ladder"] == found["checkpoint"]["ladder"] == "gpt" and "pretrained" not in found["perceptron"]
+    assert found["writer"]["pretrained"]["seconds"] == 90.0 and found["checkpoint"]["pretrained"]["seconds"] is None
+    assert any("writer was pretrained for 1.5 minutes" in note for note in report["notes"])
+    assert any("checkpoint was pretrained before this comparison; what that cost" in note for note in report["notes"])
+    assert load(found["writer"]["run"]).task_name == "classify"
+
+
+def test_a_checkpoint_that_is_broken(tmp_path, rows):
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "config.json").write_text("{}")
+    data = open_dataset(write(tmp_path / "things.csv", rows), TASKS, valid="0.2", test="0.2")
+    with pytest.raises(Mistake, match=r"config\.json"):
+        all_of(compare(data, 0.02, ["perceptron"], out=tmp_path / "runs", with_runs=(str(tmp_path / "broken"),)))

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from wenmai.evaluation.compare import state_of, undecided
+from wenmai.evaluation.how_far import state_of, undecided
 from wenmai.evaluation.unfinished import Unfinished
 from wenmai.training.progress import Progress
 

@@ -34,7 +34,7 @@ def begin(arguments: dict, out: Path | None, as_json: bool, started: float) -> N
     with folders.only_one(folder):
         known = absolute(arguments, ("source", "target", "valid", "test"))
         known["runs"] = str(Path(arguments["runs"]).resolve())
-        known["with"] = [str(Path(run).resolve()) for run in arguments["with"]]
+        known["with"] = [str(Path(run).resolve()) if Path(run).exists() else run for run in arguments["with"]]
         known["settings"] = absolute(arguments["settings"], ("embedding",))
         carry_out(arguments, dataset, kept, as_json, started, known | {"fingerprint": dataset.fingerprints()})
 

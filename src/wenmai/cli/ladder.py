@@ -92,8 +92,8 @@ def compare(
     source: Annotated[str, typer.Argument(help=DATA, autocompletion=completion.data)] = "",
     minutes: Annotated[float, typer.Option(min=0.01, help="For all rungs together, shared equally.")] = 5.0,
     only: Annotated[str, typer.Option("--rungs", help="Only these: softmax,cnn,gru.")] = "",
-    with_: Annotated[list[str], typer.Option("--with", help="A run to add as a row. May be repeated.",
-                                               autocompletion=completion.runs)] = [],  # noqa: B006
+    with_: Annotated[list[str], typer.Option("--with", help="A run to add as a row, or a checkpoint to fine-tune. May be "
+                                               "repeated.", autocompletion=completion.runs)] = [],  # noqa: B006
     target: Target = "", valid: Valid = "0.1", test: Test = "0.1", columns: Columns = "", task: Task = "", unseen: Unseen = False,
     delimiter: Delimiter = "", skip_bad: SkipBad = False, max_line: MaxLine = 0, max_rows: MaxRows = 0,
     settings: Set = [],  # noqa: B006

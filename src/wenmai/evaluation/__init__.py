@@ -2,7 +2,8 @@
 
 compare.py         every rung on the same rows under one budget; unfinished.py: the rungs that are done, if it is stopped
 comparison.py      the same in Python: leaderboard, recommendation and report as one object
-added.py           a run that is added to them: whether it has seen the rows that judge it
+added.py           what is added to them: whether a run has seen the rows that judge it; what is started from
+how_far.py         whether more minutes would change what is said of a rung
 recommendation.py  the smallest of those that may be the best
 report.py          report.json, report.md, report.html and the pictures
 probes/            why a rung is built as it is: a table and a picture each

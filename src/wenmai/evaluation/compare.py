@@ -9,10 +9,9 @@ import shlex
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -24,10 +23,11 @@ from wenmai.data.inputs.kinds import kind_of
 from wenmai.errors import Mistake, unknown
 from wenmai.estimator import Estimator
 from wenmai.estimators import ESTIMATORS, load
-from wenmai.evaluation.added import doubt
+from wenmai.evaluation.added import Pretrained, doubt, parted
+from wenmai.evaluation.how_far import is_short, state_of, undecided
 from wenmai.evaluation.recommendation import recommend
 from wenmai.evaluation.unfinished import Done, Unfinished
-from wenmai.locale import Listed, Message, phrase, told_in
+from wenmai.locale import Message, phrase, told_in
 from wenmai.options import NoEffect
 from wenmai.tasks.metrics import Drawn, drawn, metric_named, with_luck
 from wenmai.training import interrupts
@@ -35,15 +35,11 @@ from wenmai.training.distributed import device_named
 from wenmai.training.options import TrainingOptions
 from wenmai.training.progress import Progress
 from wenmai.training.run_folder import check_place
-from wenmai.training.schedule import MOST_EPOCHS
 
 SIZES = {0.1: 0.15, 0.3: 0.3}  # share of the rows → length of the training on them, compared with all rows
 MAIN = 0.95 / (1 + sum(SIZES.values()))  # share of the budget; the rest is for measuring
 SIZED = 0.95  # share of the budget after which nothing more is trained
 LEAST = 0.01  # minutes that a rung gets in any case
-UPDATES, EPOCHS = 100, 10  # of a network that has had less of both, it is too short to tell
-STEEP, FLAT = 0.1, 0.01  # shares of the best score that the end of a training brought
-MORE = 4  # times its share is what is proposed for a rung that is not decided
 
 
 @dataclass(frozen=True)
@@ -58,9 +54,17 @@ class Plan:
     runs: Path  # where trained rungs are kept
     metric: str  # by which rungs are ranked and one is chosen
     replace: bool = False
+    starts: dict[str, Pretrained] = field(default_factory=dict)  # what is added, and fine-tuned here
 
-    def estimator(self, rung: str, **options) -> Estimator:
-        return ESTIMATORS[self.data.task.name](rung, **options)
+    def estimator(self, name: str, **options) -> Estimator:
+        return ESTIMATORS[self.data.task.name](self.rung(name), **options)
+
+    def rung(self, name: str) -> str:
+        return self.starts[name].rung if name in self.starts else name
+
+    def training(self, name: str, estimator: Estimator, rows: Part, **known) -> Iterator[Progress]:
+        start = self.starts[name].start if name in self.starts else None
+        return estimator.training(*rows.pair, self.data.valid.pair, rows.where, start=start, **known)
 
     def known_options(self, rung: str) -> set[str]:
         return set(self.estimator(rung).get_params()) - {"rung"}
@@ -94,8 +98,10 @@ def compare(data: Dataset, minutes: float, rungs: list[str] | None = None, seed:
     if data.test is None or data.valid is None:
         raise Mistake("compare needs a valid and a test part: give files or shares for both.")
     check_metric(data.task, metric)
-    plan = Plan(data, seed, seeds, device, options or {}, out or Path("runs"), metric or data.task.metric, replace)
     names = rungs or suited_rungs(data)
+    starts, with_runs = parted(with_runs, data.task.name, list(RUNGS))
+    plan = Plan(data, seed, seeds, device, options or {}, out or Path("runs"), metric or data.task.metric, replace, starts)
+    names = [*names, *starts]
     done = kept.done(names) if kept and begun is None else {}
     missing = [name for name in names if name not in done]
     check(plan, [] if kept and begun is None else names, missing)  # what is gone on with was checked when it began
@@ -107,7 +113,7 @@ def compare(data: Dataset, minutes: float, rungs: list[str] | None = None, seed:
         began = time.perf_counter()
         interrupts.check()
         try:
-            if rung_named(name, data.task.name).train is not TrainingOptions:
+            if rung_named(plan.rung(name), data.task.name).train is not TrainingOptions:
                 yield name, Message("compiling"), None
                 compile_kernels(plan, name)
             share = max(LEAST, (end - time.perf_counter()) / 60 / (len(missing) - number))
@@ -193,6 +199,9 @@ def one_rung(plan: Plan, name: str, minutes: float):
             "learning_rate": first.plan_.get("learning_rate"), "rates_tried": first.rates_tried_,
             "curve": [{"step": p.step, "seconds": p.seconds, "train_loss": p.loss, "score": p.score} for p in first.progress_],
             "sizes": sizes, "options": first.options, "notes": first.notes_ + row.get("notes", [])}  # fmt: skip
+    if name in plan.starts:
+        row |= {"pretrained": {"run": plan.starts[name].start.run, "seconds": plan.starts[name].seconds},
+                "notes": [plan.starts[name].note(name), *row["notes"]]}  # fmt: skip
     folder, first.columns_ = plan.run_of(name), data.columns
     first.save(folder, plan.replace, **data.about(), scores=row["scores"], seconds=seconds)
     return row | {"run": str(folder), "bytes": folder_bytes(folder)}, terms
@@ -210,7 +219,7 @@ def every_seed(plan: Plan, name: str, minutes: float):
         while True:
             estimator = plan.estimator(name, **(options | more))
             try:
-                for progress in estimator.training(*data.train.pair, data.valid.pair, data.train.where):
+                for progress in plan.training(name, estimator, data.train):
                     yield name, progress.note or Message("training"), progress
                 break
             except NoEffect as idle:  # which other rungs have a use for
@@ -243,7 +252,7 @@ def with_less_data(plan: Plan, name: str, first: Estimator, options: dict, end: 
             own |= {"steps": steps, "evaluations": 4} | {key: first.plan_[key] for key in ("learning_rate", "threads")}
         estimator = plan.estimator(name, **own)
         reads = first.inputs_ if profile.keeps_tokens else None
-        for progress in estimator.training(*some.pair, data.valid.pair, some.where, known=reads):
+        for progress in plan.training(name, estimator, some, known=reads):
             yield name, Message("{share:.0%} of the rows", share=fraction), progress
         sizes.append({"fraction": fraction, "rows": len(some), "score": plan.quick_score(estimator)})
     return sizes
@@ -349,42 +358,6 @@ def scored(row: dict, valid: Drawn, test: Drawn, metric: str) -> dict:
     each = [float(how.shown(score)) for score in test.each]
     return {"scores": row["scores"] | scores, "interval": test.interval(how), "seed_scores": each,
             "spread": float(np.std(each, ddof=1)) if len(each) > 1 else None}  # fmt: skip
-
-
-# How far a rung got.
-
-
-def state_of(estimator: Estimator, network: bool) -> str:
-    """ "short" where it is too short to tell, "rising", or "converged". Where the clock ended a training, its rate went to zero
-    by then and flattened its curve, whatever was still to be learned: so what counts is how much further the second half brought
-    the best score, by a tenth (short), by a hundredth (rising). Where it had all of its epochs, or stopped by itself, the last
-    quarter counts; a rung that counts or solves has no more to learn."""
-    progress, sign = estimator.progress_, 1 if estimator.task_.higher_is_better else -1
-    scores, last = [sign * point.score for point in progress if point.score is not None], progress[-1]
-    if network and (len(scores) < 2 or (last.step < UPDATES and last.epoch < EPOCHS)):
-        return "short"
-    if len(scores) < 2:
-        return "converged"
-    epochs = float(estimator.options.get("epochs") or MOST_EPOCHS)  # which a command line gives as text
-    cut = network and last.step == last.steps and last.epoch < 0.99 * epochs
-    late = len(scores) // 2 if cut else max(1, len(scores) // 4)
-    gained = (max(scores) - max(scores[:-late])) / (abs(max(scores)) or 1.0)
-    return "short" if cut and gained > STEEP else "rising" if gained > FLAT else "converged"
-
-
-def is_short(row: dict) -> bool:
-    return row.get("state") == "short"
-
-
-def undecided(rows: list[dict], minutes: float, kept: Unfinished | None) -> list[Message]:
-    """What more time would settle, and the command for it, in sentences."""
-    short, rising = ([row["rung"] for row in rows if row.get("state") == state] for state in ("short", "rising"))
-    said = [Message("Too short to tell, and not judged: {choices}.", choices=Listed(short))] if short else []
-    said += [Message("Still rising when the budget ended: {choices}.", choices=Listed(rising))] if rising else []
-    more = max(1, ceil(MORE * minutes * (len(short) + len(rising)) / len(rows)))
-    if said and kept:
-        said.append(Message("More time for these alone settles it: {command}", command=kept.with_minutes(more)))
-    return said
 
 
 def processor() -> str:

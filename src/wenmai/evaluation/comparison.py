@@ -89,7 +89,7 @@ def compare(data: str | Path | Mapping[str, Sequence], *, minutes: float = 5.0, 
     metric : what rungs are ranked by, where it is not the task's own
     options : of the rungs, by name; a rung that lacks one goes without
     seeds : train each rung so many times
-    with_runs : runs to add as rows
+    with_runs : runs to add as rows; checkpoints, and runs of another task, are fine-tuned first
     runs, out : where runs and the report go; runs/ and reports/NAME without them
     replace : also runs of other data, and trainings that were not finished
     progress : show how it goes

@@ -21,6 +21,8 @@ class Recurrent(Body):
     last real position back to its first. The state is all of theirs side by side (B, S), after the T steps, for rows that are not
     padded. With `normed`, states that may grow without bounds are brought to one scale, and begin anew with every text."""
 
+    stack = "layers"
+
     def __init__(self, width: int, hidden: int, cell: str, layers: int = 1, bidirectional: bool = False,
                  dropout: float | nn.Module = 0.0, *, last: int | None = None, weight_dropout: float = 0.0,
                  normed: bool = False):  # fmt: skip

@@ -45,6 +45,8 @@ class Transformer(Body):
     """`positions`: sinusoidal, learned (of at most `longest`), rotary, or none, where x has them already. The state of a causal
     one is the cache of what was read before x, or, with a memory, a DecoderCache; without one, x opens the text."""
 
+    stack = "blocks"
+
     def __init__(
         self,
         width: int,

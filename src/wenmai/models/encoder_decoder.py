@@ -56,13 +56,16 @@ class EncoderDecoder(nn.Module):
     carried = False
 
     def __init__(self, input: nn.Module, encoder: Body, decoder: nn.Module, head: nn.Module,
-                 training_defaults: dict | None = None, sampling: float = 0.0, built: dict | None = None):  # fmt: skip
+                 training_defaults: dict | None = None, sampling: float = 0.0, built: dict | None = None,
+                 fine_tuning_defaults: dict | None = None):  # fmt: skip
         """`training_defaults`: options of training that suit it; `sampling`: the share of its own words that it reads in
-        training; `built`: as of a Network."""
+        training; `built`, `fine_tuning_defaults`: as of a Network."""
         super().__init__()
         self.input, self.encoder, self.decoder, self.head, self.sampling = input, encoder, decoder, head, sampling
         self.training_defaults, self.built = training_defaults or {}, built or {}
-        self.opening = decoder.special.begin
+        self.fine_tuning_defaults = fine_tuning_defaults or {}
+        special = decoder.special
+        self.opening = special.end if special.begin is None else special.begin
 
     def read(self, x: Tensor, mask: Tensor, batch: Batch, trace: Trace | None = None) -> Tensor:
         """y (B, T, H), from which every token of batch.target is said"""

@@ -18,16 +18,21 @@ State = Tensor | Cache | Window
 
 
 class Network(nn.Module):
+    fine_tuned = False  # it starts from a body that has learned, with defaults that suit that
+
     def __init__(self, input: nn.Module, body: Body, head: nn.Module, *, context: int = 256, built: dict | None = None,
-                 training_defaults: dict[str, float] | None = None, spelling: nn.Module | None = None):  # fmt: skip
+                 training_defaults: dict[str, float] | None = None, fine_tuning_defaults: dict[str, float] | None = None,
+                 spelling: nn.Module | None = None):  # fmt: skip
         """`context`: of running text, how many tokens training reads at once; a body without a state to carry reads no more at
         any time. `built`: options of the builder that followed from the data: what was built is what is saved.
-        `training_defaults`: training options that suit it, where none are given. `spelling`: what reads the letters of words,
+        `training_defaults`: training options that suit it, where none are given, and `fine_tuning_defaults`, where it starts from
+        a body that has learned. `spelling`: what reads the letters of words,
         where they stand beside y."""
         super().__init__()
         self.input, self.body, self.head, self.context = input, body, head, context
         self.spelling = spelling
         self.built, self.training_defaults = built or {}, training_defaults or {}
+        self.fine_tuning_defaults = fine_tuning_defaults or {}
         self.has_probabilities, self.per_step, self.says_next = head.has_probabilities, head.per_step, head.says_next
 
     def forward(self, batch: Batch, trace: Trace | None = None) -> Tensor:

@@ -46,6 +46,7 @@ class Compose:
     training_examples, outputs, log_prob = writing.training_examples, writing.outputs, writing.log_prob
     cut_notes = staticmethod(writing.target_cut_notes)
     running_text = two_texts = False
+    writes_from_a_start = True  # with --from: what goes on with a text goes on from what it is told (starting.py)
 
     @staticmethod
     def fits(names: list[str]) -> bool:

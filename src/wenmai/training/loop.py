@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from wenmai.data.examples.batches import ExampleSource
 from wenmai.data.storage import saved as take
 from wenmai.locale import Message
-from wenmai.training import distributed, memory
+from wenmai.training import distributed, fine_tuning, memory
 from wenmai.training.averaging import network_of
 from wenmai.training.options import TrainingOptions
 from wenmai.training.progress import Diverged, Progress, Snapshot
@@ -93,6 +93,9 @@ class Training:
         self.threads = self.options.threads or torch.get_num_threads()
         torch.set_num_threads(self.threads)
         self.tokens = self.options.batch_tokens or examples.suited_batch()
+        self.fine_tuned = getattr(network, "fine_tuned", False)  # it starts from a body that has learned (starting.py)
+        if self.fine_tuned and not self.options.batch_tokens and not examples.one_shape:
+            self.tokens = fine_tuning.suited_batch(self.tokens, examples.lengths)
         self.updater = updater = Updater(network, examples, self.options, device, seed, deterministic)
         updater.micro_batches = self.options.micro_batches or updater.suited_micro_batches(self.tokens)
         self.schedule = Schedule(self.options, examples, self.tokens)
@@ -125,7 +128,7 @@ class Training:
         updater.load(first)
         self.schedule = clock.schedule = Schedule(self.options, self.examples, self.tokens)
         plan = Plan(*team.broadcast(clock.affordable(0, each, self.options.evaluations)))
-        if given.learning_rate is None and not self.options.averages:
+        if given.learning_rate is None and not self.options.averages and not self.fine_tuned:
             times = raised(plan.steps) * (self.tokens / usual) ** 0.5  # a smaller batch says less of where to go
             self.options = replace(self.options, learning_rate=self.options.learning_rate * times)
             self.schedule = clock.schedule = Schedule(self.options, self.examples, self.tokens)

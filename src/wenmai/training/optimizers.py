@@ -13,6 +13,7 @@ from torch import nn
 
 from wenmai.data.storage import saved as take
 from wenmai.training.distributed import full_tensor, shard_of
+from wenmai.training.fine_tuning import rate_factors
 from wenmai.training.options import TrainingOptions
 from wenmai.training.progress import Snapshot
 
@@ -35,17 +36,24 @@ class Optimizer:
         names = {id(module.weight) for module in embeddings}
         matrices = [p for p in rest if p.dim() >= 2 and id(p) not in names]
         others = [p for p in rest if p.dim() < 2 or id(p) in names]
-        groups = [{"params": matrices, "weight_decay": options.weight_decay}, {"params": others, "weight_decay": 0.0}]
+        factors = rate_factors(network, options)
+        groups = [
+            {"params": [p for p in params if factors[id(p)] == factor], "weight_decay": decay, "factor": factor}
+            for factor in sorted(set(factors.values()), reverse=True)
+            for params, decay in ((matrices, options.weight_decay), (others, 0.0))
+        ]
         groups = [group for group in groups if group["params"]]
         alone = bool(rest) and rest[0].is_cuda and not hasattr(rest[0], "full_tensor")
-        if alone:  # a rate that an update in one launch can read (captured.py)
-            rate = torch.tensor(rate, device=rest[0].device)
+        for group in groups:
+            own = rate * group["factor"]  # where an update in one launch can read it (captured.py)
+            group["lr"] = torch.tensor(own, device=rest[0].device) if alone else own
         if name in ("sgd", "asgd"):
-            self.parts = [torch.optim.SGD(groups, lr=rate, momentum=0.9 if name == "sgd" else 0.0, fused=alone or None)]
+            self.parts = [torch.optim.SGD(groups, momentum=0.9 if name == "sgd" else 0.0, fused=alone or None)]
         else:
-            self.parts = [torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), fused=True, capturable=alone)]
+            self.parts = [torch.optim.AdamW(groups, betas=(0.9, 0.98), fused=True, capturable=alone)]
         if tables:
-            self.parts.append(torch.optim.SparseAdam(tables, lr=rate, betas=(0.9, 0.98)))
+            named = [{"params": [table], "factor": factors[id(table)]} for table in tables]
+            self.parts.append(torch.optim.SparseAdam(named, lr=rate, betas=(0.9, 0.98)))
         self.rest, self.tables, self.clip = rest, tables, options.clip
 
     def state(self) -> dict[str, torch.Tensor]:
@@ -94,9 +102,9 @@ class Optimizer:
         for part in self.parts:
             for group in part.param_groups:
                 if isinstance(group["lr"], torch.Tensor):
-                    group["lr"].fill_(rate)
+                    group["lr"].fill_(rate * group["factor"])
                 else:
-                    group["lr"] = rate
+                    group["lr"] = rate * group["factor"]
 
     def step(self, scale: torch.Tensor) -> torch.Tensor:
         """One update with the gradients times `scale`, cut to the norm `clip`; returns the norm before the cut."""

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from torch import nn
 
-from wenmai.options import HELD_OUT, PROCESSES, NonNegative, Seed, Share, Size
+from wenmai.options import HELD_OUT, PROCESSES, STARTED, Count, NonNegative, Portion, Seed, Share, Size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +18,8 @@ class TrainingOptions:
     not given, the network says. With `average`, the rate stays, and from when the score stops getting better, at the latest
     half-way, what counts is the mean of the weights after every step since. `compile` has torch make kernels of its own for the
     network, which takes a minute first and pays where training takes many. `threads` of a CPU are as many as torch has, or one
-    where minutes are given and one is faster: small networks and busy machines gain nothing by more."""
+    where minutes are given and one is faster: small networks and busy machines gain nothing by more. The last four are of a
+    network that starts from another (fine_tuning.py)."""
 
     epochs: Size | None = None
     steps: Size | None = None
@@ -37,6 +38,10 @@ class TrainingOptions:
     micro_batches: Size | None = None
     compile: bool = False
     threads: Size | None = None
+    layer_decay: Annotated[Portion, STARTED] = 1.0
+    freeze: Annotated[Count | Literal["all"], STARTED] = 0
+    reinitialise: Annotated[Count, STARTED] = 0
+    head_rate: Annotated[NonNegative | None, STARTED] = None
 
     def completed(self, network: nn.Module) -> "TrainingOptions":
         """With what the network asks for, where it is not given."""
@@ -51,8 +56,8 @@ class TrainingOptions:
 def training_defaults(network: nn.Module, optimizer: str) -> dict[str, float]:
     """What these options are, where they are not given: as the network asks for, or as suits most."""
     if optimizer == "asgd":  # of AWD-LSTM
-        return {"learning_rate": 30.0, "weight_decay": 1.2e-6, "clip": 0.25}
-    return {"learning_rate": 4e-3, "weight_decay": 0.01, "clip": 1.0} | network.training_defaults
+        return {"learning_rate": 30.0, "weight_decay": 1.2e-6, "clip": 0.25, "head_rate": 1.0}
+    return {"learning_rate": 4e-3, "weight_decay": 0.01, "clip": 1.0, "head_rate": 1.0} | network.training_defaults
 
 
 def fit_options(*, seed: Seed = 0, device: str = "auto", minutes: NonNegative | None = None, validation: Share = 0.1,

@@ -17,7 +17,7 @@ from wenmai.data.storage.caches import for_torch
 from wenmai.errors import Mistake
 from wenmai.layers.losses import Loss, weighted
 from wenmai.layers.recurrent import Recurrent
-from wenmai.training import distributed, memory
+from wenmai.training import distributed, fine_tuning, memory
 from wenmai.training.averaging import WeightAverage
 from wenmai.training.captured import Captured
 from wenmai.training.distributed import full_tensor, shard_of
@@ -47,6 +47,7 @@ class Updater:
                 layer.one_shape = examples.one_shape
         dense = self.sharded or (self.team.size > 1 and device != "cpu")  # these pass on no gradient of named rows
         name_gradients(network, options.optimizer == "lazy-adamw" and not dense)
+        fine_tuning.freeze(network, options.freeze)
         self.losses, self.learning = self.team.parallel(network, options.parallel)
         if options.compile:
             self.losses = torch.compile(self.losses)

@@ -36,8 +36,8 @@ def learn(values, texts: str = "tokens", framed: bool = False, *, embedding: Ann
           max_length: Annotated[Size, ROWS_OF_TEXTS] = LONGEST, characters: Annotated[Spelling, TEXTS] = "auto",
           **tokenizing):  # fmt: skip
     """The kind of these inputs; `texts` says which kind texts are; a rung that is `framed` reads words in pieces. `embedding`
-    is random, one-hot, or a file (or package) of pretrained word vectors; a network reads `max_length` tokens of a text at once; `characters` reads the letters of
-    every token too, by filters or an lstm (auto: by filters, where tokens are words)."""
+    is random, one-hot, or a file (or package) of pretrained word vectors; a network reads `max_length` tokens of a text at once;
+    `characters` reads the letters of every token too, by filters or an lstm (auto: by filters, where tokens are words)."""
     kind = kind_of(values, texts)
     if kind == "lines":
         return Lines.learn(values, **tokenizing)
@@ -119,6 +119,14 @@ def continued(inputs, kind: str, values, run: str, longest: int | None = None, s
                           run=run)  # fmt: skip
         return inputs if isinstance(inputs, Texts) else Texts(tokenizer, pairs, unit_of(tokenizer), longest or LONGEST, "random")
     return inputs
+
+
+def continued_writing(inputs, values, targets: list[str], texts: str, most: int) -> Sides:
+    """Texts are written with the tokenizer of a run, no longer than it looks back, for values that it has never read."""
+    tokenizer = inputs.tokenizer or tokenizers.Spaces(inputs.words.words(), inputs.lowercase)
+    target = TargetTexts(tokenizer, 1, most)
+    target.longest = int(target.encode(targets).lengths.max())
+    return Sides(learn(values, texts), target)
 
 
 class Texts:
