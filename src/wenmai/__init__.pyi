@@ -178,5 +178,6 @@ class Encoder(_Encoder):
         optimizer: Literal['lazy-adamw', 'adamw', 'sgd', 'asgd'] = 'lazy-adamw', weight_decay: float | None = None,
         average: bool = False, warmup: float = 0.1, clip: float | None = None, evaluations: int = 20, patience: int = 6,
         precision: Literal['auto', 'float32', 'bf16'] = 'auto', parallel: Literal['ddp', 'fsdp'] = 'ddp',
-        micro_batches: int | None = None, compile: bool = False, threads: int | None = None,
+        micro_batches: int | None = None, compile: bool = False, threads: int | None = None, layer_decay: float = 1.0,
+        freeze: Union[int, Literal['all']] = 0, reinitialise: int = 0, head_rate: float | None = None,
     ) -> None: ...

@@ -8,7 +8,7 @@ from wenmai.data.dataset import open_dataset
 from wenmai.errors import Mistake
 from wenmai.evaluation.added import doubt
 from wenmai.evaluation.compare import compare
-from wenmai.exchange import hugging_face
+from wenmai.exchange import exporting
 
 
 def write(path, rows, head="text,label"):
@@ -94,7 +94,7 @@ def test_what_was_pretrained_is_fine_tuned_beside_the_ladder(tmp_path, rows):
     data = open_dataset(write(tmp_path / "things.csv", rows), TASKS, valid="0.2", test="0.2")
     writer = LanguageModel("gpt", width=8, heads=2, layers=1, steps=3, tokenizer="bpe", vocabulary=300).fit(texts)
     writer.save(tmp_path / "writer", seconds=90.0)
-    hugging_face.exported(writer, tmp_path / "checkpoint")
+    exporting.exported(writer, tmp_path / "checkpoint")
     added = (str(tmp_path / "writer"), str(tmp_path / "checkpoint"))
     steps = compare(data, 0.05, ["perceptron"], out=tmp_path / "runs", with_runs=added, options={"steps": 4})
     report = all_of(steps)

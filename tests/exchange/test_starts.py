@@ -7,7 +7,7 @@ from test_encoders import checkpoint
 
 import wenmai
 from wenmai import Classifier, Composer, LanguageModel, Mistake, Regressor, Tagger
-from wenmai.exchange import hugging_face
+from wenmai.exchange import exporting, hugging_face
 
 transformers = pytest.importorskip("transformers")
 
@@ -23,7 +23,7 @@ def starts(tmp_path_factory):
     Classifier("bert", width=8, heads=2, layers=2, steps=2, tokenizer="wordpiece").fit(TEXTS, LABELS).save(folder / "bert-run")
     writer = LanguageModel("gpt", width=8, heads=2, layers=2, steps=3, context=16, tokenizer="bpe", vocabulary=300).fit(TEXTS)
     writer.save(folder / "gpt-run")
-    hugging_face.exported(writer, folder / "gpt")
+    exporting.exported(writer, folder / "gpt")
     LanguageModel("gpt", width=8, heads=2, layers=2, steps=3, context=16).fit(TEXTS).save(folder / "gpt-words")
     return {name: folder / name if "-" in name else hugging_face.checkpoint(folder / name)
             for name in ("bert", "bert-run", "gpt", "gpt-run", "gpt-words")}  # fmt: skip
