@@ -192,10 +192,22 @@ def test_a_row_draws_the_same_with_whomever_it_is_read_and_anew_at_every_step():
     assert (fixed[0] == fixed[1]).all()
 
 
-def test_lengths_are_never_less_than_what_is_read():
+def test_lengths_are_about_what_is_read_and_never_more_than_can_be():
     text = text_of([[5], [40, 3], [4, 4], [9, 2, 8, 30]] * 20)
     lengths = text.batch(np.arange(len(text)), np.random.default_rng(0)).mask.sum(1).numpy()
-    assert (lengths <= text.lengths).all() and text.lengths.max() <= 32
+    assert lengths.max() <= 32 and text.lengths.max() <= 32 and abs(lengths.sum() / text.lengths.sum() - 1) < 0.1
+
+
+def test_how_long_a_pair_is_does_not_tell_whether_it_follows():
+    chance = np.random.default_rng(0)
+    text = text_of([chance.integers(2, 9, chance.integers(3, 12)).tolist() for _ in range(60)], longest=40)
+    found = [text.batch(np.arange(len(text)), np.random.default_rng(seed)) for seed in range(30)]
+    follows = np.concatenate([batch.follows.numpy() for batch in found])
+    second = np.concatenate([((batch.segment == 1) & batch.mask).sum(1).numpy() for batch in found])
+    assert abs(second[follows].mean() / second[~follows].mean() - 1) < 0.15
+    ends = set(text.sentence_stops.tolist())
+    _, second, follows = text.pairs(np.arange(len(text)), 3)
+    assert np.mean([stop in ends for stop in second.stops[~follows].tolist()]) > 0.9  # it breaks off only where it must
 
 
 def test_no_room_for_words_is_refused():
