@@ -325,7 +325,7 @@ def test_bad_questions_are_answered_with_a_sentence(ask, sentence):
 
 
 @pytest.mark.parametrize(("options", "texts", "sentence"), [
-    ({}, ["one", "two", "three"] * 9, "no document has two sentences, so that none follows another"),
+    ({}, "one\n\ntwo\n\nthree\n\n" * 9, "no document has two sentences, so that none follows another"),
     ({"masked": 0.0}, documents(), "masked=0: nothing is hidden"),
     ({"masked": 1.0}, documents(), "masked"),
     ({"max_length": 5}, documents(), "no room for words; expected at least 7"),

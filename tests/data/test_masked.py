@@ -6,9 +6,9 @@ import pytest
 from wenmai.data.examples import masked
 from wenmai.data.examples.masked import MaskedText, laid_end_to_end, uniform
 from wenmai.data.examples.sequences import Sequences
-from wenmai.data.files.documents import Documents
+from wenmai.data.files.documents import Documents, sentences
 from wenmai.data.text import sentences as cutting
-from wenmai.data.text.sentences import Sentences, sentences
+from wenmai.data.text.sentences import Sentences
 from wenmai.data.text.special import OWN
 from wenmai.data.text.subwords import Subwords
 from wenmai.data.text.whole_words import WholeWords
@@ -52,6 +52,12 @@ def test_every_text_of_a_list_is_a_document_and_the_same_as_in_a_file(tmp_path):
     for given in (["a\nb", "c"], ["a\nb\n", "c\n\n"], "a\nb\n\nc", tmp_path / "text.txt"):
         found = Sentences.of(Documents.of(given))
         assert list(found.texts) == ["a", "b", "c"] and found.documents.tolist() == [0, 2, 3]
+
+
+def test_texts_of_one_sentence_each_are_lines_of_one_document():
+    assert Sentences.of(Documents.of([f"sentence {n}" for n in range(30)])).documents.tolist() == [0, 30]
+    some = [f"sentence {n}" + "\nand another" * (n % 5 == 0) for n in range(30)]
+    assert len(Sentences.of(Documents.of(some)).documents) == 31
 
 
 def test_long_lines_are_cut_at_sentence_marks():

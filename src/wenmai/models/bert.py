@@ -4,7 +4,8 @@
     `layers` blocks, post-norm                    the body
     φ(W y_[CLS] + b), then the task's answer      N→1; φ is tanh (BERT's pooler), relu (DistilBERT), gelu (ELECTRA)
 
-From scratch it is the Transformer; it is made to start from a body that has read much: `train bert DATA --from FOLDER`. RoBERTa
+It reads much text first, and guesses words that are hidden from it (layers/pretraining.py): `train bert corpus.txt`. Then it
+starts from that, or from a body that others have trained: `train bert DATA --from RUN_OR_FOLDER`. RoBERTa
 (Liu et al. 2019) has no segments, DistilBERT (Sanh et al. 2019) half of the layers, ELECTRA (Clark et al. 2020) a narrower
 table (`embed`)."""
 
@@ -48,7 +49,8 @@ def bert(inputs, head, *, width: Size = 128, heads: Size = 4, layers: Layers = 2
             if layer.weight is not first.table.weight:
                 layer.weight = nn.Parameter(normal(SPREAD / sqrt(width), *layer.weight.shape))
             nn.init.zeros_(layer.bias)
-    return Network(first, body, last, training_defaults={"learning_rate": 1e-4, "weight_decay": 0.01})
+    rate = 1e-3 * min(1.0, 128 / width) if head.tied else 1e-4  # what learns from nothing, and what has learned
+    return Network(first, body, last, training_defaults={"learning_rate": rate, "weight_decay": 0.01})
 
 
 class FramedTokens(nn.Module):
