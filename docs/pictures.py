@@ -20,8 +20,8 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
-from wenmai import Classifier, Composer, LanguageModel, Regressor, Tagger, Translator
-from wenmai.catalog import TASKS
+from wenmai import Classifier, Composer, Encoder, LanguageModel, Regressor, Tagger, Translator
+from wenmai.catalog import TASKS, tasks_of
 from wenmai.data.dataset import open_dataset
 from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences
@@ -721,9 +721,39 @@ def alignment(zh):
     return figure
 
 
+# Chapter 17: bert
+
+
+@functools.cache
+def encoder():
+    data = open_dataset("manual", tasks_of("bert"), valid="0.1")
+    model = Encoder("bert", steps=2000, vocabulary=3000, max_length=128, evaluations=5, device="cpu")
+    for _ in model.training(data.train.inputs, None, (data.valid.inputs, None)):
+        pass
+    return model
+
+
+def hidden(zh):
+    """What an encoder finds at places that are hidden."""
+    texts = ("The value [MASK] the expression is returned.", "If the list is [MASK], an exception is raised.",
+             "This [MASK] is called when the object is deleted.", "The [MASK] statement binds a name in the local namespace.")  # fmt: skip
+    figure = Figure(figsize=(7.6, 4.2))
+    for axes, text in zip(figure.subplots(2, 2).flat, texts):
+        (words,) = encoder().fill(text, top=6)
+        chances = [one["probability"] for one in words]
+        axes.barh(range(6), chances, color=BLUE)
+        axes.set_yticks(range(6), [one["word"] for one in words])
+        axes.set(ylim=(5.6, -0.6), xlim=(0, max(1.15 * chances[0], 0.1)))
+        axes.set_title(text.replace("[MASK]", "▢"), fontsize=8.5)
+        axes.tick_params(length=0)
+    for axes in figure.axes[2:]:
+        axes.set_xlabel("概率" if zh else "probability")
+    return figure
+
+
 PICTURES = (features, perceptron, logistic, weights, rings, filters, gates, fading, attention, positions, rate, bootstrap,
             tags, transitions, curve, sums, forecast, stopped, sparsity, walk, temperatures, surprise, composing,
-            probe_memory, probe_parallel, probe_gates, probe_heads, probe_depth, alignment)  # fmt: skip
+            probe_memory, probe_parallel, probe_gates, probe_heads, probe_depth, alignment, hidden)  # fmt: skip
 
 
 def main(wanted: list[str], folder: Path = FOLDER) -> None:

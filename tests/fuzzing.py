@@ -74,6 +74,19 @@ def read(place: Path, seed: Seed) -> str:
     return hashlib.blake2b(repr([(name, list(map(repr, values))) for name, values in columns.items()]).encode()).hexdigest()
 
 
+def read_documents(place: Path, seed: Seed) -> str:
+    """As `wenmai train bert` does."""
+    from wenmai.catalog import TASKS
+    from wenmai.data.dataset import open_dataset
+    from wenmai.data.text.sentences import Sentences
+
+    opened = open_dataset(str(place / seed.source), TASKS, "pretrain", valid="0.3")
+    opened.check()
+    found = [Sentences.of(part.inputs) for part in (opened.train, opened.valid) if part]
+    assert all(sentences.documents[-1] == len(sentences) for sentences in found), "sentences of no document"
+    return repr([(list(sentences.texts), sentences.documents.tolist()) for sentences in found])
+
+
 def read_vectors(place: Path, seed: Seed) -> str:
     import numpy as np
 
@@ -171,8 +184,8 @@ def dumped(value: object) -> str:
 
 
 RUNS = {"ngram": 20, "ngram-small": 20, "ngram-classify": 12, "softmax": 20, "logistic": 20, "perceptron": 12, "linear": 20,
-        "mlp": 12, "crf": 10, "gru": 10, "cnn": 8}  # fmt: skip
-CHECKPOINTS = {"softmax": 8, "linear": 5, "perceptron": 5, "perceptron-tag": 8, "mlp": 8, "rnn": 8}
+        "mlp": 12, "crf": 10, "gru": 10, "cnn": 8, "bert": 10}  # fmt: skip
+CHECKPOINTS = {"softmax": 8, "linear": 5, "perceptron": 5, "perceptron-tag": 8, "mlp": 8, "rnn": 8, "bert": 6}
 TARGETS = {
     "csv": texts(".csv", "csv", whole.CSV, whole.TABLE, whole.TABLE.replace(",", ";"), weight=80),
     "csv-columns": texts(".csv", "csv", whole.CSV, columns={"text": "0", "label": "1"}, weight=20),
@@ -181,6 +194,9 @@ TARGETS = {
     "json": texts(".json", "json", dumped(whole.ROWS), dumped(whole.TAGGED), weight=60),
     "squad": texts(".json", "json", dumped(whole.SQUAD), weight=60),
     "numbers": texts(".jsonl", "jsonl", lines_of(*whole.STEPS), lines_of(*whole.FRAMES), encodings=False, weight=60),
+    "documents": Target(
+        partial(text_seeds, ".txt", "text", "one\nanother 文脉，相承。\n\na second document\nof two\n"), read_documents, 20
+    ),
     "txt": texts(".txt", "text", "one line\nanother 文脉，相承\nthird\n", weight=60),
     "conll": texts(".conll", "text", whole.CONLL, weight=60),
     "conll-by-look": texts(".txt", "text", whole.CONLL, weight=20),

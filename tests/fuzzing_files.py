@@ -218,11 +218,12 @@ def tokenizer(kind: str) -> list[Seed]:
 
 
 SMALL = {"epochs": 1, "validation": 0.0}
+DOCUMENTS = ["a good film\n文脉 is 文 and 脉\nbadly filmed", "a bad film, 好\ngood good"] * 2
 
 
 def estimators() -> dict[str, tuple]:
     """A run of each of these: the estimator, what it learns from, one input."""
-    from wenmai.estimators import Classifier, LanguageModel, Regressor, Tagger
+    from wenmai.estimators import Classifier, Encoder, LanguageModel, Regressor, Tagger
 
     labels = ["x", "y"] * 6
     tokens = [["Ada", "saw", "Rome"], ["No", "one"], ["文", "脉"]] * 2
@@ -240,6 +241,7 @@ def estimators() -> dict[str, tuple]:
         "crf": (Tagger("lstm", crf=True, embed=4, hidden=4, **SMALL), tokens, tags),
         "gru": (Regressor("gru", hidden=4, **SMALL), [[[1.0], [2.0]], [[3.0], [1.0], [2.0]]] * 2, [[1, 3], [3, 4, 6]] * 2),
         "cnn": (Classifier("cnn", embed=4, filters=2, characters="auto", **SMALL), [(a, a) for a in TEXTS], labels),
+        "bert": (Encoder("bert", width=4, heads=2, layers=1, max_length=16, vocabulary=60, **SMALL), DOCUMENTS, None),
     }
 
 
@@ -266,7 +268,8 @@ def run_folder(name: str) -> list[Seed]:
         run = estimator.save(Path(place) / "run", data="given.csv", scores={}, seconds=1.0)
         steady(run / "progress.jsonl")
         files = {path.name: path.read_bytes() for path in run.iterdir() if path.name != folders.MANIFEST}
-    return [Seed(files, {name: SHAPES[Path(name).suffix] for name in files}, more={"input": inputs[:1]})]
+    asked = [("a good film", "文脉")] if getattr(estimator.task_, "pairs", False) else inputs[:1]
+    return [Seed(files, {name: SHAPES[Path(name).suffix] for name in files}, more={"input": asked})]
 
 
 @cache
@@ -300,7 +303,7 @@ KEPT = {"steps": 6, "evaluations": 3, "batch_tokens": 8}
 
 def resumed() -> dict[str, tuple]:
     """Trainings that are gone on with: the estimator, what it learns from."""
-    from wenmai.estimators import Classifier, LanguageModel, Regressor, Tagger
+    from wenmai.estimators import Classifier, Encoder, LanguageModel, Regressor, Tagger
 
     known, small = estimators(), {"embed": 4, "hidden": 4, "validation": 0.3, **KEPT}
     return {
@@ -310,6 +313,7 @@ def resumed() -> dict[str, tuple]:
         "perceptron-tag": (Tagger("perceptron", epochs=3), *known["perceptron"][1:]),
         "mlp": (Classifier("mlp", optimizer="asgd", tokenizer="bpe", vocabulary=270, **small), *known["mlp"][1:]),
         "rnn": (LanguageModel("rnn", **small), TEXTS, None),
+        "bert": (Encoder("bert", width=4, heads=2, layers=1, max_length=16, vocabulary=60, **KEPT), DOCUMENTS, None),
     }
 
 

@@ -45,6 +45,17 @@ def test_every_rung_and_task_with_its_defaults(tmp_path):
     assert in_a_new_process(asked) == here
 
 
+def test_every_rung_that_is_pretrained_with_its_defaults(tmp_path):
+    asked, here, pairs = [], [], [["the ice", "is cold"], ["", "a drum"]]
+    documents = ["\n".join(rows) for rows in np.array_split(made("texts", 60)[0], 12)]
+    for rung in rungs_for("pretrain"):
+        model = one_update(rung.name, "pretrain").fit(documents)
+        run = model.save(tmp_path / rung.name)
+        asked += [(run, "answers", pairs), (run, "fill", "the [MASK] is"), (run, "evaluate", documents)]
+        here += [model.answers(pairs), model.fill("the [MASK] is"), model.evaluate(documents)]
+    assert in_a_new_process(asked) == here
+
+
 @pytest.fixture(scope="module")
 def long_text():
     words = np.random.default_rng(0).zipf(1.5, TEXT - TEXT // 10) % 500

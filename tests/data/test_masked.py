@@ -6,9 +6,9 @@ import pytest
 from wenmai.data.examples import masked
 from wenmai.data.examples.masked import MaskedText, laid_end_to_end, uniform
 from wenmai.data.examples.sequences import Sequences
-from wenmai.data.files.documents import Documents
+from wenmai.data.files.documents import Documents, sentences
 from wenmai.data.text import sentences as cutting
-from wenmai.data.text.sentences import Sentences, sentences
+from wenmai.data.text.sentences import Sentences
 from wenmai.data.text.special import OWN
 from wenmai.data.text.subwords import Subwords
 from wenmai.data.text.whole_words import WholeWords
@@ -44,7 +44,7 @@ def test_a_blank_line_is_found_however_far_away(monkeypatch):
     body = "\n".join(f"a long line number {n}" for n in range(50))
     text = Documents.of(f"{body}\n\nshort\n\n{body}\n")
     kept, held = text.parts([0.6])
-    assert list(Sentences.of(kept).texts)[-1] == "a long line number 49" and list(held)[0] == "short"
+    assert list(Sentences.of(kept).texts)[-1] == "a long line number 49" and next(iter(held)) == "short"
 
 
 def test_every_text_of_a_list_is_a_document_and_the_same_as_in_a_file(tmp_path):
@@ -54,10 +54,16 @@ def test_every_text_of_a_list_is_a_document_and_the_same_as_in_a_file(tmp_path):
         assert list(found.texts) == ["a", "b", "c"] and found.documents.tolist() == [0, 2, 3]
 
 
+def test_texts_of_one_sentence_each_are_lines_of_one_document():
+    assert Sentences.of(Documents.of([f"sentence {n}" for n in range(30)])).documents.tolist() == [0, 30]
+    some = [f"sentence {n}" + "\nand another" * (n % 5 == 0) for n in range(30)]
+    assert len(Sentences.of(Documents.of(some)).documents) == 31
+
+
 def test_long_lines_are_cut_at_sentence_marks():
-    english = 'This is the first of them. Is this one, at 3.5 m, the second?  "Yes!" It was the third of these, and the last one there is.'
+    english = 'This is the first of them. Is this one, at 3.5 m, the second?  "Yes!" It was the third of these, and the last.'
     assert sentences(english) == ["This is the first of them.", "Is this one, at 3.5 m, the second?", '"Yes!"',
-                                  "It was the third of these, and the last one there is."]  # fmt: skip
+                                  "It was the third of these, and the last."]  # fmt: skip
     chinese = "第一句话在这里。“第二句呢？”第三句很长" + "很长" * 45 + "！！最后一句"
     assert [text[:4] for text in sentences(chinese)] == ["第一句话", "“第二句", "第三句很", "最后一句"]
     assert "".join(sentences(chinese)) == chinese
@@ -172,7 +178,7 @@ def test_words_are_hidden_whole():
     batch = text.batch(np.arange(len(text)), np.random.default_rng(0))
     hidden = np.zeros(batch.inputs.numel(), bool)
     hidden[batch.places.numpy()] = True
-    for row, (mask, start, stop) in enumerate(zip(batch.mask, text.starts, text.stops)):
+    for row, (start, stop) in enumerate(zip(text.starts, text.stops)):
         own = hidden.reshape(len(text), -1)[row][1 : 1 + stop - start]
         words = np.arange(start, stop) // 3
         share = np.bincount(words - words[0], own) / np.bincount(words - words[0])
@@ -192,16 +198,26 @@ def test_a_row_draws_the_same_with_whomever_it_is_read_and_anew_at_every_step():
     assert (fixed[0] == fixed[1]).all()
 
 
-def test_lengths_are_never_less_than_what_is_read():
+def test_lengths_are_about_what_is_read_and_never_more_than_can_be():
     text = text_of([[5], [40, 3], [4, 4], [9, 2, 8, 30]] * 20)
     lengths = text.batch(np.arange(len(text)), np.random.default_rng(0)).mask.sum(1).numpy()
-    assert (lengths <= text.lengths).all() and text.lengths.max() <= 32
+    assert lengths.max() <= 32 and text.lengths.max() <= 32 and abs(lengths.sum() / text.lengths.sum() - 1) < 0.1
+
+
+def test_how_long_a_pair_is_does_not_tell_whether_it_follows():
+    chance = np.random.default_rng(0)
+    text = text_of([chance.integers(2, 9, chance.integers(3, 12)).tolist() for _ in range(60)], longest=40)
+    found = [text.batch(np.arange(len(text)), np.random.default_rng(seed)) for seed in range(30)]
+    follows = np.concatenate([batch.follows.numpy() for batch in found])
+    second = np.concatenate([((batch.segment == 1) & batch.mask).sum(1).numpy() for batch in found])
+    assert abs(second[follows].mean() / second[~follows].mean() - 1) < 0.15
+    ends = set(text.sentence_stops.tolist())
+    _, second, follows = text.pairs(np.arange(len(text)), 3)
+    assert np.mean([stop in ends for stop in second.stops[~follows].tolist()]) > 0.9  # it breaks off only where it must
 
 
 def test_no_room_for_words_is_refused():
-    with pytest.raises(
-        Mistake, match="max_length=6: beside the 3 marks around them there is no room for words; expected at least 7"
-    ):
+    with pytest.raises(Mistake, match=r"max_length=6: beside the 3 marks .* no room for words; expected at least 7"):
         text_of([[5, 5]], longest=6)
 
 

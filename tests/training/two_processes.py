@@ -28,5 +28,13 @@ for rung, task, kind in NETWORKS:
             name = f"{rung} {task} {kind} {parallel}"
             found[f"{name} outputs"] = outputs.flat if isinstance(outputs, Sequences) else outputs
             found[f"{name} losses"] = np.array([progress.loss for progress in model.progress_])
+DOCUMENTS = ["\n".join(f"{one} {two} {three}" for one in "abc") for two in "defg" for three in "hijk"]
+for parallel, optimizer in (("ddp", "lazy-adamw"), ("fsdp", "adamw")):  # two losses, each with a count of its own
+    options = {name: SMALL[name] for name in ("width", "heads", "dropout", "steps", "evaluations", "precision", "device")}
+    options |= {"optimizer": optimizer, "batch_tokens": 100} | ({"parallel": parallel} if team().size > 1 else {})
+    model = ESTIMATORS["pretrain"]("bert", **options).fit(DOCUMENTS)
+    if team().rank == 0:
+        found[f"bert pretrain {parallel} outputs"] = model.predict_proba([("a d h", "b d h"), ("a e i", "c g")])
+        found[f"bert pretrain {parallel} losses"] = np.array([progress.loss for progress in model.progress_])
 if team().rank == 0:
     np.savez(sys.argv[1], **found)

@@ -5,7 +5,8 @@
     φ(W y_[CLS] + b), then the task's answer      N→1; φ is tanh (BERT's pooler), relu (DistilBERT), gelu (ELECTRA)
     y at the first piece of every word            N→N; its letters beside it (`characters`), where the table has no capitals
 
-From scratch it is the Transformer; it is made to start from a body that has read much: `train bert DATA --from FOLDER`. RoBERTa
+It reads much text first, and guesses words that are hidden from it (layers/pretraining.py): `train bert corpus.txt`. Then it
+starts from that, or from a body that others have trained: `train bert DATA --from RUN_OR_FOLDER`. RoBERTa
 (Liu et al. 2019) has no segments, DistilBERT (Sanh et al. 2019) half of the layers, ELECTRA (Clark et al. 2020) a narrower
 table (`embed`)."""
 
@@ -54,7 +55,8 @@ def bert(inputs, head, *, width: Size = 128, heads: Size = 4, layers: Layers = 2
             nn.init.zeros_(layer.bias)
     # What says which tag follows which, and what the letters say, is learned from nothing.
     fast = {"head_rate": 20.0} if spelling is not None or hasattr(last, "path_weights") else {}
-    return Network(first, body, last, training_defaults={"learning_rate": 1e-4, "weight_decay": 0.01}, spelling=spelling,
+    rate = 1e-3 * min(1.0, 128 / width) if head.tied else 1e-4  # what learns from nothing, and what has learned
+    return Network(first, body, last, training_defaults={"learning_rate": rate, "weight_decay": 0.01}, spelling=spelling,
                    fine_tuning_defaults=fine_tuning(width) | fast)  # fmt: skip
 
 

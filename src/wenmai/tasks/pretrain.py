@@ -129,8 +129,7 @@ class Pretrain:
     def examples(self, trained: Trained | Untrained, texts, targets=None, where=row_name) -> MaskedText:
         """A running text as rows with hidden words."""
         inputs, (sentences, _) = trained.inputs, self.prepare(texts)
-        if inputs.special.mask is None:
-            raise Mistake("this vocabulary has no token that hides a word, such as [MASK]; start from another checkpoint.")
+        check_marks(inputs)
         words = WholeWords(inputs.tokenizer) if self.whole_words else None
 
         def encoded() -> Iterator[Sequences]:
@@ -213,6 +212,7 @@ class Pretrain:
         if any(not isinstance(pair, (tuple, list)) or len(pair) != 2 for pair in pairs):
             raise Mistake("expected pairs of texts, of which is said whether the second follows the first; hidden words are "
                           "guessed by fill.")  # fmt: skip
+        check_marks(inputs)
         sides = (inputs.tokenizer.encode([str(pair[side]) for pair in pairs]) for side in (0, 1))
         return Examples(inputs.wrapping.wrapped(*sides, inputs.longest), longest=inputs.longest)
 
@@ -251,6 +251,7 @@ class Pretrain:
         if not self.masked:
             raise Mistake("this encoder has no layer that says words, and cannot fill them in; train one with wenmai train bert "
                           "corpus.txt --from it.")  # fmt: skip
+        check_marks(inputs)
         names = {MASK, inputs.tokenizer.tokens[special.mask]}
         parts = re.split("|".join(map(re.escape, sorted(names))), text)
         if len(parts) == 1:
@@ -296,6 +297,13 @@ class Pretrain:
     profile = Profile(phrase("task", "pretrain"), measure_hidden, describe_text, few_rows=(["a b c d e f"] * 4, None),
                       fewer=lambda task, train, share, seed: replace(train, inputs=train.inputs.parts([1 - share])[0]),
                       keeps_tokens=True, terms=hidden_terms, baseline=usual_word, next_command="fill {run} …")  # fmt: skip
+
+
+def check_marks(inputs) -> None:
+    """The marks are there that stand around texts and hide words."""
+    if inputs.wrapping is None or inputs.special.mask is None:
+        raise Mistake("this vocabulary lacks tokens such as [CLS], [SEP] and [MASK], which stand around texts and hide words; "
+                      "start from another run or checkpoint.")  # fmt: skip
 
 
 def word_of(tokenizer, number: int) -> str:

@@ -54,12 +54,11 @@ class MaskedText:
         pieces = sentences.windows(room // 2)
         example = np.arange(len(sentences)) if pieces.example is None else pieces.example
         some = pieces.lengths > 0
-        self.sentence_starts, stops = pieces.starts[some], pieces.stops[some]
+        self.sentence_starts, self.sentence_stops, self.room = pieces.starts[some], pieces.stops[some], room
         owner = np.searchsorted(documents, example[some], "right") - 1
         _, first, self.document_of = np.unique(owner, return_index=True, return_inverse=True)
         self.documents = np.append(first, len(owner))  # (D + 1,) of those that hold a token
-        self.document_stops = stops[self.documents[1:] - 1] if len(owner) else stops
-        lengths, target = (stops - self.sentence_starts).tolist(), room
+        lengths, target = (self.sentence_stops - self.sentence_starts).tolist(), room
         rows, size, begun, document = [], 0, 0, -1
         short = uniform(7, np.arange(len(lengths)))  # one for every row that could begin with a sentence
         for at, (length, own) in enumerate(zip(lengths, self.document_of.tolist())):
@@ -73,7 +72,7 @@ class MaskedText:
         rows += [(begun, len(lengths))] if lengths else []
         self.first, self.last = np.array(rows, np.int64).reshape(-1, 2).T  # sentences of every row, the last not among them
         self.starts = self.sentence_starts[self.first]
-        self.stops = stops[self.last - 1]
+        self.stops = self.sentence_stops[self.last - 1]
         several = float((self.last - self.first > 1).mean()) if rows else 0.0
         self.true = min(1.0, 0.5 / several) if several else 0.0  # of the pairs that can be, so many are, for half of all
 
@@ -82,7 +81,7 @@ class MaskedText:
 
     @property
     def lengths(self) -> np.ndarray:
-        """A sentence that stands alone is read with another, of its length at the most."""
+        """About: a sentence that stands alone is read with another of its length, and what does not follow may be longer."""
         own = self.stops - self.starts
         return self.around + (np.where(self.last - self.first > 1, own, 2 * own) if self.next_sentence else own)
 
@@ -123,28 +122,36 @@ class MaskedText:
 
     def pairs(self, rows: np.ndarray, key: int) -> tuple[Sequences, Sequences, np.ndarray]:
         """(a, b, whether b follows a): a row is cut in two between two sentences, and its second part stays, or gives way to
-        as many tokens of another document."""
+        about as many tokens of another document."""
         first, count = self.first[rows], self.last[rows] - self.first[rows]
         several = count > 1
         follows = several & (uniform(key, rows, 0, 0) < self.true)
-        middle = first + np.where(several, 1 + (uniform(key, rows, 0, 4) * (count - 1)).astype(np.int64), 1)
+        middle = first + np.where(several, 1 + (uniform(key, rows, 0, 4) * (count - 1)).astype(np.int64), 0)
         starts, stops = self.starts[rows], self.stops[rows]
-        cut = np.where(several, self.sentence_starts[np.minimum(middle, len(self.sentence_starts) - 1)], stops)
-        room = np.where(several, stops - cut, stops - starts)
-        document, chance = self.document_of[first], uniform(key, rows, 0, 5)
-        if len(self.documents) > 2:
-            others = len(self.documents) - 2
-            chosen = (document + 1 + (uniform(key, rows, 0, 6) * others).astype(np.int64)) % (others + 1)
-            begin, end = self.documents[chosen], self.documents[chosen + 1]
-            sentence = begin + (chance * (end - begin)).astype(np.int64)
+        cut = np.where(several, self.sentence_starts[middle], stops)
+        sentence, stop = self.elsewhere(rows, np.where(several, stops - cut, stops - starts), self.room - (cut - starts), key)
+        second = np.where(follows, cut, self.sentence_starts[sentence]), np.where(follows, stops, stop)
+        return view(self.tokens, starts, cut), view(self.tokens, *second), follows
+
+    def elsewhere(self, rows: np.ndarray, wanted: np.ndarray, room: np.ndarray, key: int) -> tuple[np.ndarray, np.ndarray]:
+        """(a sentence of another document, the end of the one with which about so many tokens are there): neither the length nor
+        a sentence that breaks off tells that it does not follow."""
+        chance, own = uniform(key, rows, 0, 5), self.document_of[self.first[rows]]
+        others = len(self.documents) - 2
+        document = (own + 1 + (uniform(key, rows, 0, 6) * others).astype(np.int64)) % (others + 1) if others else own
+        begin, end = self.documents[document], self.documents[document + 1]
+        if others:
+            latest = np.searchsorted(self.sentence_starts, self.sentence_stops[end - 1] - wanted, "right") - 1
+            sentence = begin + (chance * (np.clip(latest, begin, end - 1) + 1 - begin)).astype(np.int64)
         else:  # one document: from elsewhere in it
-            every = len(self.sentence_starts)
-            sentence = (self.last[rows] + 1 + (chance * np.maximum(0, every - count - 1)).astype(np.int64)) % every
-            chosen = document
+            left = len(self.sentence_starts) - (self.last - self.first)[rows] - 1
+            sentence = (self.last[rows] + 1 + (chance * np.maximum(0, left)).astype(np.int64)) % len(self.sentence_starts)
         start = self.sentence_starts[sentence]
-        stop = np.minimum(start + room, self.document_stops[chosen])
-        second = view(self.tokens, np.where(follows, cut, start), np.where(follows, stops, stop))
-        return view(self.tokens, starts, cut), second, follows
+        after = np.clip(np.searchsorted(self.sentence_stops, start + wanted), sentence, end - 1)
+        before, more = np.maximum(after - 1, sentence), self.sentence_stops[after]
+        less = self.sentence_stops[before]
+        nearer = (more - start - wanted > wanted - (less - start)) | (more > start + room)
+        return sentence, np.minimum(np.where(nearer, less, more), start + room)
 
     def hidden(self, both: Sequences, row: np.ndarray, number: np.ndarray, at: np.ndarray, key: int) -> np.ndarray:
         """(ΣT,) which tokens are hidden: of every row the share, at least one, and whole words where words are known."""

@@ -1,9 +1,12 @@
 """Documents: running text in which blank lines part one document from the next.
 
-In a file they stand one after another; of texts that are given each is a document, or several."""
+In a file they stand one after another; of texts that are given each is a document, or several; where hardly one of these has two
+sentences, they are taken for the lines of one. A sentence is a line; a long line is cut at the marks that end a sentence, in
+English and in Chinese."""
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from pathlib import Path
 from typing import Self
 
@@ -11,6 +14,10 @@ from wenmai.data.files.corpus import Corpus, lines_in
 from wenmai.data.values import checked
 
 BLANK = re.compile(rb"\n[ \t\r\f\v]*\n\s*")
+LONG = 100  # characters, from which a line is taken for several sentences
+MOST = 2000  # characters of a sentence: what has no marks is cut there
+AFTER = re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+|[。！？]+[”’」』）]*")
+FIRST, FEW = 1000, 0.1  # of the first texts that are given so few have several sentences: then they are lines
 REACH = 1 << 16  # bytes in which the next blank line is looked for; then sixteen times as many, and so on
 
 
@@ -25,8 +32,12 @@ class Documents(Corpus):
 
     @classmethod
     def each(cls, texts: Iterable[str], source: str) -> Self:
-        """Of which every one is a document."""
-        return cls.joined((text.strip("\n") + "\n" for text in texts), source)
+        """Of which every one is a document, or a line."""
+        texts = iter(texts)
+        first = list(islice(texts, FIRST))
+        several = sum("\n" in text.strip() or len(sentences(text)) > 1 for text in first)
+        end = "\n" if several > FEW * len(first) else ""
+        return cls.joined((text.strip("\n") + end for text in chain(first, texts)), source)
 
     def cut(self, end: int, size: int) -> int:
         at = end - size
@@ -69,3 +80,15 @@ class Documents(Corpus):
                     open_document, gap = True, False
                 else:
                     gap = True
+
+
+def sentences(line: str) -> list[str]:
+    """At least one; nothing of the line is lost but spaces between two."""
+    if len(line) <= LONG:
+        return [line]
+    found, start = [], 0
+    for mark in AFTER.finditer(line):
+        found.append(line[start : mark.end()].strip())
+        start = mark.end()
+    found.append(line[start:].strip())
+    return [text[at : at + MOST] for text in found if text for at in range(0, len(text), MOST)]

@@ -1,17 +1,12 @@
-"""Sentences of documents: their lines; a long line is cut at the marks that end a sentence, in English and in Chinese."""
+"""The sentences of documents, in memory or, where they are many, in a file."""
 
-import re
 from array import array
 from collections.abc import Iterator
 
 import numpy as np
 
 from wenmai.data.examples.stored import BESIDE, LARGE, StoredTexts
-from wenmai.data.files.documents import Documents
-
-LONG = 100  # characters, from which a line is taken for several sentences
-MOST = 2000  # characters of a sentence: what has no marks is cut there
-AFTER = re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+|[。！？]+[”’」』）]*")
+from wenmai.data.files.documents import Documents, sentences
 
 
 class Sentences:
@@ -46,15 +41,3 @@ class Sentences:
 
     def __getitem__(self, row):
         return self.texts[row]
-
-
-def sentences(line: str) -> list[str]:
-    """At least one; nothing of the line is lost but spaces between two."""
-    if len(line) <= LONG:
-        return [line]
-    found, start = [], 0
-    for mark in AFTER.finditer(line):
-        found.append(line[start : mark.end()].strip())
-        start = mark.end()
-    found.append(line[start:].strip())
-    return [text[at : at + MOST] for text in found if text for at in range(0, len(text), MOST)]
