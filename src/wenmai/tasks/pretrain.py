@@ -44,7 +44,7 @@ WATCHED = 200_000  # held-out tokens, at the most, that training is judged by
 MASK = "[MASK]"  # as a user writes it, whatever the tokenizer calls it
 
 
-def learn_texts(values, texts: str = "tokens", *, max_length: Size = 256, **tokenizing) -> Texts:
+def learn_texts(values, texts: str = "tokens", framed: bool = True, *, max_length: Size = 256, **tokenizing) -> Texts:
     """How sentences are read: by WordPiece that is learned from them, unless another tokenizer is asked for; `max_length` tokens
     are read at once."""
     kind = tokenizing.pop("tokenizer", "auto")
