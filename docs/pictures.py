@@ -27,6 +27,7 @@ from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences
 from wenmai.data.text.features import extend, find, token_at
 from wenmai.evaluation.probes import PROBES
+from wenmai.exchange import hugging_face
 from wenmai.language.continuous_cache import ContinuousCache
 from wenmai.layers.crf import NEVER
 from wenmai.layers.positions import sinusoid
@@ -751,9 +752,33 @@ def hidden(zh):
     return figure
 
 
+# Chapter 18: checkpoints
+
+
+def sentences(zh):
+    """The cosine of each sentence with each, by MiniLM: its package has to be installed."""
+    texts = ("A man is eating food.", "Someone has a meal.", "The chef cooked our dinner.", "The cheetah chases its prey.",
+             "Wolves hunt at night.", "A lion ran after a zebra.", "Stock prices fell again.", "Investors lost a lot of money.",
+             "The market is down today.")  # fmt: skip
+    vectors = hugging_face.imported(hugging_face.place_of("minilm")).embed(texts, normalize=True)
+    figure, axes = plot(6.2, 4.2)
+    cosines = vectors @ vectors.T
+    image = axes.imshow(cosines, cmap="Greens", vmin=0, vmax=1)
+    for row, column in np.ndindex(cosines.shape):
+        axes.text(column, row, f"{cosines[row, column]:.2f}", ha="center", va="center", fontsize=6.5,
+                  color="white" if cosines[row, column] > 0.6 else "black")  # fmt: skip
+    axes.set_yticks(range(len(texts)), texts, fontsize=8)
+    axes.set_xticks([])
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    axes.set_title("两句的余弦" if zh else "the cosine of two sentences")
+    figure.colorbar(image, shrink=0.8)
+    return figure
+
+
 PICTURES = (features, perceptron, logistic, weights, rings, filters, gates, fading, attention, positions, rate, bootstrap,
             tags, transitions, curve, sums, forecast, stopped, sparsity, walk, temperatures, surprise, composing,
-            probe_memory, probe_parallel, probe_gates, probe_heads, probe_depth, alignment, hidden)  # fmt: skip
+            probe_memory, probe_parallel, probe_gates, probe_heads, probe_depth, alignment, hidden, sentences)  # fmt: skip
 
 
 def main(wanted: list[str], folder: Path = FOLDER) -> None:
