@@ -121,6 +121,14 @@ def open_run(place: Path, seed: Seed) -> Callable:
     return lambda: repr(estimator.answers(seed.more["input"]))
 
 
+def import_folder(place: Path, seed: Seed) -> Callable:
+    """A model of `transformers`, which then reads."""
+    from wenmai.exchange.hugging_face import imported
+
+    model = imported(place)
+    return lambda: repr(model.embed(["a good film, 好"]).shape)
+
+
 def open_checkpoint(place: Path, seed: Seed) -> Callable:
     """Goes on from it, and gives what is told of checkpoints that were passed over."""
     from wenmai.training.checkpoints import Checkpoints
@@ -209,6 +217,7 @@ TARGETS = {
     "vectors": Target(whole.vectors, read_vectors, 50),
     "matrices": Target(whole.matrices, read_vectors, 40),
     "arpa": Target(whole.arpa, import_arpa, 60),
+    "hugging-face": Target(whole.hugging_face_folder, import_folder, 40),
     "filter": Target(partial(text_seeds, ".jsonl", "jsonl", lines_of(*whole.ROWS)), filter_lines, 30),
     **{f"tokenizer-{kind}": Target(partial(whole.tokenizer, kind), read_tokenizer, 20) for kind in whole.TOKENIZERS},
     **{f"run-{name}": Target(partial(whole.run_folder, name), open_run, weight, signs=True) for name, weight in RUNS.items()},

@@ -272,6 +272,26 @@ def run_folder(name: str) -> list[Seed]:
     return [Seed(files, {name: SHAPES[Path(name).suffix] for name in files}, more={"input": asked})]
 
 
+def hugging_face_folder() -> list[Seed]:
+    """Of every head that is written."""
+    from wenmai.estimators import Classifier, Encoder, LanguageModel, Tagger
+    from wenmai.exchange.exporting import exported
+
+    small = {"width": 4, "heads": 2, "layers": 1, "steps": 1, "vocabulary": 40, "tokenizer": "wordpiece"}
+    rows = [text.split() for text in TEXTS]
+    models = [LanguageModel("gpt", **small | {"context": 8, "vocabulary": 270, "tokenizer": "bpe"}).fit(TEXTS),
+              Classifier("bert", max_length=12, **small).fit(TEXTS * 3, [f"{n % 2}" for n in range(len(TEXTS) * 3)]),
+              Tagger("bert", max_length=12, **small).fit(rows, [["B-X"] + ["O"] * (len(row) - 1) for row in rows]),
+              Encoder("bert", max_length=12, **small).fit(DOCUMENTS)]  # fmt: skip
+    seeds = []
+    for model in models:
+        with tempfile.TemporaryDirectory() as place:
+            exported(model, Path(place) / "folder")
+            files = {path.name: path.read_bytes() for path in sorted((Path(place) / "folder").iterdir())}
+        seeds.append(Seed(files, {name: SHAPES[Path(name).suffix] for name in files if name != "generation_config.json"}))
+    return seeds
+
+
 @cache
 def language_model():
     from wenmai.estimators import LanguageModel

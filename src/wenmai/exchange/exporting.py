@@ -19,6 +19,11 @@ from wenmai.estimator import Estimator
 from wenmai.exchange.families import ACTIVATIONS, FAMILIES
 from wenmai.exchange.hub import CONFIG, WEIGHTS
 from wenmai.exchange.tokenizer_files import END_OF_TEXT
+from wenmai.tasks.classify import Classify
+from wenmai.tasks.generate import Generate
+from wenmai.tasks.pretrain import Pretrain
+from wenmai.tasks.regress import Regress
+from wenmai.tasks.tag import Tag
 from wenmai.training import folders
 
 SUITED = {"gpt": "bpe", "bert": "wordpiece"}  # the tokenizer of a rung that is to be written
@@ -26,10 +31,11 @@ SUITED = {"gpt": "bpe", "bert": "wordpiece"}  # the tokenizer of a rung that is 
 
 def exported(estimator: Estimator, out: Path) -> None:
     """A folder that `transformers` loads; it stands there whole or not at all."""
-    tokenizer, kind = getattr(estimator.inputs_, "tokenizer", None), (estimator.rung, estimator.task_name)
+    tokenizer, kind = getattr(estimator.inputs_, "tokenizer", None), (estimator.rung, type(estimator.task_))
     if kind not in WRITTEN:
         raise Mistake("a folder for transformers can hold a gpt that goes on with a text, or a bert that answers, tags or was "
-                      "pretrained, and this run is the rung {rung} for {task}.", rung=kind[0], task=kind[1])  # fmt: skip
+                      "pretrained, and this run is the rung {rung} for {task}.", rung=estimator.rung,
+                      task=estimator.task_name)  # fmt: skip
     if estimator.build_.options.get("positions", "learned") != "learned":
         raise Mistake("GPT-2 has learned positions, and this run has positions={positions}; train with --set positions=learned.",
                       positions=estimator.build_.options["positions"])  # fmt: skip
@@ -123,8 +129,8 @@ def hidden_words(estimator: Estimator) -> tuple[str, dict]:
     return ("ForPreTraining" if head.next_sentence else "ForMaskedLM") if head.masked else "Model", {}
 
 
-WRITTEN = {("gpt", "generate"): next_token, ("bert", "classify"): classes, ("bert", "regress"): numbers, ("bert", "tag"): tags,
-           ("bert", "pretrain"): hidden_words}  # fmt: skip
+WRITTEN = {("gpt", Generate): next_token, ("bert", Classify): classes, ("bert", Regress): numbers, ("bert", Tag): tags,
+           ("bert", Pretrain): hidden_words}  # fmt: skip
 
 
 def fill(folder: Path, estimator: Estimator, tokenizer: Subwords, end: str, more: dict, kind: str, config: dict, generation: dict,

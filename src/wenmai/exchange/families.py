@@ -70,10 +70,11 @@ def gpt2_options(config: dict) -> dict:
         raise take.Unfit("it scales attention in a way of its own, which gpt does not know")
     width = take.integer(config, "n_embd", 1)
     return {"width": width, "heads": take.integer(config, "n_head", 1), "layers": take.integer(config, "n_layer", 1),
-            "feed_forward": config.get("n_inner") or 4 * width, "context": take.integer(config, "n_positions", 1),
+            "feed_forward": take.maybe_integer({"n_inner": None} | config, "n_inner", 1) or 4 * width,
+            "context": take.integer(config, "n_positions", 1),
             "activation": activation_of(config, "activation_function", "gelu_new"), "positions": "learned",
             "tie": config.get("tie_word_embeddings", True) is not False,
-            "dropout": float(config.get("resid_pdrop", 0.1))}  # fmt: skip
+            "dropout": take.number({"resid_pdrop": 0.1} | config, "resid_pdrop")}  # fmt: skip
 
 
 def gpt2_names(options: dict) -> dict[str, Theirs]:
@@ -104,8 +105,8 @@ def bert_options(config: dict) -> dict:
             "embed": None if embed in (None, width) else embed, "activation": activation_of(config, "hidden_act", "gelu"),
             "segments": take.integer(config, "type_vocab_size", 1),
             "dense": "gelu" if config["model_type"] == "electra" else "tanh",
-            "epsilon": float(config.get("layer_norm_eps", 1e-12)),
-            "dropout": float(config.get("hidden_dropout_prob", 0.1))}  # fmt: skip
+            "epsilon": take.number({"layer_norm_eps": 1e-12} | config, "layer_norm_eps"),
+            "dropout": take.number({"hidden_dropout_prob": 0.1} | config, "hidden_dropout_prob")}  # fmt: skip
 
 
 def bert_names(options: dict, skip: int = 0) -> dict[str, Theirs]:
@@ -129,7 +130,7 @@ def distilbert_options(config: dict) -> dict:
     return {"width": take.integer(config, "dim", 1), "heads": take.integer(config, "n_heads", 1), "embed": None,
             "layers": take.integer(config, "n_layers", 1), "feed_forward": take.integer(config, "hidden_dim", 1),
             "activation": activation_of(config, "activation", "gelu"), "segments": 0, "dense": "relu",
-            "dropout": float(config.get("dropout", 0.1))}  # fmt: skip
+            "dropout": take.number({"dropout": 0.1} | config, "dropout")}  # fmt: skip
 
 
 def distilbert_names(options: dict) -> dict[str, Theirs]:

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from wenmai.catalog import Build
+from wenmai.catalog import Build, rung_named
 from wenmai.data.files.columns import short
 from wenmai.data.inputs.kinds import Texts
 from wenmai.data.inputs.pieces import Pieces
@@ -29,6 +29,7 @@ from wenmai.exchange.tokenizer_files import framed_tokenizer, line_tokenizer, re
 from wenmai.exchange.weights import Weights, weight_files
 from wenmai.language_model import LanguageModel
 from wenmai.locale import Listed, Message
+from wenmai.options import assign_options
 from wenmai.starting import Start
 from wenmai.tasks.classify import Classify
 from wenmai.tasks.generate import Generate
@@ -209,6 +210,7 @@ class Checkpoint:
             if build.options["layers"] > len(self.weights.place):  # each has weights of its own
                 raise take.Unfit("found {count} arrays for {layers} layers", count=len(self.weights.place),
                                  layers=take.told(build.options["layers"]))  # fmt: skip
+            assign_options(build.options, {"rung": rung_named(build.rung, task.name).builder(task.name)})  # what is no size
             blank = build.blank(task, inputs)
         wanted = self.family.names(self.options) | head
         rows = self.weights.shape(wanted["input.table.weight"].names[0])[0]

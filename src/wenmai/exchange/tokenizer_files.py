@@ -19,6 +19,7 @@ NEWLINE, END_OF_TEXT = "Ċ", "<|endoftext|>"  # tokens of GPT-2
 NAMES = {"pad": ("[PAD]", "<pad>"), "unknown": ("[UNK]", "<unk>"), "begin": ("[CLS]", "<s>", "<bos>"),
          "separator": ("[SEP]", "</s>", "<sep>"), "mask": ("[MASK]", "<mask>")}  # fmt: skip
 SAID = {"do_lower_case": "lowercase", "strip_accents": "strip_accents", "tokenize_chinese_chars": "handle_chinese_chars"}
+UNUSUAL = "\U0010fffd"  # a character that no vocabulary has
 BARE = ("PreTrainedTokenizerFast", "TokenizersBackend")  # classes that take tokenizer.json as it is
 
 
@@ -134,11 +135,19 @@ def framed_tokenizer(folder: Path) -> tuple[Imported, Wrapping]:
     with understood(folder):
         known = engine.get_vocab()
         numbers = {role: next((known[name] for name in names if name in known), None) for role, names in NAMES.items()}
-        one, two = engine.encode("a"), engine.encode("a", "b")
+        try:
+            one, two = engine.encode("a"), engine.encode("a", "b")
+            engine.encode(UNUSUAL)
+        except BaseException as error:
+            if isinstance(error, (KeyboardInterrupt, SystemExit)):
+                raise
+            raise take.Unfit("the tokenizer cannot be read: {reason}", reason=short(str(error), 200)) from None
         before, after = around(one.ids, one.special_tokens_mask)[::2]
         parts = around(two.ids, two.special_tokens_mask)
         if len(parts) != 3 or (before, after) != (parts[0], parts[2]):
             raise take.Unfit("its template wraps texts in a way that is not known here")
+        if not {number for part in parts for number in part} <= set(known.values()):
+            raise take.Unfit("its template names tokens that are not in the vocabulary")
         return Imported(engine, Special(**numbers)), Wrapping(*map(tuple, parts), second=two.type_ids[-1])
 
 
