@@ -736,7 +736,7 @@ def encoder():
 def hidden(zh):
     """What an encoder finds at places that are hidden."""
     texts = ("The value [MASK] the expression is returned.", "If the list is [MASK], an exception is raised.",
-             "This [MASK] is called when the object is deleted.", "The [MASK] statement binds a name in the local namespace.")  # fmt: skip
+             "This [MASK] is called when the object is deleted.", "The [MASK] statement binds a name.")  # fmt: skip
     figure = Figure(figsize=(7.6, 4.2))
     for axes, text in zip(figure.subplots(2, 2).flat, texts):
         (words,) = encoder().fill(text, top=6)
