@@ -20,8 +20,8 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
-from wenmai import Classifier, Composer, Encoder, LanguageModel, Regressor, Tagger, Translator
-from wenmai.catalog import TASKS, tasks_of
+from wenmai import Classifier, Composer, LanguageModel, Regressor, Tagger, Translator
+from wenmai.catalog import TASKS
 from wenmai.data.dataset import open_dataset
 from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences
@@ -32,6 +32,7 @@ from wenmai.language.continuous_cache import ContinuousCache
 from wenmai.layers.crf import NEVER
 from wenmai.layers.positions import sinusoid
 from wenmai.tasks import metrics
+from wenmai.tasks.contract import Trained
 from wenmai.training.options import TrainingOptions
 from wenmai.training.schedule import Schedule
 
@@ -725,31 +726,67 @@ def alignment(zh):
 # Chapter 17: bert
 
 
-@functools.cache
-def encoder():
-    data = open_dataset("manual", tasks_of("bert"), valid="0.1")
-    model = Encoder("bert", steps=2000, vocabulary=3000, max_length=128, evaluations=5, device="cpu")
-    for _ in model.training(data.train.inputs, None, (data.valid.inputs, None)):
-        pass
-    return model
+DOCUMENTS = (
+    (
+        "The cat sleeps on the mat.\nIt dreams of fish and milk.\nThen it wakes up.",
+        "Prices rose again last year.\nBread is dearer than before.",
+        "We went to the sea.\nThe water was cold.",
+    ),
+    (
+        "小猫在垫子上睡觉。\n它梦见了鱼和牛奶。\n后来它醒了。",
+        "去年物价又上涨了。\n面包比以前更贵。",
+        "我们去了海边。\n海水很凉。",
+    ),
+)
 
 
 def hidden(zh):
-    """What an encoder finds at places that are hidden."""
-    texts = ("The value [MASK] the expression is returned.", "If the list is [MASK], an exception is raised.",
-             "This [MASK] is called when the object is deleted.", "The [MASK] statement binds a name in the local namespace.")  # fmt: skip
-    figure = Figure(figsize=(7.6, 4.2))
-    for axes, text in zip(figure.subplots(2, 2).flat, texts):
-        (words,) = encoder().fill(text, top=6)
-        chances = [one["probability"] for one in words]
-        axes.barh(range(6), chances, color=BLUE)
-        axes.set_yticks(range(6), [one["word"] for one in words])
-        axes.set(ylim=(5.6, -0.6), xlim=(0, max(1.15 * chances[0], 0.1)))
-        axes.set_title(text.replace("[MASK]", "▢"), fontsize=8.5)
-        axes.tick_params(length=0)
-    for axes in figure.axes[2:]:
-        axes.set_xlabel("概率" if zh else "probability")
+    """Rows as pretraining reads them: what is hidden by [MASK], by another token, and what stays but is to be guessed too."""
+    task = TASKS["pretrain"](masked=0.25)
+    sentences, _ = task.prepare(list(DOCUMENTS[zh]))
+    inputs = task.learn_inputs(sentences, None, {"max_length": 32, "vocabulary": 400}).framed()
+    examples = task.examples(Trained("bert", inputs, None, "cpu"), sentences)
+    names = inputs.tokenizer.tokens
+    special = inputs.special
+    shown = {special.begin: "[CLS]", special.separator: "[SEP]", special.mask: "[MASK]"}
+    figure, axes = plot(7.8, 2.4)
+    for line, seed in enumerate(chosen_seeds(examples)):
+        batch = examples.batch(np.array([0]), np.random.default_rng(seed))
+        stood, steps = dict(zip(batch.places.tolist(), batch.target.tolist())), int(batch.mask.sum())
+        at, top = 0.0, 3.4 * line
+        for place in range(steps):
+            number = int(batch.inputs[0, place])
+            word = shown.get(number, names[number])
+            kind = GREY if number in (special.begin, special.separator) else (BLUE, GREEN)[int(batch.segment[0, place])]
+            if place in stood:
+                kind = RED if number == special.mask else GOLD
+                axes.text(at + width_of(word) / 2, top + 0.85, names[stood[place]], ha="center", va="center", fontsize=7.5)
+            wide = max(width_of(word), width_of(names[stood[place]]) if place in stood else 0)
+            axes.add_patch(Rectangle((at, top - 0.4), wide - 0.15, 0.8, facecolor=kind, alpha=0.25, lw=0))
+            axes.text(at + wide / 2 - 0.07, top, word, ha="center", va="center", fontsize=7.5)
+            at += wide
+        follows = bool(batch.follows[0])
+        told = ("b 接着 a" if follows else "b 不接着 a") if zh else ("b follows a" if follows else "b does not follow a")
+        axes.text(0, top - 0.95, told, fontsize=9)
+    axes.set(xlim=(-0.3, 52), ylim=(4.6, -1.6))
+    axes.axis("off")
     return figure
+
+
+def width_of(word: str) -> float:
+    return 0.55 + sum(1.0 if ord(letter) > 0x2E80 else 0.52 for letter in word)
+
+
+def chosen_seeds(examples) -> list[int]:
+    """A draw in which the pair follows, and one in which it does not, each with as many ways of hiding as there are."""
+    found = {True: [], False: []}
+    for seed in range(400):
+        batch = examples.batch(np.array([0]), np.random.default_rng(seed))
+        read = batch.inputs.flatten()[batch.places]
+        ways = len({"mask" if token == examples.special.mask else "same" if token == target else "other"
+                    for token, target in zip(read.tolist(), batch.target.tolist())})  # fmt: skip
+        found[bool(batch.follows[0])].append((-ways, seed))
+    return [min(found[follows])[1] for follows in (True, False)]
 
 
 # Chapter 18: checkpoints

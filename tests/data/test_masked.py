@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from wenmai.catalog import TASKS
+from wenmai.data.dataset import open_dataset
 from wenmai.data.examples import masked
 from wenmai.data.examples.masked import MaskedText, laid_end_to_end, uniform
 from wenmai.data.examples.sequences import Sequences
@@ -52,6 +54,12 @@ def test_every_text_of_a_list_is_a_document_and_the_same_as_in_a_file(tmp_path):
     for given in (["a\nb", "c"], ["a\nb\n", "c\n\n"], "a\nb\n\nc", tmp_path / "text.txt"):
         found = Sentences.of(Documents.of(given))
         assert list(found.texts) == ["a", "b", "c"] and found.documents.tolist() == [0, 2, 3]
+
+
+def test_documents_that_look_like_tokens_with_tags_are_read_as_documents(tmp_path):
+    (tmp_path / "corpus.txt").write_text("the cat meows\nthe cat sleeps\n\nthe dog sleeps\nthe dog meows\n\n" * 9)
+    found = open_dataset(str(tmp_path / "corpus.txt"), TASKS, "pretrain", valid="0.1")
+    assert next(iter(found.train.inputs)) == "the cat meows" and found.valid is not None
 
 
 def test_texts_of_one_sentence_each_are_lines_of_one_document():

@@ -75,7 +75,7 @@ def open_table(source: str | Table, columns: dict[str, str] | None = None, targe
         if not there and "/" not in source and "." not in source and not any(Path().glob(f"{escape(source)}.*")):
             raise Mistake("{sentence} Or give the path of a file.", sentence=unknown("data set", source, BUILTIN).message)
         first, second = two or (source, target)
-        table = readers.read(first, columns, second, delimiter, seen)
+        table = readers.read(first, columns, second, delimiter, seen, task is not None and task.running_text)
         return pairs.named(table) if task is not None and task.two_texts else table
     if target is not None:
         raise Mistake("--target {target} is the second of two files, and {name} is a built-in set; leave --target out.",

@@ -19,6 +19,7 @@ from wenmai.data.text.wrapping import Wrapping
 from wenmai.errors import Mistake
 
 HIDDEN, OTHER = 0.8, 0.9  # up to the first a hidden token is [MASK], up to the second another one, from there on itself
+PART = 1 << 16  # sentences that are looked at, one by one, at a time
 SHORT = 0.1  # of the pairs, which are of any length, as texts are that are read later
 
 
@@ -55,21 +56,22 @@ class MaskedText:
         example = np.arange(len(sentences)) if pieces.example is None else pieces.example
         some = pieces.lengths > 0
         self.sentence_starts, self.sentence_stops, self.room = pieces.starts[some], pieces.stops[some], room
-        owner = np.searchsorted(documents, example[some], "right") - 1
-        _, first, self.document_of = np.unique(owner, return_index=True, return_inverse=True)
-        self.documents = np.append(first, len(owner))  # (D + 1,) of those that hold a token
-        lengths, target = (self.sentence_stops - self.sentence_starts).tolist(), room
-        rows, size, begun, document = [], 0, 0, -1
-        short = uniform(7, np.arange(len(lengths)))  # one for every row that could begin with a sentence
-        for at, (length, own) in enumerate(zip(lengths, self.document_of.tolist())):
-            if at and (own != document or size + length > target):
-                rows.append((begun, at))
-                begun = at
-            if begun == at:
-                size, document, chance = 0, own, short[at]
-                target = room if chance >= SHORT else max(2, int(room * chance / SHORT))
-            size += length
-        rows += [(begun, len(lengths))] if lengths else []
+        opens = np.diff(np.searchsorted(documents, example[some], "right"), prepend=-1) != 0
+        self.documents = np.append(np.flatnonzero(opens), len(opens))  # (D + 1,) of those that hold a token
+        self.document_of = np.cumsum(opens, dtype=np.int32) - 1
+        lengths, target = self.sentence_stops - self.sentence_starts, room
+        rows, size, begun = [], 0, 0
+        for start in range(0, len(lengths), PART):
+            part = slice(start, start + PART)
+            short = uniform(7, np.arange(start, min(start + PART, len(lengths))))  # for a row that begins with this sentence
+            for at, (length, new, chance) in enumerate(zip(lengths[part].tolist(), opens[part].tolist(), short.tolist()), start):
+                if at and (new or size + length > target):
+                    rows.append((begun, at))
+                    begun = at
+                if begun == at:
+                    size, target = 0, room if chance >= SHORT else max(2, int(room * chance / SHORT))
+                size += length
+        rows += [(begun, len(lengths))] if len(lengths) else []
         self.first, self.last = np.array(rows, np.int64).reshape(-1, 2).T  # sentences of every row, the last not among them
         self.starts = self.sentence_starts[self.first]
         self.stops = self.sentence_stops[self.last - 1]

@@ -55,15 +55,16 @@ class Table:
 
 
 def read(source: str | Path, columns: dict[str, str] | None = None, target: str | Path | None = None,
-         delimiter: str | None = None, seen: Collection[str] = ()) -> Table:  # fmt: skip
+         delimiter: str | None = None, seen: Collection[str] = (), running: bool = False) -> Table:  # fmt: skip
     """A file or folder as a table; `columns` maps the words that tasks know to names or positions in the file.
     `target` is a second file whose lines belong to those of the first, as a text and its translation. `delimiter` stands between
-    cells, where it is not to be found out; `seen` are names that columns had in training."""
+    cells, where it is not to be found out; `seen` are names that columns had in training. `running`: a running text is wanted,
+    and a .txt is one, even if it looks like rows of tokens with tags."""
     path, source = find(source), str(source)
     if target is not None:
         form = pairs.aligned(path, source, find(target), str(target))
     else:
-        form = _format(path, source, columns, delimiter, seen)
+        form = _format(path, source, columns, delimiter, seen, running)
     names = tidy(form.names)
 
     def table(picked: dict[str, int], beside: bool = False, lenient: bool = False) -> Table:
@@ -94,7 +95,8 @@ def read(source: str | Path, columns: dict[str, str] | None = None, target: str 
     return table(pick(columns, names, form.usual, source))
 
 
-def _format(path: Path, source: str, columns: dict[str, str] | None, delimiter: str | None, seen: Collection[str]) -> Format:
+def _format(path: Path, source: str, columns: dict[str, str] | None, delimiter: str | None, seen: Collection[str],
+            running: bool) -> Format:  # fmt: skip
     """By what it is and how its name ends, else by its look."""
     suffix = PurePath(bare_name(path)).suffix
     if path.is_dir():
@@ -114,7 +116,7 @@ def _format(path: Path, source: str, columns: dict[str, str] | None, delimiter: 
         return delimited.commas(file, columns, seen)
     if suffix == ".tsv":
         return delimited.tabs(file, columns, seen)
-    if suffix in conll.ENDINGS or conll.looks_so(file, columns):
+    if suffix in conll.ENDINGS or (not (running and suffix == ".txt") and conll.looks_so(file, columns)):
         return conll.sentences(file, columns)
     return delimited.tabs(file, columns, seen) if columns or delimited.tabbed(file) else delimited.plain(file)
 
