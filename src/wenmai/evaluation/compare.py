@@ -96,6 +96,9 @@ def compare(data: Dataset, minutes: float, rungs: list[str] | None = None, seed:
     check_metric(data.task, metric)
     plan = Plan(data, seed, seeds, device, options or {}, out or Path("runs"), metric or data.task.metric, replace)
     names = rungs or suited_rungs(data)
+    if not names and not with_runs:
+        raise Mistake("compare trains no rung to {task}; train one by itself, as in wenmai train bert DATA, or name runs with "
+                      "--with.", task=data.task.name)  # fmt: skip
     done = kept.done(names) if kept and begun is None else {}
     missing = [name for name in names if name not in done]
     check(plan, [] if kept and begun is None else names, missing)  # what is gone on with was checked when it began
