@@ -300,6 +300,11 @@ def test_train_evaluate_fill_predict_and_go_on(corpus, wenmai_cli):
     assert "masked" in wenmai_cli("rungs", "bert", "--task", "pretrain").out
 
 
+def test_compare_trains_no_encoder_and_says_so(corpus, wenmai_cli):
+    ran = wenmai_cli("compare", "corpus.txt", "--task", "pretrain", "--minutes", "0.1")
+    assert ran.status == 2 and "compare trains no rung to pretrain; train one by itself, as in wenmai train bert DATA" in ran.err
+
+
 def test_roberta_s_form_from_the_command_line(corpus, wenmai_cli):
     result = told(wenmai_cli("train", "bert", "corpus.txt", *SETTINGS, "--set", "next_sentence=false", "--json"))
     assert set(result["scores"]["valid"]) == {"masked_accuracy"}

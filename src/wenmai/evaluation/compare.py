@@ -99,6 +99,9 @@ def compare(data: Dataset, minutes: float, rungs: list[str] | None = None, seed:
         raise Mistake("compare needs a valid and a test part: give files or shares for both.")
     check_metric(data.task, metric)
     names = rungs or suited_rungs(data)
+    if not names and not with_runs:
+        raise Mistake("compare trains no rung to {task}; train one by itself, as in wenmai train bert DATA, or name runs with "
+                      "--with.", task=data.task.name)  # fmt: skip
     starts, with_runs = parted(with_runs, data.task.name, list(RUNGS))
     plan = Plan(data, seed, seeds, device, options or {}, out or Path("runs"), metric or data.task.metric, replace, starts)
     names = [*names, *starts]
