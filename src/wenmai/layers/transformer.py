@@ -22,6 +22,7 @@ from torch.nn import functional
 
 from wenmai.errors import Mistake
 from wenmai.kernels.block_step import ADD, ATTENTION, CROSS, KEEP, MLP, NORM_AFTER, NORM_BEFORE, RUN, one_token
+from wenmai.kernels.encoding import Encoder
 from wenmai.layers.attention import MultiHeadAttention, see_real
 from wenmai.layers.body import Body
 from wenmai.layers.cache import Cache, take
@@ -83,6 +84,7 @@ class Transformer(Body):
             for _ in range(layers)
         )
         self.norm = nn.LayerNorm(width, epsilon) if prenorm else nn.Identity()
+        self.encoder = Encoder()
 
     def start_small(self) -> None:
         """First weights as GPT-2's: small, and what is added to x smaller with every block."""
@@ -113,6 +115,8 @@ class Transformer(Body):
         if text is not None and text.steps is not None and one_token(x, trace):
             text = text.grown(1)
             x = text.steps.step(x, text, decoder)
+        elif not self.causal and trace is None and not self.training and self.encoder.ready(self.blocks, x):
+            x = self.encoder(self.blocks, x, mask)
         else:
             text = None if text is None else text.in_order().grown(x.shape[1])
             keys_values, real = (None, None if memory_mask is None else see_real(memory_mask))
