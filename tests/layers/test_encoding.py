@@ -71,3 +71,31 @@ def test_what_is_packed_is_neither_copied_nor_kept():
 def test_gelu():
     x = torch.linspace(-9, 9, 100_001)
     assert torch.allclose(gelu_(x.clone()), torch.nn.functional.gelu(x.double()).float(), atol=2e-6)
+
+
+@pytest.mark.parametrize("options", [{}, {"prenorm": True}, {"positions": "rotary"}], ids=str)
+@pytest.mark.parametrize("padded", [True, False])
+def test_the_first_place_alone(options, padded):
+    """By the formulas and by machine code: as if all places had been computed; so is every gradient."""
+    stack, x = body(**options), torch.randn(3, 11, 48)
+    mask = torch.arange(11) < torch.tensor([11, 1, 7])[:, None] if padded else None
+    with torch.inference_mode():
+        expected = stack(x, mask, trace=Trace())[0][:, :1]
+        found, left, _ = stack(x, mask, first=True)
+    assert torch.allclose(found, expected, atol=1e-5) and (left is None or left.shape == (3, 1))
+    stack.train()
+    grads = [torch.autograd.grad(stack(x, mask, **how)[0][:, 0].square().sum(), list(stack.parameters()))
+             for how in ({}, {"first": True})]  # fmt: skip
+    for one, two in zip(*grads):
+        assert torch.allclose(one, two, atol=1e-4)
+
+
+def test_a_fused_optimizer_changes_weights_without_a_word():
+    stack, x = body(), torch.randn(2, 9, 48)
+    optimizer = torch.optim.AdamW(stack.parameters(), lr=0.1, fused=True)
+    for _ in range(2):
+        both(stack, x, None)
+        stack(x, None)[0].square().sum().backward()
+        optimizer.step()
+        found, expected = both(stack, x, None)
+        assert torch.allclose(found, expected, atol=1e-5)

@@ -6,7 +6,7 @@ machine code of our own:
 
     erf(x) ≈ x P(x²) / Q(x²),  |x| ≤ 4        P and Q of degree 5, fitted by least squares: no further off than 4e-7
 
-Weights are packed when they are first met, and again when one of them has changed."""
+Weights are packed when they are first met, and again when one of them has changed, or may have."""
 
 import numpy as np
 import torch
@@ -33,9 +33,14 @@ class Encoder:
     def __getstate__(self) -> dict:  # what is packed is not kept
         return {"seen": None, "packed": None}
 
-    def ready(self, blocks: nn.ModuleList, x: Tensor) -> bool:
-        """Whether x can be read here; packs what is not, or was another."""
-        if not ONEDNN or not plain(x) or in_16_bits() or blocks[0].cross is not None or blocks[0].attention.rotary:
+    def ready(self, blocks: nn.ModuleList, x: Tensor, by_formulas: bool = False) -> bool:
+        """Whether x can be read here; packs what is not, or was another. Where a gradient is asked for, weights will change, and
+        a fused optimizer does not say so (it leaves their version as it was): then nothing stays packed."""
+        if torch.is_grad_enabled():
+            if self.packed is not None:
+                self.seen = self.packed = None
+            return False
+        if by_formulas or not ONEDNN or not plain(x) or in_16_bits() or blocks[0].cross is not None or blocks[0].attention.rotary:
             return False
         known = [(weight.data_ptr(), weight._version) for weight in blocks.parameters()]
         if known != self.seen:
@@ -43,12 +48,12 @@ class Encoder:
             self.seen = known
         return True
 
-    def __call__(self, blocks: nn.ModuleList, x: Tensor, mask: Tensor | None) -> Tensor:
-        """x (B, T, E) → (B, T, E), 0 where there is padding"""
+    def __call__(self, blocks: nn.ModuleList, x: Tensor, mask: Tensor | None, first: bool = False) -> Tensor:
+        """x (B, T, E) → (B, T, E), 0 where there is padding; of the `first` place alone (B, 1, E)"""
         whole = mask is None or bool(mask.all())
         y = x.flatten(0, 1) if whole else x[mask]  # (N, E)
-        for block, by in zip(blocks, self.packed):
-            h = y
+        for level, (block, by) in enumerate(zip(blocks, self.packed)):
+            h, alone = y, first and level + 1 == len(blocks)
             for step, part in block.steps:
                 if step == NORM_BEFORE:
                     h = block.norm(part)(y)
@@ -59,23 +64,30 @@ class Encoder:
                 elif step == ADD:  # with the last product of the part
                     y = by.last[part].added(h, y)
                 elif part == ATTENTION:
-                    h = attention(by.first[part](h), x.shape, None if whole else mask, block.attention)
+                    h = attention(by.first[part](h), x.shape, None if whole else mask, block.attention, alone)
+                    y = laid_out(y, x.shape, None if whole else mask)[:, 0] if alone else y
                 elif block.activation == "gelu":
                     h = gelu_(by.first[part](h))
                 else:
                     h = by.first[part](h, block.activation)
-        return y.view(x.shape) if whole else torch.zeros_like(x).masked_scatter_(mask.unsqueeze(-1), y)
+        return y.unsqueeze(1) if first else laid_out(y, x.shape, None if whole else mask)
 
 
-def attention(qkv: Tensor, shape: tuple[int, ...], mask: Tensor | None, layer: nn.Module) -> Tensor:
-    """(N, 3·E), the real places of (B, T), which they are laid out in again to look at one another → (N, E)"""
-    batch, steps, width = shape
-    if mask is not None:
-        qkv = qkv.new_zeros(batch, steps, 3 * width).masked_scatter_(mask.unsqueeze(-1), qkv)
-    q, k, v = qkv.view(batch, steps, 3, layer.heads, -1).permute(2, 0, 3, 1, 4)  # (B, A, T, D)
-    allowed = None if mask is None else mask[:, None, None, :]
-    c = scaled_dot_product_attention(q, k, v, allowed, scale=layer.factor).transpose(1, 2).reshape(batch, steps, width)
-    return c.flatten(0, 1) if mask is None else c[mask]
+def laid_out(y: Tensor, shape: tuple[int, ...], mask: Tensor | None) -> Tensor:
+    """The real places of (B, T), end to end (N, E) → (B, T, E), 0 where there is padding"""
+    if mask is None:
+        return y.view(*shape[:2], -1)
+    return y.new_zeros(*shape[:2], y.shape[1]).masked_scatter_(mask.unsqueeze(-1), y)
+
+
+def attention(qkv: Tensor, shape: tuple[int, ...], mask: Tensor | None, layer: nn.Module, first: bool) -> Tensor:
+    """(N, 3·E), the real places of (B, T), which they are laid out in again to look at one another → (N, E); or (B, E), where the
+    `first` looks alone"""
+    batch, steps, _ = shape
+    q, k, v = laid_out(qkv, shape, mask).view(batch, steps, 3, layer.heads, -1).permute(2, 0, 3, 1, 4)  # (B, A, T, D)
+    q, allowed = q[:, :, :1] if first else q, None if mask is None else mask[:, None, None, :]
+    c = scaled_dot_product_attention(q, k, v, allowed, scale=layer.factor).transpose(1, 2).flatten(2)  # (B, T, E)
+    return c.flatten(0, 1) if mask is None or first else c[mask]
 
 
 def gelu_(x: Tensor) -> Tensor:

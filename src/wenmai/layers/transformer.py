@@ -64,7 +64,7 @@ class Transformer(Body):
         dropout: float = 0.0,
     ):
         super().__init__()
-        self.width, self.causal, self.cached = width, causal, causal
+        self.width, self.causal, self.cached, self.shortens = width, causal, causal, not causal
         self.position = {"sinusoidal": lambda: Sinusoidal(width), "learned": lambda: Learned(width, longest),
                          "rotary": lambda: None, "none": lambda: None}[positions]()  # fmt: skip
         self.dropout = Dropout(dropout)
@@ -104,8 +104,9 @@ class Transformer(Body):
         return DecoderCache(text, keys_values.to(memory.dtype), see_real(mask), source)
 
     def forward(self, x: Tensor, mask: Tensor | None, state: "Cache | DecoderCache | None" = None, trace: Trace | None = None,
-                memory: Tensor | None = None, memory_mask: Tensor | None = None):  # fmt: skip
-        """x (B, T, E), memory (B, S, E) → y (B, T, E)"""
+                memory: Tensor | None = None, memory_mask: Tensor | None = None, first: bool = False):  # fmt: skip
+        """x (B, T, E), memory (B, S, E) → y (B, T, E); of the `first` place alone (B, 1, E), where it `shortens`: the last block
+        then does for the others no more than to let them be looked at"""
         decoder = state if isinstance(state, DecoderCache) else None
         text = state if decoder is None else decoder.text
         x = x if self.position is None else self.position(x, 0 if text is None else text.start)
@@ -115,8 +116,8 @@ class Transformer(Body):
         if text is not None and text.steps is not None and one_token(x, trace):
             text = text.grown(1)
             x = text.steps.step(x, text, decoder)
-        elif not self.causal and trace is None and not self.training and self.encoder.ready(self.blocks, x):
-            x = self.encoder(self.blocks, x, mask)
+        elif not self.causal and self.encoder.ready(self.blocks, x, trace is not None or self.training):
+            x = self.encoder(self.blocks, x, mask, first)
         else:
             text = None if text is None else text.in_order().grown(x.shape[1])
             keys_values, real = (None, None if memory_mask is None else see_real(memory_mask))
@@ -126,7 +127,9 @@ class Transformer(Body):
             for level, block in enumerate(self.blocks):
                 past = None if text is None else text.layer(level, x.shape[1])
                 across = memory if keys_values is None else keys_values[:, level]
-                x = block(x, allowed, trace and trace.under(f"block.{level}"), past, across, real)
+                last = first and level + 1 == len(self.blocks)
+                x = block(x, allowed, trace and trace.under(f"block.{level}"), past, across, real, last)
+        mask = mask[:, :1] if first and mask is not None else mask
         return self.norm(x), mask, text if decoder is None else replace(decoder, text=text)
 
 
@@ -182,7 +185,7 @@ class Block(nn.Module):
         return self.down(ACTIVATIONS[self.activation](self.up(x)))
 
     def forward(self, x: Tensor, allowed: Tensor | None, trace: Trace | None = None, past=None, memory: Tensor | None = None,
-                real: Tensor | None = None) -> Tensor:  # fmt: skip
+                real: Tensor | None = None, first: bool = False) -> Tensor:  # fmt: skip
         """`memory`: what to look across at, `real` where there is some; the rest as attention takes it."""
         h = x
         for step, part in self.steps:
@@ -195,7 +198,8 @@ class Block(nn.Module):
             elif step == NORM_AFTER:
                 x = self.norm(part)(x)
             elif part == ATTENTION:
-                h = self.attention(h, allowed, trace, past)
+                h = self.attention(h, allowed, trace, past, first)
+                x = x[:, :1] if first else x
             elif part == CROSS:
                 h = self.cross(h, memory, real, trace)
             else:
