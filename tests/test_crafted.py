@@ -14,6 +14,7 @@ from safetensors.numpy import load_file, save_file
 from test_exits import SMALL, place, said, stopped_training  # noqa: F401 (place is a fixture)
 
 import wenmai
+from wenmai.cli import training as cli_training
 from wenmai.data.files import bounds, corpus, images, opening
 from wenmai.data.storage import caches
 from wenmai.data.text import vectors
@@ -338,6 +339,13 @@ def test_vectors_of_a_line_without_end(place, monkeypatch):  # noqa: F811
     (place / "vectors.txt").write_text("good 0.5 0.25\n" + "film " + "1 " * 600_000)
     with pytest.raises(Mistake, match="more than 1,048,576 bytes"):
         vectors.read(str(place / "vectors.txt"))
+
+
+def test_a_line_without_end_is_refused_before_its_file_is_summed_up(wenmai_cli, place, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(opening, "LINE", 1 << 20)
+    monkeypatch.setattr(cli_training.folders, "checksum", lambda file: pytest.fail(f"{file} was read whole"))
+    (place / "vectors.txt").write_text("good 0.5 0.25\n" + "film " + "1 " * 600_000)
+    told(wenmai_cli("train", "mlp", "films.csv", "--set", "embedding=vectors.txt"), "line 2", "more than 1,048,576 bytes")
 
 
 def test_a_long_line_that_is_meant(wenmai_cli, place, monkeypatch):  # noqa: F811

@@ -12,6 +12,7 @@ from wenmai.catalog import TASKS, rung_named
 from wenmai.cli.overview import metric_name
 from wenmai.data.dataset import Dataset, everywhere, open_dataset
 from wenmai.data.files.opening import allow
+from wenmai.data.text import vectors
 from wenmai.data.values import digest_of
 from wenmai.errors import Mistake, Stopped
 from wenmai.estimators import ESTIMATORS
@@ -138,8 +139,10 @@ def absolute(arguments: dict, names: tuple[str, ...] = ("source", "target", "val
 
 def fingerprint(arguments: dict, dataset: Dataset) -> dict[str, str]:
     """Of all that decides the result and can change between two starts."""
-    files = [arguments["settings"].get(name) for name in PATHS]
-    files = [str(folders.checksum(Path(file))) for file in files if file and Path(file).is_file()]
+    files = [Path(file) for file in (arguments["settings"].get(name) for name in PATHS) if file and Path(file).is_file()]
+    for file in files:
+        vectors.check_beginning(file)  # before all of it is read
+    files = [str(folders.checksum(file)) for file in files]
     place = Path(arguments["from"]) if arguments.get("from") else None
     checkpoint = place is not None and hugging_face.is_checkpoint(place)  # what is neither is refused when it is loaded
     start = hugging_face.checksums(place) if checkpoint else place and folders.manifest_in(place)

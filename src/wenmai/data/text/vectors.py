@@ -2,6 +2,8 @@
 
 import importlib.util
 import tokenize
+from collections import deque
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +52,13 @@ def read(source: str) -> tuple[list[str], np.ndarray]:
                       "the file again, or correct the line.", file=path, words=announced[0][:20], numbers=announced[1][:20],
                       found=size[0], width=size[1])  # fmt: skip
     return words, np.stack(rows)
+
+
+def check_beginning(path: Path) -> None:
+    """Refuses what has no lines of a length that memory holds; whether they are vectors, `read` says."""
+    if path.suffix != ".npy":
+        with text_file(path, str(path)).open() as lines:
+            deque(islice(lines, 100), maxlen=0)
 
 
 def chosen(embedding: str) -> tuple[list[str], np.ndarray | None]:
