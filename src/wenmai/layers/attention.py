@@ -10,7 +10,7 @@ from math import sqrt
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import scaled_dot_product_attention
+from torch.nn.functional import linear, scaled_dot_product_attention
 
 from wenmai.kernels import attention as kernel
 from wenmai.layers.positions import rotate
@@ -26,13 +26,16 @@ class MultiHeadAttention(nn.Module):
         self.factor = 1 / sqrt(width // heads) if scaled else 1.0
         self.query_key_value, self.output = nn.Linear(width, 3 * width), nn.Linear(width, width)
 
-    def forward(self, x: Tensor, allowed: Tensor | None, trace: Trace | None = None, past=None, packed=None) -> Tensor:
+    def forward(self, x: Tensor, allowed: Tensor | None, trace: Trace | None = None, past=None, first: bool = False,
+                packed=None) -> Tensor:  # fmt: skip
         """x (B, T, E), or (ΣT, E) where rows are `packed` (layers/packing.py); allowed (B or 1, 1, T or 1, S), True where a query
         may look, None for everywhere. `past`: one layer of a cache (layers/cache.py), to which the keys and values of x are
-        added; only where attention is causal."""
+        added; only where attention is causal. `first`: only the first place asks, and all others are looked at → (B, 1, E)"""
         start = 0 if past is None else past.start
         if packed is not None:
             return self.output(self.in_rows(self.query_key_value(x), packed))
+        if first:
+            return self.output(attended(*self.of_first(x), allowed, self.factor, trace, "attention"))
         q, k, v = projected = self.query_key_value(x).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)  # (B, A, T, D)
         if self.rotary:
             q, k = rotate(q, start), rotate(k, start)
@@ -53,6 +56,13 @@ class MultiHeadAttention(nn.Module):
         q, k, v = packed.unpack(projected).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)  # (B, A, T, D)
         q, k = (rotate(q), rotate(k)) if self.rotary else (q, k)
         return packed.pack(attended(q, k, v, packed.allowed, self.factor, None, "attention"))
+
+    def of_first(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """q (B, A, 1, D) of the first place, k and v (B, A, T, D) of all"""
+        width, weight, bias = x.shape[-1], self.query_key_value.weight, self.query_key_value.bias
+        q = linear(x[:, :1], weight[:width], bias[:width]).unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        k, v = linear(x, weight[width:], bias[width:]).unflatten(-1, (2, self.heads, -1)).permute(2, 0, 3, 1, 4)
+        return (rotate(q, 0), rotate(k, 0), v) if self.rotary else (q, k, v)
 
 
 def attended(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, factor: float, trace: Trace | None, name: str,

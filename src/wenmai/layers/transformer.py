@@ -22,6 +22,7 @@ from torch.nn import functional
 
 from wenmai.errors import Mistake
 from wenmai.kernels.block_step import ADD, ATTENTION, CROSS, KEEP, MLP, NORM_AFTER, NORM_BEFORE, RUN, one_token
+from wenmai.kernels.encoding import Encoder
 from wenmai.layers.attention import MultiHeadAttention, see_real
 from wenmai.layers.body import Body
 from wenmai.layers.cache import Cache, take
@@ -64,7 +65,7 @@ class Transformer(Body):
         dropout: float = 0.0,
     ):
         super().__init__()
-        self.width, self.causal, self.cached = width, causal, causal
+        self.width, self.causal, self.cached, self.shortens = width, causal, causal, not causal
         self.position = {"sinusoidal": lambda: Sinusoidal(width), "learned": lambda: Learned(width, longest),
                          "rotary": lambda: None, "none": lambda: None}[positions]()  # fmt: skip
         self.dropout = Dropout(dropout)
@@ -84,6 +85,7 @@ class Transformer(Body):
             for _ in range(layers)
         )
         self.norm = nn.LayerNorm(width, epsilon) if prenorm else nn.Identity()
+        self.encoder = Encoder()
 
     def start_small(self) -> None:
         """First weights as GPT-2's: small, and what is added to x smaller with every block."""
@@ -103,8 +105,9 @@ class Transformer(Body):
         return DecoderCache(text, keys_values.to(memory.dtype), see_real(mask), source)
 
     def forward(self, x: Tensor, mask: Tensor | None, state: "Cache | DecoderCache | None" = None, trace: Trace | None = None,
-                memory: Tensor | None = None, memory_mask: Tensor | None = None):  # fmt: skip
-        """x (B, T, E), memory (B, S, E) → y (B, T, E)"""
+                memory: Tensor | None = None, memory_mask: Tensor | None = None, first: bool = False):  # fmt: skip
+        """x (B, T, E), memory (B, S, E) → y (B, T, E); of the `first` place alone (B, 1, E), where it `shortens`: the last block
+        then does for the others no more than to let them be looked at"""
         decoder = state if isinstance(state, DecoderCache) else None
         text = state if decoder is None else decoder.text
         x = x if self.position is None else self.position(x, 0 if text is None else text.start)
@@ -114,6 +117,8 @@ class Transformer(Body):
         if text is not None and text.steps is not None and one_token(x, trace):
             text = text.grown(1)
             x = text.steps.step(x, text, decoder)
+        elif not self.causal and self.encoder.ready(self.blocks, x, trace is not None or self.training):
+            x = self.encoder(self.blocks, x, mask, first)
         else:
             text = None if text is None else text.in_order().grown(x.shape[1])
             keys_values, real = (None, None if memory_mask is None else see_real(memory_mask))
@@ -126,9 +131,13 @@ class Transformer(Body):
             for level, block in enumerate(self.blocks):
                 past = None if text is None else text.layer(level, x.shape[1])
                 across = memory if keys_values is None else keys_values[:, level]
-                x = block(x, allowed, trace and trace.under(f"block.{level}"), past, across, real, packed)
+                last = first and level + 1 == len(self.blocks)
+                if last and packed is not None:
+                    x, allowed, packed = packed.unpack(x), packed.allowed, None
+                x = block(x, allowed, trace and trace.under(f"block.{level}"), past, across, real, last, packed)
             if packed is not None:
                 return packed.unpack(self.norm(x)), mask, None
+        mask = mask[:, :1] if first and mask is not None else mask
         return self.norm(x), mask, text if decoder is None else replace(decoder, text=text)
 
 
@@ -184,7 +193,7 @@ class Block(nn.Module):
         return self.down(ACTIVATIONS[self.activation](self.up(x)))
 
     def forward(self, x: Tensor, allowed: Tensor | None, trace: Trace | None = None, past=None, memory: Tensor | None = None,
-                real: Tensor | None = None, packed: Packed | None = None) -> Tensor:  # fmt: skip
+                real: Tensor | None = None, first: bool = False, packed: Packed | None = None) -> Tensor:  # fmt: skip
         """`memory`: what to look across at, `real` where there is some; the rest as attention takes it."""
         h = x
         for step, part in self.steps:
@@ -197,7 +206,8 @@ class Block(nn.Module):
             elif step == NORM_AFTER:
                 x = self.norm(part)(x)
             elif part == ATTENTION:
-                h = self.attention(h, allowed, trace, past, packed)
+                h = self.attention(h, allowed, trace, past, first, packed)
+                x = x[:, :1] if first else x
             elif part == CROSS:
                 h = self.cross(h, memory, real, trace)
             else:

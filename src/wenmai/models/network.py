@@ -50,7 +50,8 @@ class Network(nn.Module):
 
     def read(self, batch: Batch, x: Tensor, mask: Tensor, trace: Trace | None = None) -> tuple[Tensor, Tensor, State | None]:
         """(what the head judges, its mask, the state): y at the places that answer, with what the letters say beside it."""
-        y, mask, state = self.body(x, mask, batch.state, trace)
+        shortened = {"first": True} if trace is None and self.reads_first and batch.answers is None else {}
+        y, mask, state = self.body(x, mask, batch.state, trace, **shortened)
         if batch.answers is not None:
             mask = batch.answers >= 0  # (B, W)
             y = y.take_along_dim(batch.answers.clamp(min=0).unsqueeze(-1), 1)  # (B, W, H)
@@ -62,6 +63,11 @@ class Network(nn.Module):
         """What the head says of the batch, and the state after it, where it is carried on."""
         y, mask, state = self.read(batch, *self.input(batch))
         return self.head.losses(y, mask, batch), state if self.carried else None
+
+    @property
+    def reads_first(self) -> bool:
+        """Whether the head reads the first place alone, and the body can leave out what that does not need."""
+        return getattr(self.head, "pooling", None) == "first" and getattr(self.body, "shortens", False)
 
     def transitions(self):
         """How much a tag favours the next, where the head weighs that (a CRF); else None."""

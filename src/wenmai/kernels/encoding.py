@@ -1,0 +1,116 @@
+"""Whole texts through a stack of Transformer blocks, on a CPU, where nobody wants a trace or a gradient.
+
+The real places of all rows lie end to end, so that nothing is multiplied on padding. The library multiplies, with weights that
+lie in the order in which it reads them (products.Packed), and looks; gelu, which takes it as long as half of a product, is
+machine code of our own:
+
+    erf(x) ≈ x P(x²) / Q(x²),  |x| ≤ 4        P and Q of degree 5, fitted by least squares: no further off than 4e-7
+
+Weights are packed when they are first met, and again when one of them has changed, or may have."""
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+
+from wenmai.data.storage.caches import njit
+from wenmai.data.storage.threads import side_by_side, threads
+from wenmai.kernels.block_step import ADD, ATTENTION, KEEP, NORM_AFTER, NORM_BEFORE, Products
+from wenmai.kernels.products import ONEDNN, in_16_bits, parts, plain
+
+SHARED = 1 << 16  # numbers, from which it pays to share them among threads
+
+
+class Encoder:
+    """The packed weights of a stack of blocks; of the blocks that they were, as long as these stay as they are."""
+
+    def __init__(self):
+        self.seen, self.packed = None, None
+
+    def __deepcopy__(self, memo) -> "Encoder":
+        return Encoder()
+
+    def __getstate__(self) -> dict:  # what is packed is not kept
+        return {"seen": None, "packed": None}
+
+    def ready(self, blocks: nn.ModuleList, x: Tensor, by_formulas: bool = False) -> bool:
+        """Whether x can be read here; packs what is not, or was another. Where a gradient is asked for, weights will change, and
+        a fused optimizer does not say so (it leaves their version as it was): then nothing stays packed."""
+        if torch.is_grad_enabled():
+            if self.packed is not None:
+                self.seen = self.packed = None
+            return False
+        if by_formulas or not ONEDNN or not plain(x) or in_16_bits() or blocks[0].cross is not None or blocks[0].attention.rotary:
+            return False
+        known = [(weight.data_ptr(), weight._version) for weight in blocks.parameters()]
+        if known != self.seen:
+            self.packed = [Products(block) for block in blocks]
+            self.seen = known
+        return True
+
+    def __call__(self, blocks: nn.ModuleList, x: Tensor, mask: Tensor | None, first: bool = False) -> Tensor:
+        """x (B, T, E) → (B, T, E), 0 where there is padding; of the `first` place alone (B, 1, E)"""
+        whole = mask is None or bool(mask.all())
+        y = x.flatten(0, 1) if whole else x[mask]  # (N, E)
+        for level, (block, by) in enumerate(zip(blocks, self.packed)):
+            h, alone = y, first and level + 1 == len(blocks)
+            for step, part in block.steps:
+                if step == NORM_BEFORE:
+                    h = block.norm(part)(y)
+                elif step == KEEP:
+                    h = y
+                elif step == NORM_AFTER:
+                    y = block.norm(part)(y)
+                elif step == ADD:  # with the last product of the part
+                    y = by.last[part].added(h, y)
+                elif part == ATTENTION:
+                    h = attention(by.first[part](h), x.shape, None if whole else mask, block.attention, alone)
+                    y = laid_out(y, x.shape, None if whole else mask)[:, 0] if alone else y
+                elif block.activation == "gelu":
+                    h = gelu_(by.first[part](h))
+                else:
+                    h = by.first[part](h, block.activation)
+        return y.unsqueeze(1) if first else laid_out(y, x.shape, None if whole else mask)
+
+
+def laid_out(y: Tensor, shape: tuple[int, ...], mask: Tensor | None) -> Tensor:
+    """The real places of (B, T), end to end (N, E) → (B, T, E), 0 where there is padding"""
+    if mask is None:
+        return y.view(*shape[:2], -1)
+    return y.new_zeros(*shape[:2], y.shape[1]).masked_scatter_(mask.unsqueeze(-1), y)
+
+
+def attention(qkv: Tensor, shape: tuple[int, ...], mask: Tensor | None, layer: nn.Module, first: bool) -> Tensor:
+    """(N, 3·E), the real places of (B, T), which they are laid out in again to look at one another → (N, E); or (B, E), where the
+    `first` looks alone"""
+    batch, steps, _ = shape
+    q, k, v = laid_out(qkv, shape, mask).view(batch, steps, 3, layer.heads, -1).permute(2, 0, 3, 1, 4)  # (B, A, T, D)
+    q, allowed = q[:, :, :1] if first else q, None if mask is None else mask[:, None, None, :]
+    c = scaled_dot_product_attention(q, k, v, allowed, scale=layer.factor).transpose(1, 2).flatten(2)  # (B, T, E)
+    return c.flatten(0, 1) if mask is None or first else c[mask]
+
+
+def gelu_(x: Tensor) -> Tensor:
+    flat = x.view(-1).numpy()
+    many = threads() if len(flat) >= SHARED and torch.get_num_threads() > 1 else 1
+    side_by_side(gelu_part, [(flat[start:end],) for start, end in parts(len(flat), many)])
+    return x
+
+
+@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def gelu_part(x):
+    """x · (1 + erf(x / √2)) / 2, in place"""
+    for i in range(len(x)):
+        z = min(max(x[i] * np.float32(0.7071067811865476), np.float32(-4)), np.float32(4))
+        u = z * z
+        p = np.float32(1.974790594e-06) * u + np.float32(2.880414587e-04)
+        p = p * u + np.float32(4.003726252e-03)
+        p = p * u + np.float32(5.346771997e-02)
+        p = p * u + np.float32(1.962510920e-01)
+        p = p * u + np.float32(1.128378976)
+        q = np.float32(3.748045488e-05) * u + np.float32(1.216376099e-03)
+        q = q * u + np.float32(1.544458416e-02)
+        q = q * u + np.float32(1.164772662e-01)
+        q = q * u + np.float32(5.072541606e-01)
+        q = q * u + np.float32(1)
+        x[i] = np.float32(0.5) * x[i] * (np.float32(1) + z * p / q)
