@@ -107,7 +107,8 @@ def cases() -> list[tuple[str, str, dict]]:
     for rung in RUNGS.values():
         for task in rung.tasks:
             known = ESTIMATORS[task](rung.name).get_params()
-            found += [(rung.name, task, variant) for variant in VARIANTS if variant.keys() <= known.keys()]
+            found += [(rung.name, task, variant) for variant in VARIANTS if variant.keys() <= known.keys()
+                      and (rung.tunes or "search" not in variant)]  # fmt: skip
     return found
 
 

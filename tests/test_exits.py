@@ -79,6 +79,9 @@ def test_in_the_final_evaluation_nothing_is_lost(wenmai_cli, place, rung, number
     with signalled(Estimator, "evaluate", number):
         ran = wenmai_cli("train", rung, "films.csv", *options, "--out", "run")
     assert ran.status == status and "and kept; go on with: wenmai train --resume run" in said(ran)
+    with signalled(Estimator, "evaluate", number):  # and once more, when it is gone on with
+        ran = wenmai_cli("train", "--resume", "run")
+    assert ran.status == status and "and kept; go on with: wenmai train --resume run" in said(ran)
     with signalled(loop.Training, "update"):  # there is nothing left to learn
         ran = wenmai_cli("train", "--resume", "run")
     assert ran.status == 0, ran.err

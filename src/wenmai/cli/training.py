@@ -200,6 +200,9 @@ def carry_out(arguments: dict, dataset: Dataset, folder: Path, kept: Checkpoints
         if stop and last and last.snapshot:
             kept.keep(estimator, last, True)
             raise stopped(folder, together, last, stop)
+        if stop and run_folder.unfinished(folder):  # it was gone on with from its last update, which is kept still
+            raise Stopped("stopped while it was scored, and kept; go on with: {command}",
+                          command=resuming(folder, together.size)).by(stop)  # fmt: skip
         if speaks:
             estimator.columns_ = dataset.columns
             run_folder.save(estimator, folder, dataset.about() | {"scores": scores, "seconds": seconds}, training=True)
