@@ -31,6 +31,7 @@ def begin(arguments: dict, out: Path | None, as_json: bool, started: float) -> N
     dataset = dataset_for(arguments)
     folder = out or Path("reports") / dataset.name.replace(":", "-")
     kept = Unfinished(folder)
+    reporting.check_place(folder)
     with folders.only_one(folder):
         known = absolute(arguments, ("source", "target", "valid", "test"))
         known["runs"] = str(Path(arguments["runs"]).resolve())
@@ -90,11 +91,16 @@ def carry_out(arguments: dict, dataset: Dataset, kept: Unfinished, as_json: bool
             draw.metric, draw.end = metric_name(dataset.task.profile.judged or dataset.task.metric), time.monotonic() + left
             report = draw.through(numbered(steps(arguments["rungs"], arguments["with"]), draw, len(done), len(names)))
     except KeyboardInterrupt as interrupt:
+        if begun is not None and not kept.begun:
+            raise  # nothing of it is kept, and what stands there is another's
         number, begun = number_of(interrupt), None
         done = kept.done(arguments["rungs"] or suited_rungs(dataset))
-        if not done:
+        if not done and kept.begun:
             kept.remove()
             raise
+        if not done:
+            raise Stopped("stopped before the next rung was done; go on with: {command}",
+                          command=kept.command).by(number) from None  # fmt: skip
         with bars(SILENT.get()) as draw:
             report = draw.through(steps(list(done), []))
     shown(report, as_json)

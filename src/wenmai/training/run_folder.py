@@ -142,9 +142,8 @@ def not_ours(folder: Path) -> str | None:
 
 def not_of_training(folder: Path) -> str | None:
     for path in sorted(folder.iterdir()):
-        named = folders.named_in(path) if path.name == "start" or CHECKPOINT.fullmatch(path.name) else set()
-        kept = bool(named) and {part.name for part in path.iterdir()} <= named
-        if not kept and not folders.is_half_written(path):
+        known = path.name == "start" or CHECKPOINT.fullmatch(path.name)
+        if not (known and folders.holds_named(path)) and not folders.is_half_written(path):
             return path.name
     return None
 
