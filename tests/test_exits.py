@@ -393,3 +393,26 @@ def test_a_place_that_cannot_be_written_is_said(wenmai_cli, place, command, out)
 def test_the_root_is_no_place(wenmai_cli, place):
     ran = wenmai_cli("train", "softmax", "films.csv", "--out", "/")
     assert ran.status == 2 and "which is no part of a run" in said(ran)
+
+
+def test_commands_that_are_said_can_be_copied(wenmai_cli, place):
+    import os
+    import shlex
+
+    for out in ("with space/中文", "-x", "a'b$c", "two\nlines"):
+        ran = wenmai_cli("train", "softmax", "films.csv", f"--out={out}")
+        following = ran.err.split("Next: ")[1].splitlines()[0]
+        if "\n" in out:
+            assert following == r"wenmai predict $'two\U0000000alines' …"  # as bash reads it
+        else:
+            assert os.path.samefile(shlex.split(following)[2], out) and not shlex.split(following)[2].startswith("-")
+    stopped_training(wenmai_cli)
+    os.rename("run", "my run")
+    for ran in (wenmai_cli("train", "softmax", "films.csv", "--out", "my run"), wenmai_cli("predict", "my run", "text")):
+        assert ran.status == 2 and 'wenmai train --resume "my run"' in said(ran)
+
+
+def test_a_home_that_no_shell_has_expanded(wenmai_cli, place, monkeypatch):
+    monkeypatch.setenv("HOME", str(place / "home"))
+    assert wenmai_cli("train", "softmax", "films.csv", "--out=~/run").status == 0
+    assert (place / "home" / "run" / "run.json").exists() and not (place / "~").exists()

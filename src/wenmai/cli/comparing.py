@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer
 
-from wenmai.catalog import TASKS, rung_named
+from wenmai.catalog import TASKS, known_rung, rung_named
 from wenmai.cli.output import SILENT, finish, phase, say
 from wenmai.cli.overview import metric_name
 from wenmai.cli.training import absolute
@@ -28,6 +28,8 @@ ARGUMENTS = ("source", "minutes", "rungs", "with", "target", "valid", "test", "c
 
 def begin(arguments: dict, out: Path | None, as_json: bool, started: float) -> None:
     """`started`: when the command did, of whose minutes this is part."""
+    for name in arguments["rungs"] or ():
+        known_rung(name)  # before anything is read
     dataset = dataset_for(arguments)
     folder = out or Path("reports") / dataset.name.replace(":", "-")
     kept = Unfinished(folder)

@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from wenmai.data.storage import saved as take
-from wenmai.errors import Mistake
+from wenmai.errors import Mistake, typed
 from wenmai.locale import Message, told_in
 from wenmai.locale.messages import made
 from wenmai.training import folders
@@ -60,7 +60,7 @@ class Unfinished:
 
     @property
     def command(self) -> str:
-        return f"wenmai compare --resume {self.report}"
+        return f"wenmai compare --resume {typed(self.report)}"
 
     def reopen(self) -> bool:
         """Whether all rungs were done: then those that are not decided are to be done again."""
