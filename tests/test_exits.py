@@ -330,3 +330,92 @@ def test_a_comparison_goes_on_from_elsewhere(wenmai_cli, place, monkeypatch):
     monkeypatch.chdir(place / "elsewhere")
     assert wenmai_cli("compare", "--resume", "../reports/films").status == 0
     assert (place / "runs" / "films-perceptron" / "run.json").exists() and not list((place / "elsewhere").iterdir())
+
+
+# What is not ours
+
+
+@pytest.mark.parametrize("mine", ["unfinished/thesis.txt", "unfinished/softmax/thesis.txt", "decided/thesis.txt", "unfinished",
+                                  "report.html", "report.md", "report.json", "curves.en.svg", "quality.png"])  # fmt: skip
+def test_compare_leaves_what_no_comparison_wrote(wenmai_cli, place, mine):
+    (place / "rep" / mine).parent.mkdir(parents=True)
+    (place / "rep" / mine).write_text('{"rungs": 3}')
+    ran = wenmai_cli(*COMPARE, "--out", "rep")
+    assert ran.status == 2 and "which no comparison wrote, and it is left as it is; choose another --out" in said(ran)
+    assert (place / "rep" / mine).read_text() == '{"rungs": 3}'
+    assert not list(place.glob("runs/*"))  # before anything is trained
+
+
+def test_compare_writes_beside_other_files_and_over_its_own_report(wenmai_cli, place):
+    (place / "rep").mkdir()
+    (place / "rep" / "notes.txt").write_text("mine")
+    once = [*COMPARE[:-1], "softmax", "--out", "rep"]
+    assert wenmai_cli(*once).status == 0 and wenmai_cli(*once).status == 0
+    assert (place / "rep" / "notes.txt").read_text() == "mine"
+    ran = wenmai_cli(*COMPARE, "--out", "films.csv")
+    assert ran.status == 2 and "films.csv is a file, where a folder for the report is to be written" in said(ran)
+
+
+def test_ctrl_c_before_a_comparison_began_leaves_the_one_that_stands_there(wenmai_cli, place):
+    with signalled(comparing, "every_seed", call=2):
+        wenmai_cli(*COMPARE)
+    with signalled(comparing, "check"):
+        ran = wenmai_cli(*COMPARE[:-1], "cnn")
+    assert ran.status == 130 and "the same command starts anew" in said(ran)
+    assert wenmai_cli("compare", "--resume", "reports/films").status == 0
+
+
+def test_ctrl_c_while_a_comparison_is_gone_on_with_leaves_it_to_go_on_with(wenmai_cli, place):
+    import shutil
+
+    with signalled(comparing, "every_seed", call=2):
+        wenmai_cli(*COMPARE)
+    shutil.rmtree(place / "reports" / "films" / "unfinished" / "softmax")  # as a kill in its first rung would leave it
+    with signalled(comparing, "every_seed"):
+        ran = wenmai_cli("compare", "--resume", "reports/films")
+    assert ran.status == 130 and "go on with: wenmai compare --resume reports/films" in said(ran)
+    assert wenmai_cli("compare", "--resume", "reports/films").status == 0
+
+
+def test_hidden_folders_and_files_with_a_name_much_like_ours_stay(wenmai_cli, place):
+    for name in (".run.old.2023/thesis.txt", ".run.part.mine/thesis.txt", ".run.lock"):
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_text("mine")
+    assert wenmai_cli("train", "softmax", "films.csv", "--out", "run").status == 0
+    for name in (".run.old.2023/thesis.txt", ".run.part.mine/thesis.txt", ".run.lock"):
+        assert (place / name).read_text() == "mine"
+
+
+@pytest.mark.parametrize("command", ["train softmax films.csv", "compare films.csv --rungs softmax --minutes 0.1"])
+@pytest.mark.parametrize("out", ["films.csv/x", "/proc/x/y"])
+def test_a_place_that_cannot_be_written_is_said(wenmai_cli, place, command, out):
+    ran = wenmai_cli(*command.split(), "--out", out)
+    assert ran.status == 2 and "cannot be written (" in said(ran) and "choose another place" in said(ran)
+
+
+def test_the_root_is_no_place(wenmai_cli, place):
+    ran = wenmai_cli("train", "softmax", "films.csv", "--out", "/")
+    assert ran.status == 2 and "which is no part of a run" in said(ran)
+
+
+def test_commands_that_are_said_can_be_copied(wenmai_cli, place):
+    import os
+    import shlex
+
+    for out in ("with space/中文", "-x", "a'b$c", "two\nlines"):
+        ran = wenmai_cli("train", "softmax", "films.csv", f"--out={out}")
+        following = ran.err.split("Next: ")[1].splitlines()[0]
+        if "\n" in out:
+            assert following == r"wenmai predict $'two\U0000000alines' …"  # as bash reads it
+        else:
+            assert os.path.samefile(shlex.split(following)[2], out) and not shlex.split(following)[2].startswith("-")
+    stopped_training(wenmai_cli)
+    os.rename("run", "my run")
+    for ran in (wenmai_cli("train", "softmax", "films.csv", "--out", "my run"), wenmai_cli("predict", "my run", "text")):
+        assert ran.status == 2 and 'wenmai train --resume "my run"' in said(ran)
+
+
+def test_a_home_that_no_shell_has_expanded(wenmai_cli, place, monkeypatch):
+    monkeypatch.setenv("HOME", str(place / "home"))
+    assert wenmai_cli("train", "softmax", "films.csv", "--out=~/run").status == 0
+    assert (place / "home" / "run" / "run.json").exists() and not (place / "~").exists()

@@ -54,7 +54,7 @@ def test_another_version_that_comes_while_one_is_read(tmp_path, model):
 def test_what_a_kill_left_beside_its_place_is_read_there_and_stays(tmp_path, model):
     """No folder stands between two renames; who reads writes nothing, so that a writer finds all as it was."""
     run = model.save(tmp_path / "run")
-    for left in (".run.part.x", ".run.old.x/was"):
+    for left in (".run.part.0123456789ab", ".run.old.0123456789ab/was"):
         (tmp_path / left).parent.mkdir(exist_ok=True)
         run.rename(tmp_path / left)
         before = sorted(tmp_path.rglob("*"))

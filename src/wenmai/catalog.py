@@ -191,16 +191,21 @@ NEAREST = dict.fromkeys(("t5", "bart"), "transformer") | dict.fromkeys(("gpt2", 
     "svm": "perceptron", "bayes": "ngram", "logreg": "logistic"}  # fmt: skip
 
 
-def rung_named(name: str, task: str) -> Rung:
+def known_rung(name: str) -> Rung:
     if name not in RUNGS and name.lower() in NEAREST:
         raise Mistake("there is no rung {rung} here; the nearest that there is, is {nearest}; `wenmai rungs` lists all.",
                       rung=name, nearest=NEAREST[name.lower()])  # fmt: skip
     if name not in RUNGS:
         raise unknown("rung", name, RUNGS)
-    if not RUNGS[name].does(task):
+    return RUNGS[name]
+
+
+def rung_named(name: str, task: str) -> Rung:
+    rung = known_rung(name)
+    if not rung.does(task):
         able = [rung.name for rung in RUNGS.values() if rung.does(task)]
         raise Mistake("the rung {rung} does not do {task}; these do: {choices}.", rung=name, task=task, choices=", ".join(able))
-    return RUNGS[name]
+    return rung
 
 
 def rungs_for(task: str, kind: str | None = None) -> list[Rung]:

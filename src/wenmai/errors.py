@@ -1,8 +1,28 @@
 """The exceptions that a user sees: each carries a message."""
 
+import re
+import shlex
 from collections.abc import Iterable
+from pathlib import PurePath
 
 from wenmai.locale import Listed, Message, phrase
+
+
+def typed(argument: object) -> str:
+    """As it is written in a command: in quotes where a shell would take it apart."""
+    text = str(argument)
+    text = f"./{text}" if isinstance(argument, PurePath) and text.startswith("-") else text
+    if re.fullmatch(r"[\w@%+=:,./-]+", text):
+        return text
+    if not text.isprintable():
+        return "$'" + "".join(escaped(mark) for mark in text) + "'"
+    return shlex.quote(text) if re.search(r'["$`\\!]', text) else f'"{text}"'
+
+
+def escaped(mark: str) -> str:
+    if not mark.isprintable():
+        return f"\\U{ord(mark):08x}"
+    return f"\\{mark}" if mark in "\\'" else mark
 
 
 class WithMessage:

@@ -192,7 +192,7 @@ def in_range(option: Option, value):
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value in option.range:
         return value
     least, below = option.range
-    if not math.isfinite(least):
+    if not math.isfinite(least) or not math.isfinite(value):
         wanted = phrase("wanted", "a finite number")
     elif math.isfinite(below) and (below != MANY or value >= below):
         wanted = phrase("wanted", "at least {least} and below {below}", least=least, below=below)

@@ -115,7 +115,7 @@ def test_a_disk_that_is_full_leaves_what_was_there(tmp_path, monkeypatch):
 
 
 def test_killed_before_there_was_anything_to_go_on_with(tmp_path, wenmai_cli, place):
-    (tmp_path / "run" / "training" / ".start.part.x").mkdir(parents=True)
+    (tmp_path / "run" / "training" / ".start.part.0123456789ab").mkdir(parents=True)
     ran = wenmai_cli(*TRAIN.format(rung="mlp", data=place[0] / "films.csv", out=tmp_path / "run").split())
     assert ran.status == 0 and (tmp_path / "run" / "run.json").exists() and not (tmp_path / "run" / "training").exists()
 
@@ -200,7 +200,7 @@ def test_begun_again_after_a_kill_between_two_renames(tmp_path):
     """Who writes next finishes what was left, before anything is swept away; also where a name looks like a pattern."""
     for name in ("run", "run[1]"):
         folders.write(tmp_path / name, lambda part: (part / "a.txt").write_text("new"))
-        (tmp_path / name).rename(tmp_path / f".{name}.part.x")
+        (tmp_path / name).rename(tmp_path / f".{name}.part.0123456789ab")
         with folders.only_one(tmp_path / name):
             assert (tmp_path / name / "a.txt").read_text() == "new"
 

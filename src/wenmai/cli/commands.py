@@ -7,6 +7,7 @@ import signal
 import sys
 import warnings
 from functools import partial
+from os.path import expanduser
 from typing import Annotated
 
 import typer
@@ -104,6 +105,7 @@ def wenmai(version: Annotated[bool, typer.Option("--version", help="Show the ver
 
 
 THEIR_WORDS = r"^(?:Usage|Arguments|Options): ?|Show this message and exit\.|(?<=\[)default: |(?<=\[)required(?=\])"
+HOME = re.compile(r"(--(?:out|resume|file|from|with|valid|test|target)=)(~.*)", re.DOTALL)  # which no shell makes a path of
 NEGATIVE = re.compile(r"-[\d.][\d.,eE+ -]*")
 
 
@@ -115,6 +117,8 @@ def main() -> None:
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"] or ["--help"]
     if arguments[:1] in (["predict"], ["compose"]):  # -1,2 is a row of numbers, no option
         arguments = [f" {argument}" if NEGATIVE.fullmatch(argument) else argument for argument in arguments]
+    arguments = [f"{found[1]}{expanduser(found[2])}" if (found := HOME.fullmatch(argument)) else argument
+                 for argument in arguments]  # fmt: skip
     asked: list[int] = []
     try:
         with interrupts(at_once=True) as asked:

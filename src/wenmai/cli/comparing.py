@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer
 
-from wenmai.catalog import TASKS, rung_named
+from wenmai.catalog import TASKS, known_rung, rung_named
 from wenmai.cli.output import SILENT, finish, phase, say
 from wenmai.cli.overview import metric_name
 from wenmai.cli.training import absolute
@@ -28,9 +28,12 @@ ARGUMENTS = ("source", "minutes", "rungs", "with", "target", "valid", "test", "c
 
 def begin(arguments: dict, out: Path | None, as_json: bool, started: float) -> None:
     """`started`: when the command did, of whose minutes this is part."""
+    for name in arguments["rungs"] or ():
+        known_rung(name)  # before anything is read
     dataset = dataset_for(arguments)
     folder = out or Path("reports") / dataset.name.replace(":", "-")
     kept = Unfinished(folder)
+    reporting.check_place(folder)
     with folders.only_one(folder):
         known = absolute(arguments, ("source", "target", "valid", "test"))
         known["runs"] = str(Path(arguments["runs"]).resolve())
@@ -90,11 +93,16 @@ def carry_out(arguments: dict, dataset: Dataset, kept: Unfinished, as_json: bool
             draw.metric, draw.end = metric_name(dataset.task.profile.judged or dataset.task.metric), time.monotonic() + left
             report = draw.through(numbered(steps(arguments["rungs"], arguments["with"]), draw, len(done), len(names)))
     except KeyboardInterrupt as interrupt:
+        if begun is not None and not kept.begun:
+            raise  # nothing of it is kept, and what stands there is another's
         number, begun = number_of(interrupt), None
         done = kept.done(arguments["rungs"] or suited_rungs(dataset))
-        if not done:
+        if not done and kept.begun:
             kept.remove()
             raise
+        if not done:
+            raise Stopped("stopped before the next rung was done; go on with: {command}",
+                          command=kept.command).by(number) from None  # fmt: skip
         with bars(SILENT.get()) as draw:
             report = draw.through(steps(list(done), []))
     shown(report, as_json)

@@ -10,7 +10,7 @@ import typer
 from wenmai.cli import completion
 from wenmai.cli.arguments import AsJson, Run
 from wenmai.cli.output import finish
-from wenmai.errors import Mistake
+from wenmai.errors import Mistake, typed
 from wenmai.locale import language
 
 
@@ -28,7 +28,7 @@ def runs(
         raise Mistake("{folder} is not there; wenmai train and wenmai compare keep their runs in runs/, where they are started.",
                       folder=folder)  # fmt: skip
     if (folder / "run.json").is_file():
-        raise Mistake("{folder} is a run itself; say wenmai info {folder}.", folder=folder)
+        raise Mistake("{folder} is a run itself; say wenmai info {place}.", folder=folder, place=typed(folder))
     known = [kept_in(path) for path in folder.iterdir() if (path / "run.json").is_file() or (path / "training").is_dir()]
     finish(overview.runs(folder, sorted(known, key=lambda run: run["when"]), language()), as_json)
 
@@ -45,9 +45,9 @@ def info(run: Run, as_json: AsJson = False) -> None:
         task = TASKS[take.one_of(take.value(about, "task"), "name", tuple(TASKS))].from_json(about["task"])
         rung, columns = rung_named(take.text(about, "rung"), task.name), take.columns(about)
     known = kept_in(run) | {"columns": columns, "about": rung.about, "about_zh": rung.about_zh}
-    data = known["data"] or "DATA"
-    known["next"] = [f"wenmai {task.profile.next_command.format(run=run)}", f"wenmai evaluate {run} DATA",
-                     f"wenmai compare {data} --with {run}"]  # fmt: skip
+    data, place = typed(known["data"] or "DATA"), typed(run)
+    known["next"] = [f"wenmai {task.profile.next_command.format(run=place)}", f"wenmai evaluate {place} DATA",
+                     f"wenmai compare {data} --with {place}"]  # fmt: skip
     finish(overview.run(known, language()), as_json)
 
 

@@ -1,5 +1,6 @@
 """Commands that look at data and at the whole ladder: demo, data, rungs, compare, probe."""
 
+import re
 import time
 from pathlib import Path
 from typing import Annotated
@@ -116,7 +117,7 @@ def compare(
     if resume is not None:
         given = context.get_parameter_source("minutes").name == "COMMANDLINE"
         return comparing.go_on(resume, minutes if given else None, as_json, started)
-    rungs = only.replace("，", ",").split(",") if only else None
+    rungs = [name.strip() for name in re.split("[,，、]", only)] if only else None
     arguments = {"source": source, "minutes": minutes, "rungs": rungs, "with": with_,
                  "target": target or None, "valid": valid, "test": test, "columns": columns_from(columns), "task": task or None,
                  "unseen": unseen, "settings": settings_from(settings, COMMANDS_OWN), "seeds": seeds, "seed": seed,

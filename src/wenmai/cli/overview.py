@@ -13,6 +13,7 @@ from rich.text import Text
 from wenmai.data.dataset import Dataset
 from wenmai.data.files import readers
 from wenmai.data.text import schemes
+from wenmai.errors import typed
 from wenmai.explanations import explained
 from wenmai.locale import Listed, Message, phrase, phrases, told_in
 from wenmai.locale.theirs import Theirs
@@ -139,7 +140,8 @@ def runs(folder, known: list[dict], lang: str) -> Overview:
         else:
             fill(table, run["run"], WORDS[run["state"]].told_in(lang), "–", "–", f"{compact(run['bytes'])}B", run["when"])
     lines += [Message("{folder} holds no runs; wenmai train makes one.", folder=folder)] if not known else []
-    lines += [Message("{run} was not finished; go on with: wenmai train --resume {run}", run=run["run"])
+    lines += [Message("{run} was not finished; go on with: wenmai train --resume {place}", run=run["run"],
+                      place=typed(Path(run["run"])))
               for run in known if run["state"] == "unfinished"]  # fmt: skip
     return Overview({"runs": known}, [table] if known else [], [told_in(line, lang) for line in lines])
 

@@ -31,7 +31,7 @@ from wenmai.cli.arguments import (
 )
 from wenmai.cli.given import COMMANDS_OWN, alone, columns_from, delimiter_from, lines_given, load_run, settings_from, table_for
 from wenmai.cli.output import SILENT, finish, phase, say, say_scores, show
-from wenmai.errors import Mistake
+from wenmai.errors import Mistake, typed
 from wenmai.locale import Listed, Message
 
 
@@ -88,7 +88,7 @@ def train(
     if not result:  # another process of torchrun's speaks
         return
     say_scores(result["scores"], as_json, result.get("unit", ""))
-    command = TASKS[result["task"]].profile.next_command.format(run=result["run"])
+    command = TASKS[result["task"]].profile.next_command.format(run=typed(Path(result["run"])))
     say("{seconds:.1f} s; kept in {run}. Next: wenmai {command}", seconds=result["seconds"], run=result["run"], command=command)
     finish(result, as_json, quiet=True)
 
@@ -204,7 +204,7 @@ def import_(
     model.save(folder, replace, **about)
     for note in model.notes_ if not more else ():
         say(note)
-    command = model.task_.profile.next_command.format(run=folder)
+    command = model.task_.profile.next_command.format(run=typed(folder))
     say("{told}; kept in {run}. Next: wenmai {command}", told=told, run=folder, command=command)
     finish({"run": str(folder), "task": model.task_name, "rung": model.rung, **more}, as_json, quiet=True)
 

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from wenmai.catalog import rung_named, tasks_of
+from wenmai.catalog import known_rung, rung_named, tasks_of
 from wenmai.cli.overview import metric_name
 from wenmai.data.dataset import Dataset, everywhere, open_dataset
 from wenmai.data.files.opening import allow
 from wenmai.data.text import vectors
 from wenmai.data.values import digest_of
-from wenmai.errors import Mistake, Stopped
+from wenmai.errors import Mistake, Stopped, typed
 from wenmai.estimators import ESTIMATORS
 from wenmai.exchange import hugging_face
 from wenmai.locale import Message, phrase
@@ -38,6 +38,7 @@ def begin(arguments: dict, out: Path | None, draw: Bars, say: Callable, replace:
     is part."""
     began = time.perf_counter() if began is None else began
     arguments |= {"settings": absolute(arguments["settings"], PATHS)}
+    known_rung(arguments["rung"])  # before anything is read
     with companions():
         dataset, together = dataset_for(arguments), team()
         if dataset.guess and together.rank == 0:
@@ -112,7 +113,7 @@ def snapshot_of_first(snapshot: Snapshot | None, together: Team) -> Snapshot:
 def resuming(folder: Path, processes: int) -> str:
     """The command that goes on."""
     many = f"torchrun --nproc-per-node {processes} -m " if processes > 1 else ""
-    return f"{many}wenmai train --resume {folder}"
+    return f"{many}wenmai train --resume {typed(folder)}"
 
 
 def dataset_for(arguments: dict) -> Dataset:

@@ -101,9 +101,10 @@ def compare(data: str | Path | Mapping[str, Sequence], *, minutes: float = 5.0, 
     dataset.check()
     steps = steps_of(dataset, minutes, list(rungs) if rungs else None, seed, seeds, device, tuple(map(str, with_runs)),
                      dict(options or {}), Path(runs), replace=replace, metric=metric)  # fmt: skip
+    folder = Path(out) if out else Path("reports") / dataset.name.replace(":", "-")
+    reporting.check_place(folder)
     with bars(quiet=not progress) as draw:
         report = draw.through(steps)
-    folder = Path(out) if out else Path("reports") / dataset.name.replace(":", "-")
     return Comparison(report, next(path for path in reporting.write(report, folder) if path.name == "report.html"))
 
 

@@ -1,10 +1,13 @@
 """The report that `compare` leaves: report.json, report.md, report.html and the pictures."""
 
+import os
 import re
 from html import escape
 from pathlib import Path
 
 from wenmai.data.files.opening import packed
+from wenmai.data.storage import saved as take
+from wenmai.errors import Mistake
 from wenmai.locale import told_in
 from wenmai.page.leaderboard import (
     called,
@@ -21,7 +24,7 @@ from wenmai.page.leaderboard import (
     word,
     worst_keys,
 )
-from wenmai.page.pictures import LANGS, as_file, clean, pictures, png
+from wenmai.page.pictures import LANGS, as_file, clean, picture_files, pictures, png
 from wenmai.page.report_page import page
 from wenmai.page.strict_json import strict_json
 
@@ -29,6 +32,7 @@ from wenmai.page.strict_json import strict_json
 def write(report: dict, folder) -> list[Path]:
     """report.json, report.md, report.html and the pictures (SVG in both languages, one PNG) under `folder`."""
     folder = Path(folder)
+    check_place(folder)
     svgs, image = pictures(report), png(report)
     files = {
         "report.json": strict_json(report, indent=1) + "\n",
@@ -41,6 +45,25 @@ def write(report: dict, folder) -> list[Path]:
         with packed(folder / name) as file:
             file.write(text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace"))
     return [folder / name for name in files]
+
+
+def check_place(folder: Path) -> None:
+    """A report can be written there: asked before training too, lest its work be lost. Files of these names are written over
+    where a report of ours stands beside them; else they are somebody's."""
+    if folder.exists() and not folder.is_dir():
+        raise Mistake("{folder} is a file, where a folder for the report is to be written; choose another --out.", folder=folder)
+    if not is_ours(folder / "report.json"):
+        for name in ("report.json", "report.md", "report.html", *picture_files()):
+            if os.path.lexists(folder / name):
+                raise Mistake("{folder} holds {name}, which no comparison wrote, and it is left as it is; choose another --out.",
+                              folder=folder, name=name)  # fmt: skip
+
+
+def is_ours(path: Path) -> bool:
+    try:
+        return {"data", "task", "metric", "rungs"} <= set(take.json_in(path))
+    except (OSError, ValueError, TypeError, RecursionError, take.Unfit):
+        return False
 
 
 def markdown(report: dict, svgs: dict) -> str:

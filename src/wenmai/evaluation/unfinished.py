@@ -7,6 +7,7 @@ decided, for want of time, may have more of it; what is kept for that stands und
 Each is a folder that is there whole or not at all."""
 
 import json
+import os
 import shutil
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from wenmai.data.storage import saved as take
-from wenmai.errors import Mistake
+from wenmai.errors import Mistake, typed
 from wenmai.locale import Message, told_in
 from wenmai.locale.messages import made
 from wenmai.training import folders
@@ -33,26 +34,39 @@ class Done(NamedTuple):
 class Unfinished:
     def __init__(self, report: Path):
         self.report, self.folder, self.decided = report, report / "unfinished", report / "decided"
+        self.begun = False  # by this command
 
     def begin(self, arguments: dict, replace: bool) -> None:
         if (self.folder / "start").is_dir() and not replace:
             raise Mistake("{folder} holds a comparison that was not finished: go on with {command}, start anew with --replace, "
                           "or choose another --out.", folder=self.report, command=self.command)  # fmt: skip
+        self.check_place()
+        self.begun = True
         self.remove()
         shutil.rmtree(self.decided, ignore_errors=True)
         self.rewrite(arguments)
+
+    def check_place(self) -> None:
+        """Only what is known to be ours is ever removed."""
+        for place in (self.folder, self.decided):
+            inside = sorted(place.iterdir()) if place.is_dir() and not place.is_symlink() else [place] * os.path.lexists(place)
+            for path in inside:
+                if not folders.holds_named(path) and not folders.is_half_written(path):
+                    raise Mistake("{folder} holds {name}, which no comparison wrote, and it is left as it is; choose another "
+                                  "--out.", folder=self.report, name=str(path.relative_to(self.report)))  # fmt: skip
 
     def rewrite(self, arguments: dict) -> None:
         folders.write(self.folder / "start", lambda part: write_json(part / "arguments.json", arguments))
 
     @property
     def command(self) -> str:
-        return f"wenmai compare --resume {self.report}"
+        return f"wenmai compare --resume {typed(self.report)}"
 
     def reopen(self) -> bool:
         """Whether all rungs were done: then those that are not decided are to be done again."""
         if (self.folder / "start").is_dir() or not (self.decided / "start").is_dir():
             return False
+        self.check_place()
         shutil.rmtree(self.folder, ignore_errors=True)
         self.decided.rename(self.folder)
         return True

@@ -37,8 +37,13 @@ def usage(error) -> Theirs:
     sentence = error.format_message()
     for pattern, ours in USAGE.items():
         if match := re.fullmatch(pattern, sentence, re.DOTALL):
-            return Theirs(sentence, ours(error, **match.groupdict()))
-    return Theirs(sentence)
+            return Theirs(ended(sentence), ours(error, **match.groupdict()))
+    return Theirs(ended(sentence))
+
+
+def ended(sentence: str) -> str:
+    """With its full stop: ours may follow."""
+    return sentence if sentence.endswith((".", "?", "!")) else f"{sentence}."
 
 
 def invalid(error, rest: str) -> Message:

@@ -130,6 +130,12 @@ def interval(rung: dict, y: float) -> tuple[float, float]:
 # The pictures.
 
 
+def picture_files() -> list[str]:
+    """The names that the pictures of a report may have."""
+    return ["quality.png", *(f"{name}.{lang}.svg" for name in (*(f"quality-{cost}" for cost in COSTS), "curves", "sizes")
+                             for lang in LANGS)]  # fmt: skip
+
+
 def pictures(report: dict) -> dict[str, dict[str, str]]:
     """name → language → SVG; a picture for which no rung has numbers is left out."""
     svgs: dict[str, dict[str, str]] = {}

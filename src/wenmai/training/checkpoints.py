@@ -87,7 +87,7 @@ class Checkpoints:
             inputs = take.json_in(path)
             kinds_of_input.from_json(inputs)
         notes = []
-        for left in self.folder.glob(".*.part.*"):  # of one that was killed while it was written
+        for left in filter(folders.is_half_written, self.folder.glob(".*.part.*")):  # by one that was killed meanwhile
             shutil.rmtree(left, ignore_errors=True)
         for folder in reversed(self.all()):
             try:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 from safetensors import SafetensorError
 
@@ -27,6 +27,7 @@ from wenmai.locale.theirs import Theirs
 from wenmai.training.interrupts import uninterrupted
 
 MANIFEST = "manifest.json"
+HALF_WRITTEN = re.compile(r"\.(.+)\.(part|old)\.[0-9a-f]{12}", re.DOTALL)  # `beside` names them so
 LARGE = 1 << 24  # bytes
 ASKED_AGAIN, SURE = 100, 3  # times, a millisecond apart, for a folder that is not there: while somebody writes it, and else
 
@@ -121,12 +122,18 @@ def standing(folder: Path) -> Path:
     if folder.exists():
         return folder
     at = folder.resolve()
-    parts, olds = (sorted(at.parent.glob(f".{glob.escape(at.name)}.{kind}.*")) for kind in ("part", "old"))
+    parts, olds = (left_of(at, kind) for kind in ("part", "old"))
     for part in parts:
         with suppress(Damaged, OSError):
             check(part)
             return part
     return next((old / "was" for old in olds if (old / "was").is_dir()), folder)
+
+
+def left_of(folder: Path, kind: str) -> list[Path]:
+    """What stands `beside` the folder, by the names that `write` gives; others are not ours."""
+    found = sorted(folder.parent.glob(f".{glob.escape(folder.name)}.{kind}.*"))
+    return [path for path in found if HALF_WRITTEN.fullmatch(path.name) and path.is_dir() and not path.is_symlink()]
 
 
 def recover(folder: Path) -> None:
@@ -195,11 +202,17 @@ def named_in(folder: Path) -> set[str]:
 
 def is_half_written(path: Path) -> bool:
     """Whether it is what `write` leaves where it is killed."""
-    return path.is_dir() and bool(re.fullmatch(r"\.(start|\d{9})\.(part|old)\.\w+", path.name))
+    return path.is_dir() and not path.is_symlink() and bool(HALF_WRITTEN.fullmatch(path.name))
+
+
+def holds_named(folder: Path) -> bool:
+    """Whether it is a folder that `write` left whole, with nothing beside what its manifest names."""
+    named = named_in(folder)
+    return bool(named) and not folder.is_symlink() and {path.name for path in folder.iterdir()} <= named
 
 
 def lock_of(folder: Path) -> Path:
-    return folder.with_name(f".{folder.name}.lock")
+    return folder.parent / f".{folder.name}.lock"
 
 
 @contextmanager
@@ -207,9 +220,8 @@ def only_one(folder: Path) -> Iterator[None]:
     """One process at a time, by whatever name it calls the folder: the system lets the lock go when its holder ends, however it
     ends."""
     folder = folder.resolve()
-    folder.parent.mkdir(parents=True, exist_ok=True)
     path = lock_of(folder)
-    with open(path, "a") as handle:
+    with lock_file(path, folder) as handle:
         with suppress(ImportError):  # where there is no fcntl, nobody is kept out
             import fcntl
 
@@ -222,10 +234,19 @@ def only_one(folder: Path) -> Iterator[None]:
                               folder=folder) from None  # fmt: skip
         try:
             recover(folder)
-            for kind in ("part", "old"):  # what earlier writers left half written
-                for left in folder.parent.glob(f".{glob.escape(folder.name)}.{kind}.*"):
-                    shutil.rmtree(left, ignore_errors=True)
+            for left in left_of(folder, "part") + left_of(folder, "old"):  # by earlier writers, half written
+                shutil.rmtree(left, ignore_errors=True)
             yield
         finally:
             with suppress(OSError):
-                path.unlink()
+                if not path.stat().st_size:  # a file of the user's that has this name stays
+                    path.unlink()
+
+
+def lock_file(path: Path, folder: Path) -> IO:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return open(path, "a")
+    except OSError as error:
+        raise Unwritable("{folder} cannot be written ({why}); make room or choose another place.", folder=folder,
+                         why=Theirs(in_short(error))) from None  # fmt: skip

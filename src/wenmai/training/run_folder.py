@@ -25,7 +25,7 @@ from wenmai import __version__
 from wenmai.data.files.columns import short
 from wenmai.data.storage import arrays
 from wenmai.data.storage import saved as take
-from wenmai.errors import Mistake
+from wenmai.errors import Mistake, typed
 from wenmai.locale import Message, phrase
 from wenmai.locale.theirs import Theirs
 from wenmai.training import folders
@@ -102,8 +102,8 @@ def check_place(folder: Path, about: dict, training: bool = False, replace: bool
         raise Mistake("{folder} holds {name}, which is no part of a run, and is left as it is; choose another --out.",
                       folder=folder, name=short(strange))  # fmt: skip
     if not training and not replace and unfinished(folder):
-        raise Mistake("{folder} holds a training that was not finished: go on with wenmai train --resume {folder}, replace it "
-                      "with --replace, or choose another --out.", folder=folder)  # fmt: skip
+        raise Mistake("{folder} holds a training that was not finished: go on with wenmai train --resume {place}, replace it "
+                      "with --replace, or choose another --out.", folder=folder, place=typed(folder))  # fmt: skip
     if not training and not replace and (known := other_data(folder, about)):
         raise Mistake("{folder} holds a run of other data ({data}); replace it with --replace, or choose another --out.",
                       folder=folder, data=short(known, 200))  # fmt: skip
@@ -142,9 +142,8 @@ def not_ours(folder: Path) -> str | None:
 
 def not_of_training(folder: Path) -> str | None:
     for path in sorted(folder.iterdir()):
-        named = folders.named_in(path) if path.name == "start" or CHECKPOINT.fullmatch(path.name) else set()
-        kept = bool(named) and {part.name for part in path.iterdir()} <= named
-        if not kept and not folders.is_half_written(path):
+        known = path.name == "start" or CHECKPOINT.fullmatch(path.name)
+        if not (known and folders.holds_named(path)) and not folders.is_half_written(path):
             return path.name
     return None
 
@@ -166,8 +165,8 @@ def plain(value):
 
 def read(folder: Path) -> SavedRun:
     if not (folder / "run.json").is_file() and (folder / "training").is_dir():
-        raise Mistake("{folder} holds a training that was not finished; go on with wenmai train --resume {folder}.",
-                      folder=folder)  # fmt: skip
+        raise Mistake("{folder} holds a training that was not finished; go on with wenmai train --resume {place}.", folder=folder,
+                      place=typed(folder))  # fmt: skip
     if not (folder / "run.json").is_file():
         raise Mistake("{folder} is not a run folder (it has no run.json); wenmai train makes one.", folder=folder)
     with understood(folder / "run.json") as path:

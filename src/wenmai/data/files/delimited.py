@@ -24,6 +24,7 @@ GAP = "\0"  # stands where a piece in quotes was taken out; text_file lets no su
 MARKS = {",": Message("a comma"), ";": Message("a semicolon"), "\t": Message("a tab"), "|": Message("a bar")}
 # A cell in quotes that begins a line or stands behind a tab, with a line end, a tab or a doubled quote inside.
 EXCEL = re.compile(r'(?:^|\t)"(?:[^"\t\r\n]|"")*(?:[\t\r\n]|"")(?:[^"]|"")*"(?=[\t\r\n]|$)', re.MULTILINE)
+SEPARATOR = re.compile(r"(sep=[^\w\s\"]|sep=\t)\"?\r?\n", re.IGNORECASE)
 Block = tuple[list[list[str]], Sequence[int]]  # columns, and the line of each row
 
 
@@ -81,6 +82,9 @@ def lines_of(file: TextFile, size: int) -> Iterator[list[str]]:
 
 def table(file: TextFile, columns: dict[str, str] | None, mark: str, quotes: bool, seen: Collection[str] = ()) -> Format:
     csv.field_size_limit(LONGEST)
+    if found := SEPARATOR.match(file.sample):  # which would be taken for a row, and the header for another
+        raise Mistake("{file} begins with the line {line}, which tells Excel the delimiter and is no part of the table; remove "
+                      "this line.", file=file.source, line=found[1].strip())  # fmt: skip
     first, *below = _beginning(file, mark, quotes)
     header = has_header(first, below, columns, seen)
     if header and not below:
