@@ -256,7 +256,7 @@ each_network = pytest.mark.parametrize(("rung", "task", "kind"), NETWORKS, ids=s
 
 
 def test_the_tables_hold_together():
-    assert set(TASKS) == set(ESTIMATORS) == {*EXAMPLES, "generate"}
+    assert set(TASKS) == set(ESTIMATORS) == {*EXAMPLES, "generate", "pretrain"}
     assert all(name == rung.name and rung.about and rung.about_zh for name, rung in RUNGS.items())
     for rung, task in ROWS:
         owners = ESTIMATORS[task](rung)._owners().values()

@@ -70,7 +70,7 @@ def test_values_are_read_in_the_type_of_the_option(name, value, read):
     ("rate", "nan", "rate=nan"), ("rate", "inf", "rate=inf"), ("rate", -0.1, "at least 0"), ("rate", "fast", "a number"),
     ("dropout", 1, "at least 0 and below 1"), ("dropout", "1.5", "below 1"),
     ("held", 1, "held=1.0: expected at least 0 and below 1; the default is None."), ("held", -0.1, "below 1"),
-    ("held", "nan", "below 1"), ("middle", "inf", "middle=inf: expected a finite number; the default is 0.0."),
+    ("held", "nan", "a finite number"), ("middle", "inf", "middle=inf: expected a finite number; the default is 0.0."),
     ("before", -1, "at least 0"), ("decay", -1, "at least 0"), ("epochs", 0, "at least 1"),
     ("both_ways", "maybe", "expected true or false"), ("both_ways", 2, "true or false"),
     ("cell", "rnn", "cell='rnn' is not one of lstm, gru."), ("cell", None, "is not one of"),

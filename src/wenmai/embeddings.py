@@ -9,7 +9,7 @@
 
 Layers count from 0, which is the input layer; as in transformers, the last of them is the body's output, with its last norm."""
 
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -136,7 +136,7 @@ def first_layers(body: Body, count: int) -> Body:
     shorter._modules = dict(part._modules)  # the parts are the same, and which of them there are is its own
     setattr(shorter, name, getattr(part, name)[:count])
     if name == "blocks":
-        shorter.norm = nn.Identity()  # which belongs to the last
+        shorter.norm, shorter.encoder = nn.Identity(), deepcopy(part.encoder)  # it has another end
     return shorter
 
 

@@ -33,26 +33,29 @@ class Encoder:
     def __getstate__(self) -> dict:  # what is packed is not kept
         return {"seen": None, "packed": None}
 
-    def ready(self, blocks: nn.ModuleList, x: Tensor, by_formulas: bool = False) -> bool:
-        """Whether x can be read here; packs what is not, or was another. Where a gradient is asked for, weights will change, and
-        a fused optimizer does not say so (it leaves their version as it was): then nothing stays packed."""
+    def ready(self, blocks: nn.ModuleList, x: Tensor, by_formulas: bool = False) -> list[Products] | None:
+        """What is packed of these blocks, if x can be read with it; packs what is not, or was another. Where a gradient is asked
+        for, weights will change, and a fused optimizer does not say so (it leaves their version as it was): then nothing stays
+        packed. Whoever has been given it goes on with it, whatever other threads ask for."""
         if torch.is_grad_enabled():
-            if self.packed is not None:
-                self.seen = self.packed = None
-            return False
+            self.seen = self.packed = None
+            return None
         if by_formulas or not ONEDNN or not plain(x) or in_16_bits() or blocks[0].cross is not None or blocks[0].attention.rotary:
-            return False
-        known = [(weight.data_ptr(), weight._version) for weight in blocks.parameters()]
-        if known != self.seen:
-            self.packed = [Products(block) for block in blocks]
-            self.seen = known
-        return True
+            return None
+        known, (seen, packed) = [(weight.data_ptr(), weight._version) for weight in blocks.parameters()], (self.seen, self.packed)
+        if known != seen or packed is None or len(packed) != len(blocks):
+            packed = [Products(block) for block in blocks]
+            self.seen, self.packed = known, packed
+        return packed
 
-    def __call__(self, blocks: nn.ModuleList, x: Tensor, mask: Tensor | None, first: bool = False) -> Tensor:
+    def __call__(self, packed: list[Products], blocks: nn.ModuleList, x: Tensor, mask: Tensor | None,
+                 first: bool = False) -> Tensor:  # fmt: skip
         """x (B, T, E) → (B, T, E), 0 where there is padding; of the `first` place alone (B, 1, E)"""
         whole = mask is None or bool(mask.all())
+        if not whole:  # in a row without any real place, the first is looked at
+            mask = torch.cat([mask[:, :1] | ~mask.any(1, keepdim=True), mask[:, 1:]], 1)
         y = x.flatten(0, 1) if whole else x[mask]  # (N, E)
-        for level, (block, by) in enumerate(zip(blocks, self.packed)):
+        for level, (block, by) in enumerate(zip(blocks, packed)):
             h, alone = y, first and level + 1 == len(blocks)
             for step, part in block.steps:
                 if step == NORM_BEFORE:

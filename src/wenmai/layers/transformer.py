@@ -117,8 +117,8 @@ class Transformer(Body):
         if text is not None and text.steps is not None and one_token(x, trace):
             text = text.grown(1)
             x = text.steps.step(x, text, decoder)
-        elif not self.causal and self.encoder.ready(self.blocks, x, trace is not None or self.training):
-            x = self.encoder(self.blocks, x, mask, first)
+        elif not self.causal and (weights := self.encoder.ready(self.blocks, x, trace is not None or self.training)):
+            x = self.encoder(weights, self.blocks, x, mask, first)
         else:
             text = None if text is None else text.in_order().grown(x.shape[1])
             keys_values, real = (None, None if memory_mask is None else see_real(memory_mask))
