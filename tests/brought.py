@@ -37,6 +37,12 @@ def bring(folder: Path) -> None:
     for part in ("train", "val", "test"):
         write(f"{part}.en", [english for english, _ in DOGS * 3])
         write(f"{part}.de", [german for _, german in DOGS * 3])
+    asked = [(f"{name} lives in {town}.", f"Where does {name} live?", town)
+             for name in ("Anna", "Bob", "Cleo", "Dan", "Eve", "Ida") for town in ("Rome", "Oslo", "Lima", "Kyoto")]  # fmt: skip
+    write("questions.csv", ["context,question,answer", *map(",".join, asked)])
+    chosen = [f"{text},{ask},{town}|the moon,{town}" for text, ask, town in asked]
+    write("choices.csv", ["context,question,choices,answer", *chosen])
+    write("stories.txt", [line for text, ask, town in asked for line in (f"1 {text}", f"2 {ask}\t{town}\t1")])
     write("new.en", [english for english, _ in DOGS[:3]])
     (folder / "crawl.txt.gz").write_bytes(gzip.compress("\n".join(SENTENCES).encode()))
     crawl = "\n".join(json.dumps({"text": line}) for line in SENTENCES)

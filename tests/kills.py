@@ -41,7 +41,8 @@ SMALL = {"hidden": 16, "embed": 8, "width": 16, "heads": 2, "filters": 8, "steps
 VARIANTS = [{}, {"dropout": 0.5}, {"search": "true"}, {"patience": 1}, {"precision": "bf16"}, {"optimizer": "sgd"},
             {"averaged": "false"}, {"solver": "gradient"}, {"crf": "true"}, {"bidirectional": "true"}]  # fmt: skip
 FILE = {"classify": "films.csv", "tag": "tags.conll", "regress": "numbers.csv", "generate": "text.txt",
-        "compose": "films.csv", "translate": "pairs.tsv", "pretrain": "documents.txt"}  # fmt: skip
+        "compose": "films.csv", "translate": "pairs.tsv", "pretrain": "documents.txt", "answer": "questions.csv",
+        "choose": "choices.csv", "reply": "questions.csv"}  # fmt: skip
 
 
 PLACES = {"loading": (training, "dataset_for"), "scoring": (loop.Training, "evaluated"), "saving": (run_folder, "save"),
@@ -89,6 +90,11 @@ def write_data(place: Path) -> None:
     (place / "pairs.tsv").write_text("source\ttarget\n" + pairs)
     tags = "".join(f"the\tO\n{generator.choice(words['pos'])}\tB-A\nend{n}\tI-A\n.\tO\n\n" for n in range(150))
     (place / "tags.conll").write_text(tags)
+    asked = "".join(f"{' '.join(row)} {n},which {row[0]}?,{row[1]}\n" for n, row in enumerate(generator.choice(known, (200, 4))))
+    (place / "questions.csv").write_text("context,question,answer\n" + asked)
+    rows = enumerate(generator.choice(known, (200, 4)))
+    chosen = "".join(f"{' '.join(row)} {n},which?,{row[0]}|no,{row[0]}\n" for n, row in rows)
+    (place / "choices.csv").write_text("context,question,choices,answer\n" + chosen)
     x = generator.normal(size=(300, 3))
     lines = (f"{a:.4f},{b:.4f},{c:.4f},{1 / (1 + np.exp(-a + b)):.6f}\n" for a, b, c in x)
     (place / "numbers.csv").write_text("a,b,c,target\n" + "".join(lines))

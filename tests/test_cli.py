@@ -401,12 +401,12 @@ def test_data_of_every_kind(wenmai_cli, entities, series, pictures, tmp_path):
         assert wenmai_cli("data", path).out.strip()
 
 
-def test_data_for_tasks_to_come_is_shown_with_what_is_missing(wenmai_cli, tmp_path):
+def test_questions_about_a_text_are_shown(wenmai_cli, tmp_path):
     answer = {"text": "Ada", "answer_start": 0}
     paragraph = {"context": "Ada saw Rome.", "qas": [{"id": "1", "question": "Who?", "answers": [answer]}]}
     (tmp_path / "squad.json").write_text(json.dumps({"version": "1.1", "data": [{"title": "t", "paragraphs": [paragraph]}]}))
     found = last_json(wenmai_cli("data", "squad.json", "--json"))
-    assert found["first"][0]["question"] == "Who?" and found["first"][0]["answer"] == "Ada" and "answer" in found["notes"][-1]
+    assert found["first"][0]["question"] == "Who?" and found["first"][0]["answer"] == "Ada" and found["task"] == "answer"
     assert "Who?" in wenmai_cli("data", "squad.json").out
 
 

@@ -31,7 +31,7 @@ NOT_RUN = {
     "minilm": "its package brings many others with it; tests/exchange reads it where it is installed",
     "google-bert/": "it would be fetched from the hub; tests/exchange has a hub of its own",
 }
-ANSWERING = (["predict"], ["generate"], ["compose"], ["translate"], ["embed"])
+ANSWERING = (["predict"], ["generate"], ["compose"], ["translate"], ["embed"], ["answer"])
 PARTS = re.compile(r"^```(\w+)\n(.*?)^```$|`(wenmai \w+ [^`]+)`", re.M | re.S)
 NUMBER = re.compile(r"[-+]?\d(?:[\d,.:]*\d)?(?:e[-+]?\d+)?\s?(?:[kMG]?B\b|[kMG]\b|%)?")
 HOW_FAR = re.compile(r"^\s*\?(?= )|(?<=\s)(?:converged|still rising|too short|已收敛|仍在上升|时间太短)(?=\s)")

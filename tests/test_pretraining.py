@@ -247,10 +247,9 @@ def test_what_is_learned_before_helps():
 
 
 def test_running_text_and_bert_mean_pretraining():
-    assert next(iter(tasks_of("bert"))) == "classify" and list(tasks_of("bert")).index("pretrain") < list(tasks_of("bert")).index(
-        "generate"
-    )
-    assert list(tasks_of("gpt")) == [*(name for name in TASKS if name not in ("translate", "pretrain")), "translate", "pretrain"]
+    reads, writes = list(tasks_of("bert")), list(tasks_of("gpt"))
+    assert reads[0] == "classify" and reads.index("pretrain") < reads.index("generate")
+    assert writes.index("generate") < writes.index("pretrain") and sorted(reads) == sorted(writes) == sorted(TASKS)
     assert list(tasks_of("no such rung")) == list(TASKS)
 
 

@@ -47,6 +47,13 @@ def lines_of(task: str) -> tuple[str, str]:
         return "csv", "source,target\n" + "".join(f"row{row} {one} {two},row{row} {two} {one}\n" for row, one, two in rows)
     if task == "compose":
         return "csv", "label,text\n" + "".join(f"{one},row{row} {two}\n" for row, one, two in rows)
+    if task == "choose":
+        lines = (f"row{row} {one},what,a|{two},{two}\n" for row, one, two in rows)
+        return "csv", "context,question,choices,answer\n" + "".join(lines)
+    if task == "reply":
+        return "csv", "story,question,answer\n" + "".join(f"row{row} {one} {two},what,{two}\n" for row, one, two in rows)
+    if task == "answer":
+        return "csv", "context,question,answer\n" + "".join(f"row{row} {one} {two},what,{two}\n" for row, one, two in rows)
     return "csv", "text,label\n" + "".join(f"row{row} {one},{two}\n" for row, one, two in rows)
 
 
@@ -57,6 +64,7 @@ CASES = [
     ("regress", "linear", {"solver": "gradient", "epochs": 2}), ("regress", "mlp", {"steps": 4, "evaluations": 2, "hidden": 4}),
     ("generate", "gru", TINY), ("translate", "seq2seq", TINY), ("compose", "gru", TINY),
     ("pretrain", "bert", {"steps": 4, "evaluations": 2, "width": 4, "heads": 2}),
+    ("answer", "attention", TINY), ("choose", "gru", TINY), ("reply", "seq2seq", TINY),
 ]  # fmt: skip
 MARK = {True: 0.25, False: 0.125}  # the score of the test part, and of the valid part, as the spied `evaluate` gives it
 

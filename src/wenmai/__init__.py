@@ -8,8 +8,8 @@ os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 __version__ = "0.1.0"
 __all__ = [
-    "Classifier", "Composer", "Encoder", "LanguageModel", "Mistake", "Regressor", "Tagger", "Translator", "checkpoint",
-    "compare", "load",
+    "Answerer", "Chooser", "Classifier", "Composer", "Encoder", "LanguageModel", "Mistake", "Regressor", "Replier",
+    "Tagger", "Translator", "checkpoint", "compare", "load",
 ]  # fmt: skip
 
 

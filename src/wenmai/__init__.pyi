@@ -3,10 +3,13 @@ from typing import Literal
 
 from wenmai.errors import Mistake as Mistake
 from wenmai.estimators import load as load
+from wenmai.answerer import Answerer as _Answerer
 from wenmai.composer import Composer as _Composer
+from wenmai.estimators import Chooser as _Chooser
 from wenmai.estimators import Classifier as _Classifier
 from wenmai.estimators import Encoder as _Encoder
 from wenmai.estimators import Regressor as _Regressor
+from wenmai.estimators import Replier as _Replier
 from wenmai.estimators import Tagger as _Tagger
 from wenmai.language_model import LanguageModel as _LanguageModel
 from wenmai.translator import Translator as _Translator
@@ -162,6 +165,72 @@ class Composer(_Composer):
         positions: Literal['sinusoidal', 'learned', 'rotary'] | Literal['learned', 'sinusoidal', 'rotary'] = ...,
         activation: Literal['gelu', 'gelu-tanh', 'relu'] = 'gelu', norm: Literal['pre', 'post'] = 'pre', patch: int = 4,
         tie: bool = False,
+    ) -> None: ...
+
+class Answerer(_Answerer):
+    def __init__(
+        self, rung: Literal["attention", "transformer", "bert"], *, seed: int = 0, device: str = 'auto',
+        minutes: float | None = None, validation: float = 0.1, search: bool = False, deterministic: bool = False,
+        progress: bool = False, embedding: str = 'random', max_length: int = 384, stride: int = 128, tokenizer: str = 'auto',
+        vocabulary: int = 30000, min_count: int = 1, lowercase: bool | None = None, answer_length: int | None = None,
+        cell: Literal['lstm', 'gru', 'rnn'] = 'lstm', score: Literal['general', 'dot', 'scaled', 'additive'] = 'general',
+        embed: int | None = ..., hidden: int = 128, layers: int = ..., dropout: float = ..., epochs: int | None = None,
+        steps: int | None = None, plans: str | None = None, learning_rate: float | None = None, batch_tokens: int | None = None,
+        optimizer: Literal['lazy-adamw', 'adamw', 'sgd', 'asgd'] = 'lazy-adamw', weight_decay: float | None = None,
+        average: bool = False, warmup: float = 0.1, clip: float | None = None, evaluations: int = 20, patience: int = 6,
+        precision: Literal['auto', 'float32', 'bf16'] = 'auto', parallel: Literal['ddp', 'fsdp'] = 'ddp',
+        micro_batches: int | None = None, compile: bool = False, threads: int | None = None, layer_decay: float = 1.0,
+        freeze: Union[int, Literal['all']] = 0, reinitialise: int = 0, head_rate: float | None = None, width: int = 128,
+        heads: int = 4, feed_forward: int | None = None, positions: Literal['sinusoidal', 'learned', 'rotary'] = 'sinusoidal',
+        activation: Literal['gelu', 'gelu-tanh', 'relu'] = 'gelu', norm: Literal['pre', 'post'] = 'pre', patch: int = 4,
+        pooling: Literal['mean', 'max', 'first'] | Literal['first', 'mean', 'max'] = ..., segments: int = 2,
+        dense: Literal['tanh', 'relu', 'gelu', 'none'] = 'tanh', epsilon: float = 1e-12,
+    ) -> None: ...
+
+class Chooser(_Chooser):
+    def __init__(
+        self, rung: Literal["mlp", "cnn", "rnn", "rnn-residual", "rnn-coupled", "rnn-gated", "lstm", "gru", "attention", "transformer", "bert"], *,
+        seed: int = 0, device: str = 'auto', minutes: float | None = None, validation: float = 0.1, search: bool = False,
+        deterministic: bool = False, progress: bool = False, embedding: str = 'random', max_length: int = 512,
+        characters: Literal['auto', 'none', 'cnn', 'lstm'] = 'auto', tokenizer: str = 'auto', vocabulary: int = 30000,
+        min_count: int = 1, lowercase: bool | None = None, embed: int | None = ..., hidden: int = ..., layers: int = ...,
+        window: int | None = None, dropout: float = ..., epochs: int | None = None, steps: int | None = None,
+        plans: str | None = None, learning_rate: float | None = None, batch_tokens: int | None = None,
+        optimizer: Literal['lazy-adamw', 'adamw', 'sgd', 'asgd'] = 'lazy-adamw', weight_decay: float | None = None,
+        average: bool = False, warmup: float = 0.1, clip: float | None = None, evaluations: int = 20, patience: int = 6,
+        precision: Literal['auto', 'float32', 'bf16'] = 'auto', parallel: Literal['ddp', 'fsdp'] = 'ddp',
+        micro_batches: int | None = None, compile: bool = False, threads: int | None = None, layer_decay: float = 1.0,
+        freeze: Union[int, Literal['all']] = 0, reinitialise: int = 0, head_rate: float | None = None, filters: int = 64,
+        widths: str = '2,3,4,5', stages: int = 3,
+        activation: Literal['tanh', 'relu'] | Literal['gelu', 'gelu-tanh', 'relu'] = ..., bidirectional: bool = False,
+        pooling: Literal['auto', 'last', 'first', 'mean', 'max', 'sum'] | Literal['mean', 'max', 'first'] | Literal['first', 'mean', 'max'] = ...,
+        cell: Literal['gru', 'lstm', 'rnn', 'none'] = 'gru', score: Literal['general', 'dot', 'scaled', 'additive'] = 'general',
+        positions: Literal['sinusoidal', 'learned', 'none'] | Literal['sinusoidal', 'learned', 'rotary'] = 'sinusoidal',
+        width: int = 128, heads: int = 4, feed_forward: int | None = None, norm: Literal['pre', 'post'] = 'pre', patch: int = 4,
+        segments: int = 2, dense: Literal['tanh', 'relu', 'gelu', 'none'] = 'tanh', epsilon: float = 1e-12,
+    ) -> None: ...
+
+class Replier(_Replier):
+    def __init__(
+        self, rung: Literal["seq2seq", "attention", "transformer"], *, seed: int = 0, device: str = 'auto',
+        minutes: float | None = None, validation: float = 0.1, search: bool = False, deterministic: bool = False,
+        progress: bool = False, max_length: int = 512, target_tokenizer: str = 'auto', joint: bool | None = None,
+        tokenizer: str = 'auto', vocabulary: int = 30000, min_count: int = 1, lowercase: bool | None = None,
+        cell: Literal['lstm', 'gru', 'rnn'] = ..., context: Literal['projected', 'last', 'sum'] = 'projected',
+        context_input: Literal['state', 'every'] = 'state', embed: int | None = None, hidden: int | None = None,
+        layers: int | None = ..., bidirectional: bool = True, tie: bool = True, smoothing: float = 0.1, sampling: float = 0.0,
+        dropout: float | None = None, epochs: int | None = None, steps: int | None = None, plans: str | None = None,
+        learning_rate: float | None = None, batch_tokens: int | None = None,
+        optimizer: Literal['lazy-adamw', 'adamw', 'sgd', 'asgd'] = 'lazy-adamw', weight_decay: float | None = None,
+        average: bool = False, warmup: float = 0.1, clip: float | None = None, evaluations: int = 20, patience: int = 6,
+        precision: Literal['auto', 'float32', 'bf16'] = 'auto', parallel: Literal['ddp', 'fsdp'] = 'ddp',
+        micro_batches: int | None = None, compile: bool = False, threads: int | None = None, layer_decay: float = 1.0,
+        freeze: Union[int, Literal['all']] = 0, reinitialise: int = 0, head_rate: float | None = None,
+        score: Literal['general', 'dot', 'scaled', 'additive'] = 'general', query: Literal['after', 'before'] = 'after',
+        feeding: bool = False, encoder: Literal['recurrent', 'plain'] = 'recurrent', copy: bool = False,
+        width: int | None = None, heads: int = 4, feed_forward: int | None = None,
+        positions: Literal['auto', 'sinusoidal', 'learned', 'rotary'] = 'auto',
+        activation: Literal['gelu', 'gelu-tanh', 'relu'] = 'gelu', norm: Literal['pre', 'post'] = 'pre',
     ) -> None: ...
 
 class Encoder(_Encoder):

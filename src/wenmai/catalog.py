@@ -11,14 +11,18 @@ from wenmai.errors import Mistake, unknown
 from wenmai.layers.heads import POOLING
 from wenmai.models import attention, bert, cnn, gpt, linear, mlp, perceptron, rnn, seq2seq, transformer
 from wenmai.models.attention_decoder import attention_translator
+from wenmai.models.attention_reader import attention_reader
 from wenmai.models.ngram import model as ngram
 from wenmai.models.recurrent_decoder import recurrent_composer
 from wenmai.options import accepted, assign_options
+from wenmai.tasks.answer import Answer
+from wenmai.tasks.choose import Choose
 from wenmai.tasks.classify import Classify
 from wenmai.tasks.compose import Compose
 from wenmai.tasks.generate import Generate
 from wenmai.tasks.pretrain import Pretrain
 from wenmai.tasks.regress import Regress
+from wenmai.tasks.reply import Reply
 from wenmai.tasks.tag import Tag
 from wenmai.tasks.translate import Translate
 from wenmai.training.options import TrainingOptions
@@ -52,6 +56,7 @@ class Rung:
 
 ALL = ("classify", "tag", "regress")
 WRITES = (*ALL, "generate")
+READS = (*ALL, "choose")  # and chooses
 
 
 def writing(cell: str) -> dict[str, Callable]:
@@ -77,37 +82,37 @@ RUNGS = {
         Rung("softmax", linear.softmax, ("classify", "tag"),
              "A weight for every feature and class; all the classes share one probability.",
              "每个特征、每个类别一个权重，各类共享一份概率。", linear.Regression.learn),
-        Rung("mlp", mlp.mlp, WRITES,
+        Rung("mlp", mlp.mlp, (*READS, "generate"),
              "Word vectors, averaged or side by side, through layers with a bend between them.",
              "词向量取平均或并排，经过带非线性的多层。", builders={"generate": mlp.mlp_language_model}),
-        Rung("cnn", cnn.cnn, WRITES,
+        Rung("cnn", cnn.cnn, (*READS, "generate"),
              "Small filters slide over the text (or image) and report where they fit best.",
              "小滤波器在文本（或图像）上滑动，报告最匹配之处。", builders={"generate": cnn.cnn_language_model}),
-        Rung("rnn", rnn.rnn, (*WRITES, "compose"),
+        Rung("rnn", rnn.rnn, (*READS, "generate", "compose"),
              "Reads one token after another and keeps one state, rewritten at every step.",
              "逐个读入，只保留一个状态，每一步都重写。", builders=writing("rnn")),
-        Rung("rnn-residual", rnn.recurrent("rnn-residual"), (*WRITES, "compose"),
+        Rung("rnn-residual", rnn.recurrent("rnn-residual"), (*READS, "generate", "compose"),
              "The state is added to instead of rewritten: nothing is forgotten.",
              "状态不重写，只累加：什么也不忘。", builders=writing("rnn-residual")),
-        Rung("rnn-coupled", rnn.recurrent("rnn-coupled"), (*WRITES, "compose"),
+        Rung("rnn-coupled", rnn.recurrent("rnn-coupled"), (*READS, "generate", "compose"),
              "One gate decides how much of the state gives way to the new.",
              "一个门决定旧状态让出多少给新内容。", builders=writing("rnn-coupled")),
-        Rung("rnn-gated", rnn.recurrent("rnn-gated"), (*WRITES, "compose"),
+        Rung("rnn-gated", rnn.recurrent("rnn-gated"), (*READS, "generate", "compose"),
              "Two gates: what to keep, and what to take in.",
              "两个门：保留什么，写入什么。", builders=writing("rnn-gated")),
-        Rung("lstm", rnn.recurrent("lstm"), (*WRITES, "compose"),
+        Rung("lstm", rnn.recurrent("lstm"), (*READS, "generate", "compose"),
              "A cell that is kept by gates, and a third gate for what it shows.",
              "由门守护的记忆单元，另有一个门决定展示什么。", builders=writing("lstm")),
-        Rung("gru", rnn.recurrent("gru"), (*WRITES, "compose"),
+        Rung("gru", rnn.recurrent("gru"), (*READS, "generate", "compose"),
              "The LSTM's idea with two gates and one state.",
              "LSTM 的思想，两个门，一个状态。", builders=writing("gru")),
         Rung("seq2seq", seq2seq.seq2seq, ("translate",),
              "One cell reads a text into a single state, another writes a text from it.",
              "一个单元把文本读成一个状态，另一个单元由它写出文本。"),
-        Rung("attention", attention.attention, (*ALL, "translate"),
+        Rung("attention", attention.attention, (*READS, "translate", "answer"),
              "A recurrent network that looks back at all its states at every step.",
-             "每一步都能回看全部状态的循环网络。", builders={"translate": attention_translator}),
-        Rung("transformer", transformer.transformer, (*ALL, "translate", "compose"),
+             "每一步都能回看全部状态的循环网络。", builders={"translate": attention_translator, "answer": attention_reader}),
+        Rung("transformer", transformer.transformer, (*READS, "translate", "compose", "answer"),
              "Every token looks at every other at once; no step waits for the one before.",
              "每个词同时看所有的词，无须逐步等待。", 
              builders={"translate": transformer.transformer_translator, "compose": transformer.transformer_composer}),
@@ -115,7 +120,7 @@ RUNGS = {
              "A Transformer that looks back only, and learns to say what comes next.",
              "只往回看的 Transformer，学着说出下一个词。",
              builders={"generate": gpt.gpt_language_model, "compose": gpt.gpt_composer}),
-        Rung("bert", bert.bert, (*ALL, "pretrain"),
+        Rung("bert", bert.bert, (*READS, "answer", "pretrain"),
              "A Transformer that looks both ways: it guesses hidden words of much text first, and then answers.",
              "前后都看的 Transformer：先在大量文本上猜被遮住的词，再来回答。", reads=("tokens", "given"), framed=True),
     )
@@ -171,7 +176,7 @@ class Build:
         return cls(rung, task, options, head)
 
 
-TASKS = {task.name: task for task in (Classify, Tag, Regress, Generate, Translate, Compose, Pretrain)}
+TASKS = {task.name: task for task in (Classify, Tag, Regress, Generate, Translate, Compose, Answer, Choose, Reply, Pretrain)}
 
 
 def shape_of(task: str) -> str:

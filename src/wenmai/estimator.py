@@ -194,6 +194,8 @@ class Estimator:
             if progress.step and not progress.passing:
                 self.progress_.append(replace(progress, snapshot=None, plan={}))
             yield progress
+        if judged and hasattr(task, "settle"):
+            task.settle(self.trained(), parts, budget["seed"])
 
     def _inputs_learned(self, learned: Callable, resume: Snapshot | None, known):
         """How inputs are read: as before, or as the first of all processes learns it."""

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+from wenmai.answerer import Answerer
 from wenmai.catalog import TASKS
 from wenmai.composer import Composer
 from wenmai.describing import Documented
 from wenmai.errors import Mistake
-from wenmai.estimator import Estimator, loaded
+from wenmai.estimator import Estimator, loaded, text_log_prob
 from wenmai.language_model import LanguageModel
 from wenmai.training.distributed import device_named
 from wenmai.translator import Translator
@@ -30,6 +31,18 @@ class Tagger(Estimator):
     __doc__ = Documented('`Tagger("lstm", bidirectional=True, crf=True).fit(rows, tags of rows).answers(["a raw text"])`')
 
     task_name = "tag"
+
+
+class Chooser(Answerer):
+    __doc__ = Documented('`Chooser("bert").fit([(context, question, choices)], [choice]).predict(rows)`')
+
+    task_name = "choose"
+
+
+class Replier(Answerer):
+    __doc__ = Documented('`Replier("attention").fit([(context, question)], [answer]).predict(rows)`; answers are written out.')
+
+    task_name, hypotheses, log_prob = "reply", Translator.hypotheses, text_log_prob
 
 
 class Regressor(Estimator):
@@ -56,7 +69,8 @@ class Encoder(Estimator):
         return self.task_.fill(self.trained(), text, top)
 
 
-NAMED = {cls.task_name: cls for cls in (Classifier, Tagger, Regressor, LanguageModel, Translator, Composer, Encoder)}
+NAMED = {cls.task_name: cls for cls in (Classifier, Tagger, Regressor, LanguageModel, Translator, Composer, Answerer, Chooser,
+                                        Replier, Encoder)}  # fmt: skip
 
 
 def estimator_of(task: str) -> type[Estimator]:

@@ -16,6 +16,7 @@ EXPLANATIONS = phrases(
     # of inputs and tokens
     embedding="Word vectors to begin with: random, one-hot, or a file or package of pretrained ones.",
     max_length="So many tokens of a text are read; what is longer is cut.",
+    stride="A long context is read in windows, one beginning every so many tokens.",
     characters="Read the letters of every token too: by filters (cnn) or an lstm; to tag.",
     tokenizer="How texts are cut: words, characters, bpe, unigram, wordpiece, bytes, jieba; auto suits the language.",
     vocabulary="So many different tokens are known at the most.",
@@ -34,6 +35,7 @@ EXPLANATIONS = phrases(
     masked="The share of tokens that are hidden, for the network to guess.",
     whole_words="Hide no word in part: all pieces of a word, or none; in Chinese all characters of one of jieba's words.",
     next_sentence="Learn whether a sentence follows another too; without it, rows are windows of a document (RoBERTa).",
+    answer_length="So many tokens an answer has at the most; as almost all that are learned from unless said.",
     # of n-grams
     order="How long n-grams are, 1 to 7: 5, or 3 to classify, unless said.",
     ngram__smoothing="What is shared out for n-grams that were never seen, and how.",

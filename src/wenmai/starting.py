@@ -63,10 +63,10 @@ class Start:
     def read_as(self, values, texts: str, given: dict):
         """The run's inputs, as a task reads these values: with the same tokenizer."""
         kind = kinds_of_input.kind_of(values, texts)
-        letters = {"characters"} if kind == "given" and getattr(self.inputs, "wrapping", None) else set()  # beside the body
-        self.refuse_reading(given, letters)
+        free = kinds_of_input.FREE.get(kind, ()) if kind != "given" or getattr(self.inputs, "wrapping", None) else ()
+        self.refuse_reading(given, set(free))
         longest = None if self.model.carried else self.model.context  # a window reaches no further
-        return kinds_of_input.continued(self.inputs, kind, values, self.run, longest, given["inputs"].get("characters", "auto"))
+        return kinds_of_input.continued(self.inputs, kind, values, self.run, longest, given["inputs"])
 
     def build_with(self, given: dict) -> Build:
         """As the run's network was made, with what is given for the head; what contradicts the body is refused."""

@@ -599,7 +599,8 @@ def question(data):
 def test_squad_without_answers(tmp_path):
     data = [{"paragraphs": [{"context": "c", "qas": [{"question": "q", "id": 7}]}]}]
     columns = read(write(tmp_path, "a.json", json.dumps({"data": data}))).load().columns
-    assert columns == {"id": ["7"], "context": ["c"], "question": ["q"], "answer": [""], "answers": [[]], "answer_start": [-1]}
+    assert columns == {"id": ["7"], "context": ["c"], "question": ["q"], "answer": [""], "answers": [[]], "answer_start": [-1],
+                       "answer_starts": [[]]}  # fmt: skip
     says(mistake(write(tmp_path, "a.json", '{\n "data": []\n}')), "is empty", "no questions")
     row = '{"id": 1, "data": [{"x": 1}]}\n'  # objects a line may have such a key
     assert read(write(tmp_path, "a.json", row)).names == ["id", "data"]

@@ -15,6 +15,7 @@ from wenmai.data.examples.sequences import Sequences
 from wenmai.errors import Mistake
 from wenmai.estimators import ESTIMATORS, LanguageModel
 from wenmai.layers.trace import Trace
+from wenmai.tasks.choose import log_softmax
 from wenmai.tasks.contract import Answers, Scores, Task
 
 THREADS = 8
@@ -34,7 +35,7 @@ ROWS_ONLY = {"targets_of", "split_keys", "outputs"}  # of tasks whose data are r
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=lambda task: task.name)
 def test_every_task_has_what_an_estimator_asks_for(task):
-    asked = {name for name in (*vars(Task), *Task.__annotations__) if not name.startswith("_")} - {"like"}
+    asked = {name for name in (*vars(Task), *Task.__annotations__) if not name.startswith("_")} - {"like", "settle"}
     assert {"split", "judge", "evaluate", "reads", "metric"} <= asked
     known = set(dir(task(**({"horizon": 1} if task.name == "regress" else {}))))
     assert asked - known <= (ROWS_ONLY if task.target is None else set())
@@ -137,6 +138,11 @@ def test_a_trace_of_inputs(rung, task, kind):
     estimator, inputs = fitted(rung, task, kind), made(kind, 4, seed=6, task=task)[0]
     trace = estimator.trace(inputs)
     assert isinstance(trace, Trace) and trace.notes and all(torch.is_tensor(value) for value in trace.notes.values())
+    if task == "choose":  # a row is as many texts as it has choices
+        outputs = estimator.outputs(estimator.examples(inputs))
+        assert_close(log_softmax(trace.outputs.detach().numpy(), outputs.offsets), outputs.flat, 1e-5)
+        assert len(trace.tokens) == len(next(iter(trace.notes.values()))) == len(outputs.flat)
+        return
     if task in WRITING:  # of the texts that it writes itself
         texts = estimator.predict(inputs).tolist()
         examples = estimator.examples(inputs, texts)

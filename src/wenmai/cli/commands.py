@@ -15,7 +15,7 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from wenmai import __version__
-from wenmai.cli import advice, kept, ladder, output, runs, vectors, writing
+from wenmai.cli import advice, asking, kept, ladder, output, runs, vectors, writing
 from wenmai.errors import Mistake, Notice, Stopped
 from wenmai.locale import Message, language, phrases, translate
 from wenmai.locale.theirs import Theirs
@@ -27,7 +27,7 @@ COMMANDS = {  # by group
     "look": {"demo": ladder.demo, "data": ladder.data, "rungs": ladder.rungs, "probe": ladder.probe},
     "train": {"compare": ladder.compare, "train": runs.train, "evaluate": runs.evaluate},
     "use": {"predict": runs.predict, "generate": writing.generate, "compose": writing.compose, "translate": writing.translate,
-            "fill": writing.fill, "filter": writing.filter_, "embed": vectors.embed},
+            "answer": asking.answer, "fill": writing.fill, "filter": writing.filter_, "embed": vectors.embed},
     "keep": {"runs": kept.runs, "info": kept.info, "import": runs.import_, "export": runs.export},
 }  # fmt: skip
 EXAMPLES = {  # of a command; those of `wenmai --help` under ""
@@ -48,6 +48,7 @@ EXAMPLES = {  # of a command; those of `wenmai --help` under ""
     "compose": ("wenmai compose runs/languages-gru French --count 5",),
     "translate": ('wenmai translate runs/dates-attention "Sunday, 15 November 2026"',),
     "fill": ('wenmai fill runs/corpus-bert "the [MASK] was good"',),
+    "answer": ('wenmai answer runs/squad-bert --context article.txt --question "Who wrote it?"',),
     "filter": ("wenmai filter runs/manual-ngram corpus.txt --max-perplexity 2000 --out kept.txt",),
     "embed": ("wenmai embed runs/reviews-gru texts.txt --out vectors.npy",
               'wenmai embed runs/reviews-gru texts.txt --nearest "a truly good film"',

@@ -27,7 +27,8 @@ WORDS = phrases(
     "rung", "tasks", "what it is", "name", "option", "default", "type", "task", "class", "rows", "share", "about", "tag",
     "tokens", "span", "spans", "number", "column", "least", "mean", "most", "shortest", "median", "longest", "texts",
     "pairs of texts", "images", "numbers", "sequences of numbers", "train", "valid", "test", "row", "unknown", "target",
-    "a word", "a character", "a subword", "a byte", "label", "labels", "sources", "targets", "what it means",
+    "a word", "a character", "a subword", "a byte", "label", "labels", "sources", "targets", "what it means", "contexts",
+    "questions",
     "run", "data", "score", "size", "when", "unfinished", "damaged",
 )  # fmt: skip
 OWNERS = phrases("owner", "fitting", "inputs", "tokens", "task", "rung", "training")  # of options
@@ -221,6 +222,9 @@ def headline(facts: dict) -> Message:
                        words=facts["words"], bytes=facts["bytes"])  # fmt: skip
     if "sides" in facts:
         sources, targets = (side["texts"] for side in facts["sides"].values())
+        if "question" in facts["sides"]:
+            return Message("task {task}, {rows:,} rows: {contexts:,} different contexts, {questions:,} different questions",
+                           **known, contexts=sources, questions=targets)  # fmt: skip
         return Message("task {task}, {rows:,} pairs of texts: {sources:,} different sources, {targets:,} different targets",
                        **known, sources=sources, targets=targets)  # fmt: skip
     if "texts" in facts:

@@ -17,7 +17,7 @@ from wenmai.data.splits import groups_of, shared, split, split_by_position
 from wenmai.data.understanding import found_again, understood
 from wenmai.data.values import digest_of
 from wenmai.errors import Mistake, unknown
-from wenmai.locale import Listed, Message, phrase
+from wenmai.locale import Message, phrase
 from wenmai.options import accepted, checked_value
 
 
@@ -227,7 +227,6 @@ def task_for(table: Table, tasks: dict[str, type], task: str | None) -> type:
 
 
 PARTS = {"valid": phrase("part", "valid"), "test": phrase("part", "test")}
-LATER = {"answer": {"context", "question"}}
 
 
 def says_no_task(table: Table, tasks: dict[str, type]) -> str:
@@ -236,11 +235,6 @@ def says_no_task(table: Table, tasks: dict[str, type]) -> str:
         return ""
     own = [table.own.get(name, name) for name in table.names]  # as the file calls them
     names = listed(table.every or table.names)
-    for task, columns in LATER.items():
-        if columns <= set(table.names):
-            return Message("{file} has the columns {names}: data for the task {task}, which no rung here does yet; for one "
-                           "that is done ({choices}), name its columns, as in --columns text=NAME,label=NAME.", file=table.source,
-                           names=names, task=task, choices=Listed(tasks))  # fmt: skip
     return Message("{file} has the columns {names}, which say no task; to classify, name a text and a label: --columns "
                    "text={first},label={last}; to regress, the numbers and a target; to tag, tokens and tags; to generate, a "
                    "text alone; to compose, say --task compose.", file=table.source, names=names, first=short(own[0]),

@@ -1,8 +1,8 @@
 """Heads: they own the last weights, the losses, and how outputs become answers. The task gives them, the builder sizes them.
 
 What a task gives a builder is a request: OneOf (N→1), EachOf (N→N), Number (either), Next (the next token), MaskedWords (hidden
-words; pretraining.py). Called with the body's width, it makes the head; before that, a rung can read from it what is wanted
-(`per_step`, `classes`, `has_probabilities`).
+words; pretraining.py), Span (from where to where) or Score (how well a text fits among others). Called with the body's width, it
+makes the head; before that, a rung can read from it what is wanted (`per_step`, `classes`, `has_probabilities`).
 Every request takes what any builder has to say of its network, and leaves aside what its head has no use for: so a builder joins
 a body with whatever head is asked for.
 
@@ -129,6 +129,27 @@ class Next(Request):
     def __call__(self, width: int, pooling: str = "last", dropout: float = 0.0, *, table: nn.Parameter | None = None,
                  bias: bool = True, activation_penalty: float = 0.0, temporal_penalty: float = 0.0) -> "NextHead":  # fmt: skip
         return NextHead(width, self, dropout, table, bias, activation_penalty, temporal_penalty)
+
+
+@dataclass
+class Span(Request):
+    """Where something begins and where it ends, among the places of a row that may answer."""
+
+    columns = 2
+    per_step = True
+
+    def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, **_) -> "SpanHead":
+        return SpanHead(width, dropout)
+
+
+@dataclass
+class Score(Request):
+    """How well each of several texts fits, which belong to one question."""
+
+    columns = 1
+
+    def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, *, dense: str | None = None, **_) -> "ScoreHead":
+        return ScoreHead(width, self.pooling or pooling, dropout, dense)
 
 
 class Dense(nn.Module):
@@ -263,3 +284,48 @@ class NumberHead(nn.Module):
         error = (answer - target).square().mean(-1)  # (B,) or (B, T)
         total, count = (error[mask].sum(), mask.sum()) if self.per_step else (error.sum(), len(error))
         return [Loss("square", 1.0, total, count)]
+
+
+class SpanHead(nn.Module):
+    """s_t = w_s y_t + b_s and e_t = w_e y_t + b_e; log p of a begin is log softmax_t(s), of an end log softmax_t(e) (Devlin et
+    al. 2019). The outputs are the scores themselves, so that those of several windows can stand side by side."""
+
+    per_step = has_probabilities = True
+    says_next = False
+    width = 2
+
+    def __init__(self, width: int, dropout: float):
+        super().__init__()
+        self.dropout, self.output = Dropout(dropout), nn.Linear(width, 2)
+
+    def outputs(self, y: Tensor, mask: Tensor) -> Tensor:
+        return self.output(self.dropout(y)).float()  # (B, W, 2)
+
+    def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
+        scores = self.outputs(y, mask).masked_fill(~mask.unsqueeze(-1), float("-inf"))
+        chosen = scores.log_softmax(1).gather(1, batch.target.unsqueeze(1))  # (B, 1, 2)
+        return [Loss("span", 0.5, -chosen.sum(), len(batch.target))]
+
+
+class ScoreHead(nn.Module):
+    """z = w pool(y) of every text; log p = log softmax(z) over the texts of one question, which `batch.example` numbers. A bias,
+    added to all of them alike, would say nothing."""
+
+    per_step = says_next = False
+    has_probabilities = True
+    width = 1
+
+    def __init__(self, width: int, pooling: str, dropout: float, dense: str | None = None):
+        super().__init__()
+        self.pooling, self.dropout, self.output = pooling, Dropout(dropout), nn.Linear(width, 1, bias=False)
+        self.dense = Dense(width, dense)
+
+    def outputs(self, y: Tensor, mask: Tensor) -> Tensor:
+        return self.output(self.dropout(self.dense(pool(y, mask, self.pooling)))).float()  # (ΣK, 1)
+
+    def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
+        scores, questions, example = self.outputs(y, mask)[:, 0], len(batch.target), batch.example
+        first = torch.searchsorted(example, torch.arange(questions, device=example.device))  # (B,) its first text
+        most = scores.new_full((questions,), float("-inf")).scatter_reduce(0, example, scores.detach(), "amax")
+        total = torch.zeros_like(most).index_add(0, example, (scores - most[example]).exp()).log() + most  # log Σ exp z
+        return [Loss("choice", 1.0, (total - scores[first + batch.target]).sum(), questions)]

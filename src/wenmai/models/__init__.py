@@ -6,6 +6,7 @@ linear.py               linear, logistic, softmax
 network.py              what every rung with gradients is: input layer, body, head
 mlp.py, cnn.py, rnn.py  layers, filters, cells
 attention.py            a recurrent network that looks back; transformer.py: nothing but looking
+attention_reader.py     the same for the answer to a question
 gpt.py                  blocks that look back only; bert.py: both ways, over texts that are framed
 encoder_decoder.py      networks that read one thing and write another: seq2seq.py, attention_decoder.py, recurrent_decoder.py
 sizes.py                how large a language model should be; token_scores.py: what one says of tokens

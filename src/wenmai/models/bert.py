@@ -52,7 +52,8 @@ def bert(inputs, head, *, width: Size = 128, heads: Size = 4, layers: Layers = 2
         if isinstance(layer, nn.Linear):
             if layer.weight is not first.table.weight:
                 layer.weight = nn.Parameter(normal(SPREAD / sqrt(width), *layer.weight.shape))
-            nn.init.zeros_(layer.bias)
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
     # What says which tag follows which, and what the letters say, is learned from nothing.
     fast = {"head_rate": 20.0} if spelling is not None or hasattr(last, "path_weights") else {}
     rate = 1e-3 * min(1.0, 128 / width) if head.tied else 1e-4  # what learns from nothing, and what has learned

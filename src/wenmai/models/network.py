@@ -50,8 +50,9 @@ class Network(nn.Module):
 
     def read(self, batch: Batch, x: Tensor, mask: Tensor, trace: Trace | None = None) -> tuple[Tensor, Tensor, State | None]:
         """(what the head judges, its mask, the state): y at the places that answer, with what the letters say beside it."""
-        shortened = {"first": True} if trace is None and self.reads_first and batch.answers is None else {}
-        y, mask, state = self.body(x, mask, batch.state, trace, **shortened)
+        beside = {"segment": batch.segment} if self.body.segmented else {}
+        beside |= {"first": True} if trace is None and self.reads_first and batch.answers is None else {}
+        y, mask, state = self.body(x, mask, batch.state, trace, **beside)
         if batch.answers is not None:
             mask = batch.answers >= 0  # (B, W)
             y = y.take_along_dim(batch.answers.clamp(min=0).unsqueeze(-1), 1)  # (B, W, H)

@@ -141,6 +141,9 @@ class Task(Protocol):
     def judge(self, untrained: Untrained, parts: Parts, seed: int) -> Callable[[Trained], float]:
         """The score of a model on the valid part, as often as training asks."""
 
+    def settle(self, trained: Trained, parts: Parts, seed: int) -> None:
+        """What is chosen on the valid part when training is over, such as a threshold; may be left out."""
+
     # Answering.
 
     def examples(self, trained: Trained, inputs, targets=None, where=row_name) -> Examples: ...

@@ -82,6 +82,22 @@ def describe_pairs(data: Dataset) -> dict:
     return described(data, "texts", sides=sides, first=first)
 
 
+def describe_questions(data: Dataset) -> dict:
+    """Of contexts and of questions how many there are, how long, and in which languages; of choices how many a question has."""
+    rows, targets = data.train.pair
+    texts_of = {"context": [row[0] for row in rows], "question": [row[1] for row in rows]}
+    sides = {name: {"texts": len(set(texts)), "characters": lengths_of(texts), "languages": languages_of(texts)}
+             for name, texts in texts_of.items()}  # fmt: skip
+    more = {"choices": counts_of(str(len(row[2])) for row in rows)} if len(rows[0]) > 2 else {}
+    first = [{"question": shown(rows[row][1]), "answer": shown(answer_in_words(targets[row]))}
+             for row in range(min(FIRST, len(rows)))]  # fmt: skip
+    return described(data, "texts", sides=sides, **more, first=first)
+
+
+def answer_in_words(target) -> str:
+    return " | ".join(dict.fromkeys(target.texts)) or "–" if hasattr(target, "texts") else str(target)
+
+
 def described(data: Dataset, inputs: str, first: list[dict], **more) -> dict:
     """What is known of any data set, and `more` of this one."""
     parts = {name: len(part) for name in ("train", "valid", "test") if (part := getattr(data, name)) is not None}

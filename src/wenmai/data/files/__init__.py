@@ -8,6 +8,7 @@ languages.py  names of columns and common characters, in English and Chinese
 guessing.py   which column is which, told by what they hold
 delimited.py  CSV, TSV, plain text
 objects.py    JSON: an object a line, a list of them, SQuAD
+stories.py    questions about texts: bAbI, C3
 conll.py      CoNLL: a token a line with its marks
 sheets.py     workbooks of Excel
 folders.py    a file or a folder a label

@@ -15,6 +15,7 @@ import numpy as np
 from wenmai.data.files.bounds import LONGEST
 from wenmai.data.files.columns import Format, uncollected
 from wenmai.data.files.opening import TextFile
+from wenmai.data.files.stories import c3, is_c3
 from wenmai.errors import Mistake
 from wenmai.locale import Listed, Message, phrase
 from wenmai.locale.theirs import Theirs
@@ -26,7 +27,7 @@ SPACE = re.compile(r"[ \t\n\r]*")
 PIECE = '"paragraphs"', '"qas"', '"context"'
 # An object whose plain fields, if any, come before a list named "data".
 ARTICLES = re.compile(r'\s*\{(\s*"[^"\\]*"\s*:\s*("([^"\\]|\\.)*"|[^\s",:{}\[\]]+)\s*,)*\s*"data"\s*:\s*\[')
-QUESTION = ["id", "context", "question", "answer", "answers", "answer_start"]
+QUESTION = ["id", "context", "question", "answer", "answers", "answer_start", "answer_starts"]
 
 
 def objects(file: TextFile) -> Format:
@@ -34,6 +35,8 @@ def objects(file: TextFile) -> Format:
     if ARTICLES.match(file.sample) and (any(map(file.sample.__contains__, PIECE)) or not _is_whole(file.first_lines(1)[0])):
         return _squad(file)
     as_list = file.sample.lstrip().startswith("[")
+    if as_list and is_c3(next(_elements(file), None)):
+        return c3(file, lambda: _elements(file))
     place = phrase("place", "record") if as_list else phrase("place", "line")
 
     def rows(lenient: bool = False) -> Iterator[tuple[int, dict]]:
@@ -230,7 +233,8 @@ def _articles(file: TextFile) -> Iterator[object]:
 
 
 def _questions(file: TextFile) -> Iterator[tuple]:
-    """(id, context, question, answer, answers, answer_start), as QUESTION says."""
+    """(id, context, question, answer, answers, answer_start, answer_starts), as QUESTION says; one that is_impossible
+    has no answers, whatever stands there."""
 
     def part(parent: object, where: str, key: str, kind: type | tuple, called: str):
         value = parent.get(key) if isinstance(parent, dict) else None
@@ -249,7 +253,9 @@ def _questions(file: TextFile) -> Iterator[tuple]:
             for q, question in enumerate(part(paragraph, where, "qas", list, a_list)):
                 where = f"data[{a}].paragraphs[{p}].qas[{q}]"
                 asked, name = part(question, where, "question", str, a_text), str(part(question, where, "id", (str, int), a_text))
-                given = part(question, where, "answers", list, a_list) if question.get("answers") is not None else []
+                known = question.get("answers") is not None and question.get("is_impossible") is not True
+                given = part(question, where, "answers", list, a_list) if known else []
                 answers = [part(one, f"{where}.answers[{i}]", "text", str, a_text) for i, one in enumerate(given)]
                 start = part(given[0], f"{where}.answers[0]", "answer_start", int, phrase("called", "a number")) if given else -1
-                yield name, context, asked, answers[0] if answers else "", answers, start
+                starts = [start, *(one.get("answer_start", -1) for one in given[1:])][: len(given)]
+                yield name, context, asked, answers[0] if answers else "", answers, start, starts

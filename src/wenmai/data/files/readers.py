@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 
 import numpy as np
 
-from wenmai.data.files import conll, delimited, folders, idx, images, objects, pairs, sheets
+from wenmai.data.files import conll, delimited, folders, idx, images, objects, pairs, sheets, stories
 from wenmai.data.files.bounds import unfolded, unfolds
 from wenmai.data.files.columns import Format, parse_columns, pick, short, tidy
 from wenmai.data.files.opening import ALLOWED, TextFile, bare_name, extra, find, is_idx, is_workbook, readable, text_file
@@ -116,6 +116,8 @@ def _format(path: Path, source: str, columns: dict[str, str] | None, delimiter: 
         return delimited.commas(file, columns, seen)
     if suffix == ".tsv":
         return delimited.tabs(file, columns, seen)
+    if stories.is_babi(file):
+        return stories.babi(file)
     if suffix in conll.ENDINGS or (not (running and suffix == ".txt") and conll.looks_so(file, columns)):
         return conll.sentences(file, columns)
     return delimited.tabs(file, columns, seen) if columns or delimited.tabbed(file) else delimited.plain(file)

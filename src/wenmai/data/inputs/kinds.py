@@ -5,6 +5,8 @@ Examples holds, tells the rung's builder what it will read (its attributes), and
 written, `learn_both` returns the two sides.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -15,6 +17,7 @@ from wenmai.data.examples.stored import StoredSequences, StoredTexts
 from wenmai.data.files.corpus import Corpus
 from wenmai.data.inputs.labels import Labels
 from wenmai.data.inputs.pieces import Pieces
+from wenmai.data.inputs.questions import Questions
 from wenmai.data.inputs.sides import Pairs, Sides
 from wenmai.data.inputs.target_texts import TargetTexts
 from wenmai.data.inputs.tokens import Tokens
@@ -87,19 +90,25 @@ def learned_before(saved: dict):
     return inputs
 
 
-def continued(inputs, kind: str, values, run: str, longest: int | None = None, spelling: str = "auto"):
+# What may be said of how a kind is read, where the rest is settled by the run that is started from.
+FREE = {"given": ("characters",), "questions": ("max_length", "stride")}
+
+
+def continued(inputs, kind: str, values, run: str, longest: int | None = None, given: Mapping = MappingProxyType({})):
     """These inputs of a run, as a task reads values of this kind: by the same tokenizer, with the same scaling; of texts no more
-    than `longest` tokens, where a running text was learned in windows of so many. `spelling`: how letters of words are read
-    that are read in pieces."""
+    than `longest` tokens, where a running text was learned in windows of so many. `given`: options that are FREE."""
+    spelling = given.get("characters", "auto")
     tokenizer = getattr(inputs, "tokenizer", None)
     if isinstance(inputs, Lines) and tokenizer is None:  # of the same numbers, for texts that stand alone
         tokenizer = tokenizers.Spaces(inputs.words.words(), inputs.lowercase)
-    cut = kind in ("tokens", "given", "lines")
+    cut = kind in ("tokens", "given", "lines", "questions")
     if cut != (tokenizer is not None) or (not cut and inputs.kind != kind):
         raise Mistake("{run} reads {kind}, and here is another kind of input ({found}); start from another run.", run=run,
                       kind=inputs.kind, found=kind)  # fmt: skip
     if kind == "lines":
         return inputs if isinstance(inputs, Lines) else Lines(tokenizer)
+    if kind == "questions":
+        return Questions.reading_as(inputs, run, given)
     if kind == "given":
         if isinstance(inputs, Tokens) or (isinstance(inputs, Pieces) and spelling in ("auto", inputs.spelling)):
             return inputs
@@ -339,7 +348,7 @@ class Frames:
         return cls(*take.scaling(saved), take.maybe_integer(saved, "length"), take.integer(saved, "longest", 1))
 
 
-KINDS = {"tokens": Texts, "given": Tokens, "pieces": Pieces,
+KINDS = {"tokens": Texts, "given": Tokens, "pieces": Pieces, "questions": Questions,
          **{kind.kind: kind for kind in (Labels, Numbers, Images, Frames, Lines)}}  # fmt: skip
 
 

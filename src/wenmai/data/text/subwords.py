@@ -76,6 +76,11 @@ class Subwords:
     def spans(self, texts: list[str]) -> list[list[tuple[int, int]]]:
         return [row.offsets for row in self.engine.encode_batch(without_surrogates(texts), add_special_tokens=False)]
 
+    def encode_placed(self, texts: list[str]) -> tuple[Sequences, list[list[tuple[int, int]]]]:
+        """`encode` and `spans` at once."""
+        rows = self.engine.encode_batch(without_surrogates(texts), add_special_tokens=False)
+        return Sequences.of([row.ids for row in rows]), [row.offsets for row in rows]
+
     def spelled(self, texts: list[str]) -> list[list[str]]:
         """WordPiece calls every word that it does not know by one token; here it is the word."""
         texts, rows = without_surrogates(texts), []

@@ -5,8 +5,11 @@ majority    classify: always the most frequent class            usual tag   tag:
 mean        regress: always the mean of the training targets    last value  of a series: what was measured last
 unigram     generate, compose: how often each token occurs      lead, copy  translate: the source's beginning, or all of it
 usual word  pretrain (hidden_words.py): always the most frequent token
+likest      answer: the sentence that shares most words with the question; choose: the choice that the context has most of
+            reply: the most frequent answer
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from copy import deepcopy
@@ -16,6 +19,7 @@ import numpy as np
 
 from wenmai.data.dataset import Dataset, Part
 from wenmai.data.examples.sequences import Sequences
+from wenmai.data.text.tokenizers import WORD
 from wenmai.language.spelling import Speller
 from wenmai.locale import Message, phrase
 from wenmai.tasks.measuring.rows import terms_of
@@ -70,6 +74,53 @@ def usual_tag(task, inputs, targets: Sequences) -> tuple:
     return "usual-tag", phrase("baseline", "usual tag"), about, answer
 
 
+SENTENCE = re.compile(r".+?(?:[.!?]+(?=\s|$)|[。！？；]|\n|$)", re.DOTALL)
+
+
+def words_of(text: str) -> set[str]:
+    return set(WORD.findall(text.lower()))
+
+
+def sentences_of(text: str) -> list[tuple[int, int]]:
+    """From where to where each stands, without the spaces around it."""
+    found = []
+    for match in SENTENCE.finditer(text):
+        inner = match[0].strip()
+        if inner:
+            start = match.start() + match[0].index(inner)
+            found.append((start, start + len(inner)))
+    return found or [(0, len(text))]
+
+
+def likest_sentence(task, inputs, targets) -> tuple:
+    """For every question the sentence of its context that shares most of its words; of equal ones the first."""
+
+    def answer(inputs, expected) -> np.ndarray:
+        found = np.empty(len(inputs), object)
+        for row, (context, question) in enumerate(inputs):
+            asked = words_of(question)
+            start, end = max(sentences_of(context), key=lambda place: len(words_of(context[slice(*place)]) & asked))
+            found[row] = task.whole(context[start:end], start, end)
+        return found
+
+    about = Message("Answers with the sentence of the context that shares most words with the question.")
+    return "likest-sentence", phrase("baseline", "likest sentence"), about, answer
+
+
+def likest_choice(task, inputs, targets) -> tuple:
+    """The choice whose words stand in the context most, counted as a share; of equal ones the first."""
+
+    def answer(inputs, expected) -> np.ndarray:
+        chosen = []
+        for context, _, choices in inputs:
+            known = words_of(context)
+            chosen.append(int(np.argmax([len(words_of(choice) & known) / max(1, len(words_of(choice))) for choice in choices])))
+        return np.array(chosen, np.int64)
+
+    about = Message("Chooses the answer whose words stand in the context most.")
+    return "likest-choice", phrase("baseline", "likest choice"), about, answer
+
+
 def mean_or_last(task, inputs, targets) -> tuple:
     if task.history:
         about = Message("Forecasts that everything stays as it was measured last.")
@@ -121,6 +172,18 @@ def of_compositions(data: Dataset, metric: str, loaded: Callable) -> Baseline:
         scores = scores_of(each) | {"exact_match": float(right.mean())}
         terms[part] = bundled((right, np.ones(len(texts)))) if metric == "exact_match" else each
     return Baseline("unigram", phrase("baseline", "unigram"), UNIGRAM, scores, terms)
+
+
+def usual_answer(data: Dataset, metric: str, loaded: Callable) -> Baseline:
+    """Of answers that are written out, the most frequent of the training rows."""
+    most, terms, scores = Counter(data.train.targets).most_common(1)[0][0], {}, {}
+    for part in ("valid", "test"):
+        targets = list(getattr(data, part).targets)
+        answers = [most] * len(targets)
+        terms[part] = bundled(data.task.score_terms(answers, targets, metric))
+        scores = data.task.scores(answers, targets)
+    about = Message("Always answers {label}, the most frequent answer of the training rows.", label=most)
+    return Baseline("usual-answer", phrase("baseline", "usual answer"), about, scores, terms)
 
 
 def scores_of(terms: np.ndarray) -> dict[str, float]:
