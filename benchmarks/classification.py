@@ -91,20 +91,21 @@ def accuracy(place: dict, rung: str, settings: dict, seed: int, test: bool) -> f
 
 
 class Trainings:
-    """Each a process of its own, so many at once."""
+    """Each a process of its own, so many at once; `script` makes one of them where it is called with --one."""
 
-    def __init__(self, jobs: int, cut: Path):
+    def __init__(self, jobs: int, cut: Path, sets: dict = SETS, script: str = __file__):
         self.free, self.cut, self.threads = threading.Semaphore(jobs), cut, max(1, (os.cpu_count() or 1) // jobs)
+        self.sets, self.script = sets, script
 
     def place(self, name: str) -> dict:
         where = {"data": DATA, "cut": self.cut}
-        return {word: said.format(**where) if isinstance(said, str) else said for word, said in SETS[name].items()}
+        return {word: value.format(**where) if isinstance(value, str) else value for word, value in self.sets[name].items()}
 
     def accuracy(self, name: str, rung: str, settings: dict, seed: int, test: bool = False) -> float:
         threads = {one: str(self.threads) for one in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")}
         asked = json.dumps([self.place(name), rung, settings, seed, test])
         with self.free:
-            done = subprocess.run([sys.executable, __file__, "--one", asked], capture_output=True, text=True,
+            done = subprocess.run([sys.executable, self.script, "--one", asked], capture_output=True, text=True,
                                   env=os.environ | threads)  # fmt: skip
         if done.returncode:
             raise RuntimeError(f"{name}, {rung}, {settings}: {(done.stderr.strip() or 'killed').splitlines()[-1]}")
@@ -115,8 +116,8 @@ def grid(choices: dict[str, list]) -> list[dict]:
     return [dict(zip(choices, values)) for values in itertools.product(*choices.values())]
 
 
-def measured(name: str, trainings: Trainings, seeds: int, trials: int) -> dict:
-    asked, rung, data, standing, choices = ROWS[name]
+def measured(name: str, row: tuple, trainings: Trainings, seeds: int, trials: int) -> dict:
+    asked, rung, data, standing, choices = row
     began, settings = time.perf_counter(), grid(choices)
     with ThreadPoolExecutor(len(settings) * trials) as pool:
         runs = [(standing | chosen, seed) for chosen in settings for seed in range(trials)]
@@ -211,7 +212,7 @@ def main() -> None:
         special = {"iris": lambda: iris(asked.seeds), "linear-defaults": lambda: linear_defaults(trainings)}
         special = [special[name] for name in special if name in asked.names or (not asked.names and name == "iris")]
         with ThreadPoolExecutor(max(1, len(there))) as pool:
-            rows = [pool.submit(measured, name, trainings, asked.seeds, asked.trials) for name in there]
+            rows = [pool.submit(measured, name, ROWS[name], trainings, asked.seeds, asked.trials) for name in there]
             for done in (*special, *(row.result for row in rows)):
                 try:
                     row = done()

@@ -6,13 +6,14 @@ rows that lie so (torch.nn.attention.varlen), elsewhere on queries, keys and val
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from wenmai.data.examples.batches import Batch
 from wenmai.layers.attention import see_real
 
 PAYS = 0.1  # of the places are padding: with less, laying them end to end takes longer than reading them
@@ -36,8 +37,15 @@ class Packed:
         places = real.flatten().nonzero()[:, 0]
         if len(places) > (1 - PAYS) * real.numel():
             return None
-        bounds = functional.pad(real.sum(1).cumsum(0), (1, 0)).int() if x.is_cuda else None
-        return cls(places, *real.shape, allowed, bounds)
+        return cls(places, *real.shape, allowed, bounds_of(real) if x.is_cuda else None)
+
+    @classmethod
+    def as_laid(cls, batch: Batch, mask: Tensor) -> Packed | None:
+        """As `laid` has noted in the batch, so that nothing is counted on the GPU; None where it has not, or where the input
+        layer has made other places of them."""
+        if batch.bounds is None or mask.shape != batch.mask.shape:
+            return None
+        return cls(batch.real, *mask.shape, see_real(mask), batch.bounds)
 
     def pack(self, x: Tensor) -> Tensor:
         """(B, T, E) → (ΣT, E)"""
@@ -51,6 +59,17 @@ class Packed:
     def attended(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         """On a GPU: q, k, v (ΣT, A, D) → (ΣT, A·D), scores divided by √D"""
         return kernel()(q, k, v, self.bounds, self.bounds, self.steps, self.steps).flatten(1)
+
+
+def laid(batch: Batch) -> Batch:
+    """With which of its places are real, and where its rows begin and end among these."""
+    real = see_real(batch.mask)[:, 0, 0]
+    return replace(batch, real=real.flatten().nonzero()[:, 0], bounds=bounds_of(real))
+
+
+def bounds_of(real: Tensor) -> Tensor:
+    """(B, T) → (B + 1,)"""
+    return functional.pad(real.sum(1).cumsum(0), (1, 0)).int()
 
 
 @cache

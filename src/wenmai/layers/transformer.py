@@ -66,6 +66,7 @@ class Transformer(Body):
     ):
         super().__init__()
         self.width, self.causal, self.cached, self.shortens = width, causal, causal, not causal
+        self.packs = not causal and positions != "rotary"
         self.position = {"sinusoidal": lambda: Sinusoidal(width), "learned": lambda: Learned(width, longest),
                          "rotary": lambda: None, "none": lambda: None}[positions]()  # fmt: skip
         self.dropout = Dropout(dropout)
@@ -105,7 +106,8 @@ class Transformer(Body):
         return DecoderCache(text, keys_values.to(memory.dtype), see_real(mask), source)
 
     def forward(self, x: Tensor, mask: Tensor | None, state: "Cache | DecoderCache | None" = None, trace: Trace | None = None,
-                memory: Tensor | None = None, memory_mask: Tensor | None = None, first: bool = False):  # fmt: skip
+                memory: Tensor | None = None, memory_mask: Tensor | None = None, first: bool = False,
+                packed: Packed | None = None):  # fmt: skip
         """x (B, T, E), memory (B, S, E) → y (B, T, E); of the `first` place alone (B, 1, E), where it `shortens`: the last block
         then does for the others no more than to let them be looked at"""
         decoder = state if isinstance(state, DecoderCache) else None
@@ -124,9 +126,9 @@ class Transformer(Body):
             keys_values, real = (None, None if memory_mask is None else see_real(memory_mask))
             if decoder is not None:
                 keys_values, real = decoder.in_order()
-            allowed = packed = None
+            allowed = None
             if not self.causal and mask is not None:
-                packed = Packed.of(mask, x) if trace is None else None
+                packed = (packed or Packed.of(mask, x)) if trace is None else None
                 allowed, x = (see_real(mask), x) if packed is None else (None, packed.pack(x))
             for level, block in enumerate(self.blocks):
                 past = None if text is None else text.layer(level, x.shape[1])

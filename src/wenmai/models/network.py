@@ -12,6 +12,7 @@ from wenmai.data.examples.batches import Batch
 from wenmai.layers.body import Body
 from wenmai.layers.cache import Cache, Window
 from wenmai.layers.losses import Loss
+from wenmai.layers.packing import Packed
 from wenmai.layers.trace import Trace
 
 State = Tensor | Cache | Window
@@ -51,6 +52,7 @@ class Network(nn.Module):
     def read(self, batch: Batch, x: Tensor, mask: Tensor, trace: Trace | None = None) -> tuple[Tensor, Tensor, State | None]:
         """(what the head judges, its mask, the state): y at the places that answer, with what the letters say beside it."""
         beside = {"segment": batch.segment} if self.body.segmented else {}
+        beside |= {"packed": Packed.as_laid(batch, mask)} if self.body.packs else {}
         beside |= {"first": True} if trace is None and self.reads_first and batch.answers is None else {}
         y, mask, state = self.body(x, mask, batch.state, trace, **beside)
         if batch.answers is not None:

@@ -15,6 +15,7 @@ from wenmai.data.examples.batches import Batch, ExampleSource
 from wenmai.data.storage import saved as take
 from wenmai.data.storage.caches import for_torch
 from wenmai.errors import Mistake
+from wenmai.layers import packing
 from wenmai.layers.losses import Loss, weighted
 from wenmai.layers.recurrent import Recurrent
 from wenmai.training import distributed, fine_tuning, memory
@@ -49,8 +50,9 @@ class Updater:
         name_gradients(network, options.optimizer == "lazy-adamw" and not dense)
         fine_tuning.freeze(network, options.freeze)
         self.losses, self.learning = self.team.parallel(network, options.parallel)
+        self.packs = self.bf16 and device.startswith("cuda") and packing.kernel() and getattr(network.body, "packs", False)
         if options.compile:
-            self.losses = torch.compile(self.losses)
+            self.losses = torch.compile(self.losses, dynamic=None if examples.one_shape else True)
         self.optimizer = Optimizer(self.learning, options)
         self.average = WeightAverage(self.learning)
         self.captured = Captured.of(self) if device.startswith("cuda") else None
@@ -144,7 +146,8 @@ class Updater:
 
     def batch(self, rows: np.ndarray, step: int) -> Batch:
         """What is random in it follows from seed and step, in whatever pieces it is read."""
-        return self.examples.batch(rows, np.random.default_rng((self.seed, step)))
+        batch = self.examples.batch(rows, np.random.default_rng((self.seed, step)))
+        return packing.laid(batch) if self.packs else batch
 
     def suited_micro_batches(self, tokens: int) -> int:
         """Into how many pieces memory asks to cut a batch of so many tokens, by the longest row. Read alone and beside itself,

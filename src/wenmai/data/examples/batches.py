@@ -26,12 +26,16 @@ class Batch:
     state: Tensor | None = None  # (B, S) what a network came to in the batch before, where a stream goes on; or a Cache
     places: Tensor | None = None  # (M,) which of the B·T places are hidden; the target (M,) is what stood there
     follows: Tensor | None = None  # (B,) True where the second text of a pair follows the first
+    real: Tensor | None = None  # (ΣT,) which of the B·T places are real, where a body reads rows end to end (layers/packing.py)
+    bounds: Tensor | None = None  # (B + 1,) where rows begin and end among those
     rows: np.ndarray | None = None  # which examples these are
 
     def to(self, device: str) -> Self:
         tensors = {f.name: getattr(self, f.name) for f in fields(self)}
-        moved = {name: t.to(device, non_blocking=True) for name, t in tensors.items() if isinstance(t, Tensor)}
-        return replace(self, **moved)
+        tensors = {name: t for name, t in tensors.items() if isinstance(t, Tensor)}
+        if device.startswith("cuda"):  # from memory that stays where it is, so that the processor goes on meanwhile
+            tensors = {name: t if t.is_cuda else t.pin_memory() for name, t in tensors.items()}
+        return replace(self, **{name: t.to(device, non_blocking=True) for name, t in tensors.items()})
 
 
 class ExampleSource(Protocol):
