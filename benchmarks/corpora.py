@@ -22,10 +22,14 @@ class Corpus:
         return f"{self.name}: {rows} rows to train, choose and test on, {len(set(self.train[1]))} classes"
 
 
+def folder_of(given: Path | None) -> Path:
+    """Of data sets: what is given, else WENMAI_DATA, else the one beside the repository."""
+    return given or Path(os.environ.get("WENMAI_DATA") or Path(__file__).resolve().parents[1] / "../shared/data")
+
+
 def sst2(folder: Path | None) -> Corpus | None:
     """Stanford Sentiment Treebank, two classes (Socher et al. 2013); None, and a sentence, where the folder lacks it."""
-    root = Path(__file__).resolve().parents[1]
-    folder = (folder or Path(os.environ.get("WENMAI_DATA") or root / "../shared/data")) / "sst2"
+    folder = folder_of(folder) / "sst2"
     if not folder.is_dir():
         print(f"sst2 is left out: there is no folder {folder}; give --data FOLDER or set WENMAI_DATA.", file=sys.stderr)
         return None

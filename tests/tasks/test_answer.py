@@ -12,13 +12,15 @@ from test_contract import fitted, made
 from wenmai import Answerer, checkpoint, load
 from wenmai.catalog import TASKS
 from wenmai.data.dataset import open_dataset
+from wenmai.data.examples.batches import Batch
 from wenmai.data.inputs import questions
 from wenmai.data.inputs.questions import Questions, placed
 from wenmai.data.text import tokenizers
 from wenmai.errors import Mistake
+from wenmai.layers.heads import Span
 from wenmai.tasks import spans
 from wenmai.tasks.answer import Answer, Found, token_spans
-from wenmai.tasks.references import NOWHERE, References, references_of
+from wenmai.tasks.references import NOWHERE, References, always_first, references_of
 from wenmai.tasks.spans import best_spans
 
 CONTEXT = "Anna lives in Rome. Bob lives in Oslo. Rome is old."
@@ -91,8 +93,10 @@ def test_an_answer_is_learned_in_the_windows_that_hold_it():
     windows = passages.windows()
     assert [windows.flat[a:b].tolist() for a, b in zip(windows.starts, windows.stops)] == [
         passages.flat[1 + at : 5 + at].tolist() for at in (0, 2, 4)]  # fmt: skip
-    spans = token_spans(passages, [(4, 7)])  # c d
-    assert spans.tolist() == [[3, 4]] and windows.spans_inside(spans).tolist() == [[3, 4], [1, 2], [0, 0]]
+    spans = token_spans(passages, [[(4, 7), (8, 9)]])  # c d, e
+    assert spans.tolist() == [[[3, 4], [5, 5]]]
+    assert windows.spans_inside(spans).tolist() == [[[3, 4], [-1, -1]], [[1, 2], [3, 3]], [[-1, -1], [1, 1]]]
+    assert windows.spans_inside(token_spans(passages, [[]])).tolist() == [[[0, 0]]] * 3
 
 
 def test_a_long_text_is_cut_as_a_short_one(monkeypatch):
@@ -157,8 +161,34 @@ def test_answers_that_are_nowhere_are_named(given, said):
         references_of(given, CONTEXT, "row 1")
 
 
-def test_what_most_people_gave_is_learned():
+def test_what_most_people_gave_comes_first():
     assert References(("a", "b", "b"), (0, 4, 4)).span == (4, 5) and References(("x",), (NOWHERE,)).span is None
+    assert References(("a", "b", "b"), (0, 4, 4), said=True).spans(False) == [(4, 5), (0, 1)]
+
+
+def test_places_that_nobody_said_are_all_right():
+    """And those that were said, where they are always the first."""
+    assert references_of("1", "11 or 1", "row 1").starts == (6,)
+    text = "1 of 11 cars: 1, 文1文"
+    unsaid, said = (references_of(given, text, "row 1") for given in ("1", {"text": "1", "answer_start": 0}))
+    assert unsaid.spans(False) == said.spans(True) == [(0, 1), (14, 15), (18, 19)] and said.spans(False) == [(0, 1)]
+    later = references_of({"text": "1", "answer_start": 14}, text, "row 1")
+    assert always_first([said] * 20) and not always_first([said] * 19) and not always_first([*[said] * 20, later])
+    assert not always_first([unsaid] * 30)
+
+
+def test_any_of_several_spans_is_right():
+    """−log Σ_k p(begin_k) p(end_k), by hand; what a row has fewer of counts nothing."""
+    torch.manual_seed(0)
+    head = Span()(6, "max", 0.0)
+    y, mask = torch.randn(2, 5, 6), torch.tensor([[True] * 5, [True] * 4 + [False]])
+    target = torch.tensor([[[1, 2], [4, 4]], [[3, 3], [-1, -1]]])
+    (loss,) = head.losses(y, mask, Batch(y, mask, target=target))
+    total = 0.0
+    for row, right in ((0, [(1, 2), (4, 4)]), (1, [(3, 3)])):
+        p = head.outputs(y, mask)[row][mask[row]].softmax(0)
+        total -= sum(p[a, 0] * p[b, 1] for a, b in right).log().item()
+    assert loss.total.item() == pytest.approx(total, rel=1e-5) and loss.count == 2 and loss.weight == 0.5
 
 
 @pytest.mark.parametrize(("row", "said"), [

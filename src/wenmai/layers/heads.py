@@ -288,7 +288,8 @@ class NumberHead(nn.Module):
 
 class SpanHead(nn.Module):
     """s_t = w_s y_t + b_s and e_t = w_e y_t + b_e; log p of a begin is log softmax_t(s), of an end log softmax_t(e) (Devlin et
-    al. 2019). The outputs are the scores themselves, so that those of several windows can stand side by side."""
+    al. 2019). The outputs are the scores themselves, so that those of several windows can stand side by side. Where K spans are
+    right, the target is (B, K, 2), −1 where a row has fewer, and the loss −log Σ_k p(begin_k) p(end_k) (Clark & Gardner 2018)."""
 
     per_step = has_probabilities = True
     says_next = False
@@ -303,7 +304,8 @@ class SpanHead(nn.Module):
 
     def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
         scores = self.outputs(y, mask).masked_fill(~mask.unsqueeze(-1), float("-inf"))
-        chosen = scores.log_softmax(1).gather(1, batch.target.unsqueeze(1))  # (B, 1, 2)
+        each = scores.log_softmax(1).gather(1, batch.target.clamp(min=0)).sum(-1)  # (B, K)
+        chosen = each.masked_fill(batch.target[..., 0] < 0, float("-inf")).logsumexp(1)  # (B,)
         return [Loss("span", 0.5, -chosen.sum(), len(batch.target))]
 
 

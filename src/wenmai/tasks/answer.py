@@ -32,7 +32,7 @@ from wenmai.tasks.measuring.rows import measure_rows
 from wenmai.tasks.overviews import describe_questions
 from wenmai.tasks.profile import Profile
 from wenmai.tasks.reading_scores import RULES, best_scores, rules_for
-from wenmai.tasks.references import References, check_pairs, pairs_in, references_in, references_of
+from wenmai.tasks.references import References, always_first, check_pairs, pairs_in, references_in, references_of
 from wenmai.tasks.spans import best_spans
 from wenmai.training import memory
 
@@ -133,11 +133,12 @@ class Answer:
         return self.reads(inputs, **options)
 
     def training_examples(self, untrained: Untrained, inputs, targets, numbers: np.ndarray, where: Callable) -> TrainingExamples:
-        """A row is a window; one in which the answer does not stand answers nothing."""
+        """A row is a window; one in which no answer stands answers nothing. Any of the places where one stands is right."""
         passages: Passages = untrained.inputs.encode(inputs)
-        spans = token_spans(passages, [one.span for one in targets])
+        everywhere = always_first(targets)
+        spans = token_spans(passages, [one.spans(everywhere) for one in targets])
         if self.answer_length is None:
-            sizes = (spans[:, 1] - spans[:, 0] + 1)[spans[:, 0] > 0]
+            sizes = (spans[:, 0, 1] - spans[:, 0, 0] + 1)[spans[:, 0, 0] > 0]
             self.answer_length = int(np.quantile(sizes, ALMOST_ALL, method="higher")) if len(sizes) else 1
         windows = passages.windows()
         examples = Examples(windows, windows.spans_inside(spans), longest=untrained.inputs.reading.window)
@@ -145,6 +146,9 @@ class Answer:
         notes = [Message("{windows:,} windows of {size} tokens at the most, for {rows:,} questions", windows=len(windows),
                          size=untrained.inputs.reading.window, rows=len(passages))]  # fmt: skip
         notes = notes if len(windows) > len(passages) else []
+        if everywhere:
+            notes.append(Message("every answer is said to begin where its words stand first: wherever they stand, they are "
+                                 "taken as right"))  # fmt: skip
         return TrainingExamples(examples, lambda row: place(examples.example_of(row)), notes)
 
     def judge(self, untrained: Untrained, parts: Parts, seed: int) -> Callable[[Trained], float]:
@@ -327,13 +331,17 @@ def as_json(found: Found) -> dict:
     return {"answer": found.text, "start": found.start, "end": found.end, "probability": round(found.probability, 6)}
 
 
-def token_spans(passages: Passages, spans: list[tuple[int, int] | None]) -> np.ndarray:
-    """(N, 2): the first and the last element of every row that an answer, given by its characters, touches; 0 and 0 for none."""
-    found = np.zeros((len(spans), 2), np.int64)
-    for row, span in enumerate(spans):
-        places = passages.places_in_text[passages.starts[row] + 1 : passages.stops[row]]
-        if span is not None and len(places):
-            first, last = int(np.searchsorted(places[:, 1], span[0], "right")), int(np.searchsorted(places[:, 0], span[1])) - 1
+def token_spans(passages: Passages, spans: list[list[tuple[int, int]]]) -> np.ndarray:
+    """(N, K, 2): the first and the last element of every row that each of its answers, given by their characters, touches; −1
+    where a row has fewer, and 0 and 0 alone where it has none."""
+    found = np.full((len(spans), max(1, max(map(len, spans), default=1)), 2), -1, np.int64)
+    found[:, 0] = 0
+    for row, known in enumerate(spans):
+        places, kept = passages.places_in_text[passages.starts[row] + 1 : passages.stops[row]], {}
+        for start, end in known if len(places) else ():
+            first, last = int(np.searchsorted(places[:, 1], start, "right")), int(np.searchsorted(places[:, 0], end)) - 1
             if first <= last:
-                found[row] = first + 1, last + 1
+                kept[first + 1, last + 1] = None
+        for number, span in enumerate(kept):
+            found[row, number] = span
     return found

@@ -4,32 +4,59 @@ Where it is said where an answer begins, and it does not stand there, it is look
 stands in its context once is what was meant."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 
 from wenmai.data.files.columns import listed, short
 from wenmai.data.files.readers import Chunk
+from wenmai.data.text.tokenizers import CHINESE
 from wenmai.errors import Mistake
 from wenmai.tasks.columns import line_of, texts_in
 
 NOWHERE = -1
+MOST = 16  # places of one answer that are learned from
+TELLING = 20  # answers that stand in several places: if none of so many begins elsewhere than at the first, nobody has looked
 
 
 @dataclass(frozen=True)
 class References:
     """The answers that are right, and where each begins in its context (NOWHERE: it is only compared with); none: the context
-    does not answer the question. `moved`: how many began elsewhere than was said."""
+    does not answer the question. `moved`: how many began elsewhere than was said. `places`: of every text, where it stands as
+    whole words; `said`: whether it was said where they begin."""
 
     texts: tuple[str, ...] = ()
     starts: tuple[int, ...] = ()
     moved: int = 0
+    places: tuple[tuple[int, ...], ...] = field(default=(), compare=False, repr=False)
+    said: bool = field(default=False, compare=False, repr=False)
 
     @cached_property
     def span(self) -> tuple[int, int] | None:
-        """From where to where the one stands that is learned: that which most people gave."""
-        known = Counter((start, start + len(text)) for text, start in zip(self.texts, self.starts) if start != NOWHERE)
+        """From where to where the one stands that most people gave."""
+        known = self.given()
         return known.most_common(1)[0][0] if known else None
+
+    def given(self) -> Counter:
+        return Counter((start, start + len(text)) for text, start in zip(self.texts, self.starts) if start != NOWHERE)
+
+    def spans(self, everywhere: bool) -> list[tuple[int, int]]:
+        """From where to where answers stand, the one that most people gave first: as they are placed, or, with `everywhere` and
+        where no places were said, in every place that has the same words."""
+        known = dict.fromkeys(span for span, _ in self.given().most_common())
+        if everywhere or not self.said:
+            each = zip(self.texts, self.places)
+            known |= dict.fromkeys((start, start + len(text)) for text, places in each for start in places)
+        return list(known)[:MOST]
+
+
+def always_first(references: Sequence[References]) -> bool:
+    """Whether answers that stand in several places are said to begin at the first of them, all of them: then it says no more than
+    the text itself does."""
+    several = [(start, places[0]) for one in references if one.said for start, places in zip(one.starts, one.places)
+               if len(places) > 1 and start != NOWHERE]  # fmt: skip
+    return len(several) >= TELLING and all(start <= first for start, first in several)
 
 
 def references_of(given, context: str, where) -> References:
@@ -63,15 +90,34 @@ def located(texts: Sequence[str], starts: Sequence[int], context: str, where) ->
                           answer=short(texts[0]), start=starts[0], count=many)  # fmt: skip
         raise Mistake("{where}: the answer {answer!r} does not stand in its context; correct the row, or have answers written "
                       "out, which --task reply does.", where=where, answer=short(texts[0]))  # fmt: skip
-    return References(tuple(texts), tuple(found), moved)
+    return References(tuple(texts), tuple(found), moved, tuple(tuple(islice(whole(text, context), MOST)) for text in texts),
+                      any(start is not None for start in starts))  # fmt: skip
+
+
+def whole(text: str, context: str) -> Iterator[int]:
+    """Where a text stands, and is no part of a longer word or number."""
+    start = context.find(text)
+    while start >= 0:
+        end = start + len(text)
+        if not (goes_on(context[start - 1 : start], text[0]) or goes_on(text[-1], context[end : end + 1])):
+            yield start
+        start = context.find(text, start + 1)
+
+
+def goes_on(left: str, right: str) -> bool:
+    """Whether two letters belong to one word, which Chinese ones never say."""
+    return left.isalnum() and right.isalnum() and not (CHINESE.match(left) or CHINESE.match(right))
 
 
 def place_of(text: str, said: int | None, context: str) -> int:
-    """Where it begins: as was said, where that is so; else where it stands once; where nothing was said, where it is first."""
+    """Where it begins: as was said, where that is so; else where it stands once; where nothing was said, where it is first, as
+    whole words if it is anywhere."""
     if said is not None and context.startswith(text, said):
         return said
     first = context.find(text)
-    return first if said is None or context.find(text, first + 1) < 0 else NOWHERE
+    if said is None:
+        return next(whole(text, context), first)
+    return first if context.find(text, first + 1) < 0 else NOWHERE
 
 
 # Columns

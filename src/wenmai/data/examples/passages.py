@@ -124,8 +124,10 @@ class PassageWindows(Passages):
         return first, last
 
     def spans_inside(self, spans: np.ndarray) -> np.ndarray:
-        """(N, 2) where the answer of every row begins and ends, as numbers of its elements → the same for every window, counted
-        in its own; 0 and 0 where it does not stand in it as a whole."""
-        spans = spans[self.example] + self.nothing[:, None] - self.starts[:, None] + 1
-        inside = (spans[:, 0] >= 1) & (spans[:, 1] <= self.lengths)
-        return np.where(inside[:, None], spans, 0)
+        """(N, K, 2) where the answers of every row begin and end, as numbers of its elements → the same for every window, counted
+        in its own; −1 where one does not stand in it as a whole, and 0 and 0 where none does."""
+        inside = spans[self.example] + (self.nothing - self.starts + 1)[:, None, None]
+        fits = (spans[self.example][..., 0] > 0) & (inside[..., 0] >= 1) & (inside[..., 1] <= self.lengths[:, None])
+        found = np.where(fits[..., None], inside, -1)
+        found[~fits.any(1), 0] = 0
+        return found
