@@ -43,12 +43,12 @@ def wenmai_turns(asked, texts: list[str]):
     updater.Updater.judged = counted
     options = {"compile": True} | dict(pair.split("=") for pair in asked.set)
     options = {name: json.loads(value) if isinstance(value, str) else value for name, value in options.items()}
-    many = asked.warm + asked.turns * asked.steps
+    many = asked.warm + asked.turns * asked.steps  # every turn ends with a look, as trainings do now and then
     model = Encoder("bert", **BASE, next_sentence=False, max_length=asked.length, tokenizer="words", batch_tokens=asked.tokens,
-                    steps=many, evaluations=many, validation=0.0, precision="bf16", device="cuda", **options)  # fmt: skip
+                    steps=many, evaluations=many // asked.steps, validation=0.0, precision="bf16", device="cuda", **options)  # fmt: skip
     done, began = 0, 0.0
     for progress in model.training(texts):
-        if progress.step < asked.warm or (progress.step - asked.warm) % asked.steps:
+        if not progress.step or progress.step % asked.steps:
             continue
         torch.cuda.synchronize()
         if began:
@@ -98,8 +98,8 @@ def main() -> None:
     parser.add_argument("--length", type=int, default=128)
     parser.add_argument("--tokens", type=int, default=65_536, help="of an update, padding counted")
     parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=20, help="of a turn")
-    parser.add_argument("--warm", type=int, default=20, help="steps before the first turn")
+    parser.add_argument("--steps", type=int, default=40, help="of a turn")
+    parser.add_argument("--warm", type=int, default=40, help="steps before the first turn, a multiple of those of a turn")
     parser.add_argument("--only", choices=("wenmai", "peer"))
     parser.add_argument("--set", action="append", default=[])
     asked = parser.parse_args()

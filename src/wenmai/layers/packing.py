@@ -5,9 +5,7 @@ rows that lie so (torch.nn.attention.varlen), elsewhere on queries, keys and val
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
 
 import torch
 from torch import Tensor
@@ -15,6 +13,11 @@ from torch.nn import functional
 
 from wenmai.data.examples.batches import Batch
 from wenmai.layers.attention import see_real
+
+try:  # torch's own, from 2.10 on
+    from torch.nn.attention.varlen import varlen_attn
+except ImportError:
+    varlen_attn = None
 
 PAYS = 0.1  # of the places are padding: with less, laying them end to end takes longer than reading them
 
@@ -58,7 +61,7 @@ class Packed:
 
     def attended(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         """On a GPU: q, k, v (ΣT, A, D) → (ΣT, A·D), scores divided by √D"""
-        return kernel()(q, k, v, self.bounds, self.bounds, self.steps, self.steps).flatten(1)
+        return varlen_attn(q, k, v, self.bounds, self.bounds, self.steps, self.steps).flatten(1)
 
 
 def laid(batch: Batch) -> Batch:
@@ -72,17 +75,7 @@ def bounds_of(real: Tensor) -> Tensor:
     return functional.pad(real.sum(1).cumsum(0), (1, 0)).int()
 
 
-@cache
-def kernel() -> Callable | None:
-    """Torch's own, from 2.10 on."""
-    try:
-        from torch.nn.attention.varlen import varlen_attn
-    except ImportError:
-        return None
-    return varlen_attn
-
-
 def on_gpu(x: Tensor) -> bool:
     """Whether the kernel for such rows is there: it computes in 16 bits."""
     half = torch.is_autocast_enabled("cuda") or x.dtype in (torch.bfloat16, torch.float16)
-    return half and kernel() is not None
+    return half and varlen_attn is not None
