@@ -45,7 +45,8 @@ def wenmai_turns(asked, texts: list[str]):
     options = {name: json.loads(value) if isinstance(value, str) else value for name, value in options.items()}
     many = asked.warm + asked.turns * asked.steps  # every turn ends with a look, as trainings do now and then
     model = Encoder("bert", **BASE, next_sentence=False, max_length=asked.length, tokenizer="words", batch_tokens=asked.tokens,
-                    steps=many, evaluations=many // asked.steps, validation=0.0, precision="bf16", device="cuda", **options)  # fmt: skip
+                    steps=many, evaluations=many // asked.steps, validation=0.0,
+                    precision="bf16", device="cuda", **options)  # fmt: skip
     done, began = 0, 0.0
     for progress in model.training(texts):
         if not progress.step or progress.step % asked.steps:
