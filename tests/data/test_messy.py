@@ -224,6 +224,8 @@ MESSY = {
                              TEXT_LABEL, said=("left out 2 of the 14 rows", "line 14: the label is empty")),
     "null-label.jsonl": Messy(lines_of_json({"text": a, "label": b} for a, b in [*REVIEWS, ("which?", None)]), "classify",
                               TEXT_LABEL, said=("left out 1 of the 13 rows", "line 13: the label is empty")),
+    "nan-label.csv": Messy(table(("text", "label"), [*REVIEWS, ("which?", "NaN"), ("and this", "NaN")]), "classify",
+                           TEXT_LABEL, 14, said=("2 of the 14 rows have the label NaN, which is taken as a class", "leave these rows out")),
     "ragged.csv": Messy(table(("text", "label"), [*REVIEWS, ("one", "pos", "more")]), "classify", TEXT_LABEL,
           how={"skip_bad": True},
                         said=("left out 1 of the 13", "line 14: found 3 columns, expected 2")),
