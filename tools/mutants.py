@@ -224,8 +224,8 @@ def main() -> None:
         print(f"{'listed' if listed else 'MISSED'}  {name}", flush=True)
     seconds = time.perf_counter() - began
     share = caught / max(1, len(made))
-    print(f"{caught} of {len(made)} were noticed ({share:.1%}; {endless} by tests that did not end); of the others {len(excused)} are "
-          f"listed with their reasons, {len(missed)} are not ({seconds:.0f} s)")  # fmt: skip
+    print(f"{caught} of {len(made)} were noticed ({share:.1%}; {endless} by tests that did not end); of the others "
+          f"{len(excused)} are listed with their reasons, {len(missed)} are not ({seconds:.0f} s)")  # fmt: skip
     sys.exit(bool(missed) if asked.bugs else share < 0.9)
 
 

@@ -11,8 +11,8 @@ from wenmai.catalog import TASKS
 from wenmai.data.dataset import open_dataset
 from wenmai.estimator import Estimator
 from wenmai.evaluation import compare as comparing
-from wenmai.tasks.measuring.rows import p50_and_p99
 from wenmai.tasks import metrics
+from wenmai.tasks.measuring.rows import p50_and_p99
 from wenmai.tasks.metrics import Drawn, bundled, bundles, confidence_interval, draws, metric_named, resampled, with_luck
 from wenmai.training.progress import Progress
 
@@ -178,7 +178,7 @@ def test_seeds_lie_as_far_apart_as_a_rung_says_or_all_of_them_together():
 
 
 def test_formulas_by_hand():
-    """A class that one row has counts as much as others; bits a byte are of log p, spelled words added; what is not finite stays."""
+    """A class that one row has counts as much as others; bits a byte are of log p and of spelled words; infinite stays so."""
     assert metrics.mean_ratio(np.array([1.0, 0.0, 1.0, 0.0])) == 1.0  # above, below; the second class is nowhere
     assert metrics.mean_ratio(np.array([1.0, 1.0, 0.0, 1.0, 2.0, 0.0])) == pytest.approx(0.75)
     assert metrics.mean_ratio(np.zeros(4)) == 0.0
