@@ -25,10 +25,14 @@ PROMPT, TOKENS, MANY = 16, 128, 32
 WARM = 3  # steps before the clock
 CONTESTANTS = {
     "lstm": ("wenmai, bf16", "wenmai, float32", "torch loop, bf16", "torch loop, float32"),
-    "gpt": ("wenmai, bf16", "wenmai, compiled", "torch loop, bf16", "torch loop, compiled", "litgpt, bf16", "trainer, bf16"),
-    "generate 1": ("wenmai", "hugging face, float32", "ctranslate2, float32", "ctranslate2, int8"),
-}
-ON_GPU = ("wenmai", "hugging face, bf16", "hugging face, float32", "hugging face, bf16, static", "hugging face, float32, static")
+    "gpt": ("wenmai, bf16", "wenmai, float32", "wenmai, compiled", "torch loop, bf16", "torch loop, float32",
+            "torch loop, compiled", "litgpt, bf16", "litgpt, float32", "trainer, bf16, sdpa", "trainer, bf16, eager",
+            "trainer, float32, sdpa", "trainer, float32, eager"),
+    "generate 1": ("wenmai", "hugging face, float32, sdpa", "hugging face, float32, eager", "hugging face, bf16, sdpa",
+                   "hugging face, bf16, eager", "ctranslate2, float32", "ctranslate2, int8"),
+}  # fmt: skip
+ON_GPU = ("wenmai", *(f"hugging face, {precision}, {attention}{cache}" for precision in ("bf16", "float32")
+                      for attention in ("sdpa", "eager") for cache in ("", ", static")))  # fmt: skip
 CONTESTANTS["generate 32"] = CONTESTANTS["generate 1"]
 
 
@@ -195,15 +199,15 @@ def litgpt(what: str, shape: Shape, options, variant: list[str]):
         def forward(self, tokens, state):
             return self.inner(tokens), None
 
-    return loop(Model(), shape, options, True), {}
+    return loop(Model(), shape, options, variant[0] == "bf16"), {}
 
 
-def gpt2(shape: Shape):
+def gpt2(shape: Shape, attention: str | None = None):
     from transformers import GPT2Config, GPT2LMHeadModel
 
     return GPT2LMHeadModel(GPT2Config(vocab_size=shape.vocabulary, n_positions=shape.context, n_embd=shape.width,
                                       n_layer=shape.layers, n_head=shape.heads, bos_token_id=None, eos_token_id=None,
-                                      pad_token_id=0, attn_pdrop=0.0))  # fmt: skip
+                                      pad_token_id=0, attn_pdrop=0.0, attn_implementation=attention))  # fmt: skip
 
 
 def trainer(what: str, shape: Shape, options, variant: list[str]):
@@ -222,11 +226,11 @@ def trainer(what: str, shape: Shape, options, variant: list[str]):
 
         about = TrainingArguments(
             folder.name, per_device_train_batch_size=shape.rows, max_steps=WARM + options.steps, use_cpu=options.device == "cpu",
-            bf16=True, report_to="none", save_strategy="no", logging_strategy="no", eval_strategy="no", disable_tqdm=True,
-            remove_unused_columns=False, learning_rate=1e-3, seed=0,
+            bf16=variant[0] == "bf16", report_to="none", save_strategy="no", logging_strategy="no", eval_strategy="no",
+            disable_tqdm=True, remove_unused_columns=False, learning_rate=1e-3, seed=0,
         )  # fmt: skip
         watch = Watch()
-        run = Trainer(gpt2(shape), about, train_dataset=rows, callbacks=[watch])
+        run = Trainer(gpt2(shape, variant[1]), about, train_dataset=rows, callbacks=[watch])
         run.remove_callback(PrinterCallback)
         run.train()
         ready(options.device)
@@ -271,7 +275,7 @@ def hugging_face(what: str, shape: Shape, options, variant: list[str]):
     import torch
 
     count = int(what.split()[1])
-    model = gpt2(shape).eval().to(options.device, torch.bfloat16 if variant[0] == "bf16" else torch.float32)
+    model = gpt2(shape, variant[1]).eval().to(options.device, torch.bfloat16 if variant[0] == "bf16" else torch.float32)
     more = {"cache_implementation": "static"} if "static" in variant else {}
     prompt = torch.arange(1, PROMPT + 1, device=options.device).repeat(count, 1)
 

@@ -540,7 +540,7 @@ def every_part(options, data: Path, place: Path) -> dict:
     files = [file for file in (small, None if options.only == "ptb" else options.text) if file]
     if not files:
         raise SystemExit("there is no text to estimate a model from: give --text FILE, or --data FOLDER with ptb in it.")
-    found: dict = {"load": os.getloadavg()}
+    found: dict = {}
     if "estimation" in options.parts:
         for file in files:
             for order in options.orders:
@@ -570,8 +570,6 @@ def every_part(options, data: Path, place: Path) -> dict:
             some = piece(files[0], place / "some.txt", NLTK_TOKENS[name])
             title = f"nltk.lm: {tokens_in(some):,} tokens, order 3, fit and perplexity of the same text"
             found[peer], _ = race_together(options, title, [name, peer], NLTK, some, place, "")
-    load = " ".join(f"{value:.1f}" for value in os.getloadavg())
-    print(f"\nload of the machine: {found['load'][0]:.1f} before, {load} (1, 5, 15 minutes) after; {os.cpu_count()} cores")
     return json.loads(json.dumps(found, default=str))
 
 

@@ -28,7 +28,8 @@ MEASURES = {"rate": Measure("tokens a second", "more"), "peak": Measure("peak me
 WIDTH, HEADS, LAYERS, WIDE, WORDS = 256, 4, 3, 1024, 8000
 ROWS, TOKENS, WARM = 4000, 4096, 5  # pairs; tokens of both sides in a batch; updates before the clock
 READ, WRITTEN, BEAM = 15, 20, 5
-DECODING = ("wenmai, float32", "wenmai, bf16", "hugging face", "ctranslate2, float32", "ctranslate2, int8")
+DECODING = ("wenmai, float32", "wenmai, bf16", "hugging face, float32, sdpa", "hugging face, float32, eager",
+            "hugging face, bf16, sdpa", "hugging face, bf16, eager", "ctranslate2, float32", "ctranslate2, int8")  # fmt: skip
 CONTESTANTS = {
     "train": ("wenmai, bf16", "wenmai, float32", "torch loop, bf16", "torch loop, float32", "hugging face, bf16, sdpa",
               "hugging face, bf16, eager", "hugging face, float32, sdpa", "hugging face, float32, eager"),
@@ -252,7 +253,8 @@ def wenmai_writes(way: str, count: int, options, variant: list[str]):
 def hugging_face_writes(way: str, count: int, options, variant: list[str]):
     import torch
 
-    model, given = bart().eval().to(options.device), torch.tensor(sources_of(count)).to(options.device)
+    model = bart(variant[1]).eval().to(options.device, torch.bfloat16 if variant[0] == "bf16" else torch.float32)
+    given = torch.tensor(sources_of(count)).to(options.device)
 
     def write() -> None:
         with torch.inference_mode():

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import torch
+import turns
 
 from wenmai.catalog import TASKS
 from wenmai.cli import training as runs
@@ -80,3 +81,4 @@ if __name__ == "__main__":
         opened = open_dataset(given.data, TASKS, valid="0.1")
         for rung, options in RUNGS.items():
             cost_of_determinism(opened, rung, options, given.turns)
+    turns.finish({}, None)

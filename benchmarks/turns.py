@@ -7,6 +7,8 @@ first contestant was: the peer's seconds over its seconds, or its rate over the 
 
 A contestant is a function that runs once and returns numbers. Where libraries must not share a process (threads, caches,
 patches), it is a `Worker`: a process that makes everything ready, waits, and runs once whenever it is told to.
+
+In the end stands what the machine did meanwhile for others: a run is quiet where that is next to nothing, else BUSY.
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
@@ -196,7 +200,40 @@ def arguments(about: str) -> argparse.ArgumentParser:
     return parser
 
 
+# Who else was there
+
+QUIET = 0.15  # cores that other programs may take on average, for a run to be believed
+
+
+def cores_at_work() -> tuple[float, float]:
+    """Seconds that all cores were at work for anyone, and that they were for this program and those it waited for."""
+    own = sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    try:
+        fields = [int(field) for field in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+    except (OSError, ValueError):
+        return own, own
+    return (sum(fields) - fields[3] - fields[4]) / os.sysconf("SC_CLK_TCK"), own  # all but idle and waiting for a disk
+
+
+BEGAN = time.perf_counter(), os.getloadavg(), cores_at_work()
+
+
+def company_kept() -> dict:
+    """The load of the machine before and after, and how many cores others took meanwhile."""
+    began, before, (all_then, own_then) = BEGAN
+    all_now, own_now = cores_at_work()
+    others = max(0.0, (all_now - all_then) - (own_now - own_then)) / max(1e-9, time.perf_counter() - began)
+    return {"load before": list(before), "load after": list(os.getloadavg()), "cores that others took": round(others, 3),
+            "cores": os.cpu_count(), "quiet": others < QUIET}  # fmt: skip
+
+
 def finish(found: dict, file: Path | None) -> None:
+    kept = company_kept()
+    before, after = (", ".join(f"{value:.1f}" for value in kept[f"load {when}"]) for when in ("before", "after"))
+    others = kept["cores that others took"]
+    print(f"\n{'quiet' if kept['quiet'] else 'BUSY'}: other programs took {others:.2f} of {kept['cores']} cores; load "
+          f"(1, 5, 15 minutes) {before} before and {after} after")  # fmt: skip
+    found = found | {"company": kept} if isinstance(found, dict) else found
     if file:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -200,6 +200,9 @@ TARGETS = {
     "tsv": texts(".tsv", "csv", "text\tlabel\na b\tx\n文脉，相承\ty\nc\tx\nd\ty\n", weight=60),
     "jsonl": texts(".jsonl", "jsonl", *(lines_of(*rows) for rows in (whole.ROWS, whole.PAIRS, whole.TAGGED)), weight=60),
     "json": texts(".json", "json", dumped(whole.ROWS), dumped(whole.TAGGED), weight=60),
+    "json-inside": texts(
+        ".json", "json", dumped({"n": 1, "data": whole.ROWS}), json.dumps({"rows": whole.TAGGED}, indent=1), weight=30
+    ),
     "squad": texts(".json", "json", dumped(whole.SQUAD), weight=60),
     "numbers": texts(".jsonl", "jsonl", lines_of(*whole.STEPS), lines_of(*whole.FRAMES), encodings=False, weight=60),
     "documents": Target(

@@ -1,8 +1,12 @@
 """However a command ends, nothing of the user's is lost, its status says how, and a sentence says how to go on."""
 
+import ctypes
 import json
+import os
 import resource
 import signal
+import sys
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -13,7 +17,7 @@ from wenmai.evaluation import compare as comparing
 from wenmai.language_model import LanguageModel
 from wenmai.models.ngram.classifier import NgramClassifier
 from wenmai.training import loop, run_folder
-from wenmai.training.interrupts import interrupts
+from wenmai.training.interrupts import interrupts, uninterrupted
 
 SMALL = [word for option in ("hidden=8", "embed=8", "steps=12", "evaluations=3") for word in ("--set", option)]
 SMALL += ["--test", "0.1", "--device", "cpu"]
@@ -112,6 +116,44 @@ def test_a_second_signal_of_another_kind_waits_too():
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGTERM)
     assert asked == [signal.SIGINT, signal.SIGTERM]
+
+
+def test_ctrl_c_waits_for_the_end_of_an_import(tmp_path, monkeypatch):
+    """An exception out of the beginning of a compiled module ends the process: 2 of 40 Ctrl-C while torch was loaded did."""
+    (tmp_path / "loaded_slowly.py").write_text("import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\n"
+                                               "for _ in range(20): time.sleep(0.01)\nwhole = True\n")  # fmt: skip
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(KeyboardInterrupt), interrupts(at_once=True):
+        import loaded_slowly
+
+        assert loaded_slowly.whole
+        for _ in range(500):
+            time.sleep(0.01)
+    assert sys.modules.pop("loaded_slowly").whole
+
+
+def test_ctrl_c_in_an_import_that_something_whole_follows_waits_for_it_too(tmp_path, monkeypatch):
+    (tmp_path / "loaded_first.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nos.getpid()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    done = []
+    with pytest.raises(KeyboardInterrupt), interrupts(at_once=True):
+        import loaded_first  # noqa: F401
+
+        with uninterrupted():
+            time.sleep(0.3)
+            done.append("whole")
+        time.sleep(5)
+    assert done == ["whole"]
+    sys.modules.pop("loaded_first")
+
+
+def test_ctrl_c_where_nothing_can_be_raised_comes_again():
+    """In a callback of compiled code, where Python writes it down and goes on."""
+    callback = ctypes.CFUNCTYPE(None)(lambda: [os.kill(os.getpid(), signal.SIGINT), time.sleep(0.05)])
+    with pytest.raises(KeyboardInterrupt), interrupts(at_once=True):
+        callback()
+        for _ in range(500):
+            time.sleep(0.01)
 
 
 def test_what_cannot_be_kept_on_the_way_stops_at_once(wenmai_cli, place):

@@ -31,6 +31,13 @@ def test_damage_is_answered_or_refused_in_a_sentence():
     check(fuzzing.fuzz(20_000), 20_000)
 
 
+@pytest.mark.parametrize(("target", "number"), [("parquet", 20_000_421), ("arpa", 20_006_685)])
+def test_what_once_broke(target, number):
+    """Statistics of a column that pyarrow does not survive being asked for; an n-gram that breaks off within a word."""
+    found = fuzzing.fuzz(1, start=number, names=[target])
+    assert not found["failures"] and found["targets"][target]["refused"] == 1, found
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("million", range(1, 6))
 def test_a_million_times(capsys, million):

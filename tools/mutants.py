@@ -17,6 +17,7 @@ import importlib.abc
 import importlib.machinery
 import os
 import random
+import resource
 import signal
 import sys
 import tempfile
@@ -121,15 +122,17 @@ class Changed(importlib.abc.MetaPathFinder):
         return importlib.machinery.ModuleSpec(name, loader, origin=str(self.path))
 
 
-def noticed(path: Path, text: str, tests: list[str], seconds: int, log: str = os.devnull) -> bool:
-    """Whether a test fails, or they do not come to an end."""
+def noticed(path: Path, text: str, tests: list[str], seconds: int, log: str = os.devnull) -> str:
+    """How it was noticed: "failed", or "endless" where the tests took more processor time than `seconds`, or ten times as long on
+    the clock (so a busy machine notices nothing that a quiet one would not); "" if it was not."""
     child = os.fork()
     if child == 0:
         os.setsid()
         quiet = os.open(log, os.O_RDWR | os.O_CREAT)
         for stream in (0, 1, 2):
             os.dup2(quiet, stream)
-        signal.alarm(seconds)
+        signal.alarm(10 * seconds)
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
         status = 1
         try:
             import pytest
@@ -144,7 +147,9 @@ def noticed(path: Path, text: str, tests: list[str], seconds: int, log: str = os
             sys.stderr.flush()
             os._exit(status)
     _, status = os.waitpid(child, 0)
-    return status != 0
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGALRM, signal.SIGXCPU, signal.SIGKILL):
+        return "endless"
+    return "failed" if status != 0 else ""
 
 
 def modules(known: dict, words: list[str]) -> dict[Path, list[str]]:
@@ -189,7 +194,7 @@ def main() -> None:
     parser.add_argument("--bugs", action="store_true")
     parser.add_argument("--each", type=int, default=20, help="changes of every module; 0: all")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--seconds", type=int, default=150, help="after which tests are taken to hang")
+    parser.add_argument("--seconds", type=int, default=150, help="of processor time after which tests are taken to hang")
     asked = parser.parse_args()
     os.chdir(ROOT)
     os.environ |= {"OMP_NUM_THREADS": "1", "HYPOTHESIS_STORAGE_DIRECTORY": tempfile.mkdtemp()}
@@ -201,7 +206,7 @@ def main() -> None:
 
     known = tomllib.loads((ROOT / "tools" / "mutants.toml").read_text(encoding="utf-8"))
     made = written_out(known, asked.words) if asked.bugs else drawn(known, asked.words, asked.each, asked.seed)
-    began, sound, caught, excused, missed = time.perf_counter(), {}, 0, [], []
+    began, sound, caught, endless, excused, missed = time.perf_counter(), {}, 0, 0, [], []
     for name, path, text, tests in made:
         if tuple(tests) not in sound:
             log = Path(tempfile.mkdtemp()) / "log"
@@ -209,18 +214,18 @@ def main() -> None:
             if not sound[tuple(tests)]:
                 sys.exit(f"{log.read_text(errors='replace')[-3000:]}\n{' '.join(tests)}: a test fails without any change")
         more = [] if asked.bugs else known["wider"].get(str(path.relative_to(ROOT)), [])
-        if noticed(path, text, tests, asked.seconds) or (more and noticed(path, text, more, 4 * asked.seconds)):
-            caught += 1
-            if asked.bugs:
-                print(f"caught  {name}", flush=True)
+        how = noticed(path, text, tests, asked.seconds) or (more and noticed(path, text, more, 4 * asked.seconds))
+        if how:
+            caught, endless = caught + 1, endless + (how == "endless")
+            print(f"{how.ljust(7)} {name}", flush=True)
             continue
         listed = not asked.bugs and is_listed(name, known.get("survivor", ()))
         (excused if listed else missed).append(name)
         print(f"{'listed' if listed else 'MISSED'}  {name}", flush=True)
     seconds = time.perf_counter() - began
     share = caught / max(1, len(made))
-    print(f"{caught} of {len(made)} were noticed ({share:.1%}); of the others {len(excused)} are listed with their reasons, "
-          f"{len(missed)} are not ({seconds:.0f} s)")  # fmt: skip
+    print(f"{caught} of {len(made)} were noticed ({share:.1%}; {endless} by tests that did not end); of the others "
+          f"{len(excused)} are listed with their reasons, {len(missed)} are not ({seconds:.0f} s)")  # fmt: skip
     sys.exit(bool(missed) if asked.bugs else share < 0.9)
 
 

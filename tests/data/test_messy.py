@@ -98,6 +98,7 @@ class Messy(NamedTuple):
     mistake: tuple = ()
 
 
+OBJECTS = [{"text": a, "label": b} for a, b in REVIEWS]
 TEXT_LABEL, REVIEW = {"text": "text", "label": "label"}, {"text": "review", "label": "sentiment"}
 AS = "is read as --columns text=review,label=sentiment --task classify"
 MESSY = {
@@ -206,11 +207,26 @@ MESSY = {
     "keys-come-late.jsonl": Messy(lines_of_json([{"text": "no label"}, *({"text": a, "label": b} for a, b in REVIEWS)]),
           "classify",
                                   TEXT_LABEL, how={"skip_bad": True}, said=("left out 1 of the 13 rows", "line 1")),
+    "around-a-list.json": Messy(json.dumps({"version": 1, "meta": {"by": ["x", {"y": 1}]}, "data": OBJECTS}).encode(), "classify",
+                                TEXT_LABEL, said=('the list of objects under "data"',)),
+    "around-a-list-in-lines.json": Messy(json.dumps({"rows": OBJECTS, "count": 12}, indent=1).encode(), "classify", TEXT_LABEL,
+                                         said=('the list of objects under "rows"',)),
+    "around-a-long-list.json": Messy(json.dumps({"items": OBJECTS * 2000}).encode(), "classify", TEXT_LABEL, 24_000),
+    "objects-in-lines.json": Messy("\n".join(json.dumps(row, indent=2) for row in OBJECTS).encode(), "classify", TEXT_LABEL,
+                                   said=("objects over several lines",)),
+    "two-lists.json": Messy(json.dumps({"train": OBJECTS, "test": OBJECTS}).encode(), mistake=("several lists", "train, test")),
+    "columns.json": Messy(json.dumps({"text": ["a", "b"], "label": ["x", "y"]}, indent=1).encode(), mistake=("whole columns",)),
+    "columns-of-pandas.json": Messy(b'{"text":{"0":"a","1":"b"},"label":{"0":"x","1":"y"}}', mistake=('orient="records"',)),
+    "object-as-key.json": Messy(b'{{"a": 1}: 2,\n "data": []}', mistake=("line 1", "not JSON")),
+    "broken-around-a-list.json": Messy(b'{"a": 1,\n"data": [{"text": "a"}}', mistake=("line 2", "not JSON")),
     # bad rows
     "empty-label.csv": Messy(table(("text", "label"), [*REVIEWS, ("which is it?", " "), ("and this", "")]), "classify",
                              TEXT_LABEL, said=("left out 2 of the 14 rows", "line 14: the label is empty")),
     "null-label.jsonl": Messy(lines_of_json({"text": a, "label": b} for a, b in [*REVIEWS, ("which?", None)]), "classify",
                               TEXT_LABEL, said=("left out 1 of the 13 rows", "line 13: the label is empty")),
+    "nan-label.csv": Messy(table(("text", "label"), [*REVIEWS, ("which?", "NaN"), ("and this", "NaN")]), "classify",
+                           TEXT_LABEL, 14,
+                           said=("2 of the 14 rows have the label NaN, which is taken as a class", "leave these rows out")),
     "ragged.csv": Messy(table(("text", "label"), [*REVIEWS, ("one", "pos", "more")]), "classify", TEXT_LABEL,
           how={"skip_bad": True},
                         said=("left out 1 of the 13", "line 14: found 3 columns, expected 2")),

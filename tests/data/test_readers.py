@@ -561,7 +561,7 @@ def test_json_mistakes(tmp_path):
     says(mistake(write(tmp_path, "a.jsonl", good + "[1, 2]\n")), "line 2", "list", "expected an object")
     says(mistake(write(tmp_path, "a.json", '[{"a": 1}, 2]')), "record 2", "int", "expected an object")
     says(mistake(write(tmp_path, "a.json", '[{"a": 1},\n')), "line 2", "not JSON")
-    says(mistake(write(tmp_path, "a.json", '{\n "rows": []\n}')), "line 1", "not JSON", "one whole object a line")
+    says(mistake(write(tmp_path, "a.json", '{\n "rows": []\n}')), "is empty", "a list without objects")
     says(mistake(write(tmp_path, "a.json", '[{"a": 1}]\n[2]')), "line 2", "not JSON")
     says(mistake(write(tmp_path, "a.json", '[{"a": 1}\n{"a": 1}]')), "line 2", "not JSON", "expecting , or ]")
     rows = '[{"a": 1},\n' + '{"a": "b"},\n' * 20_000 + '{"a": b}' + ',\n{"a": "b"}' * 20_000 + "]"
@@ -601,9 +601,10 @@ def test_squad_without_answers(tmp_path):
     columns = read(write(tmp_path, "a.json", json.dumps({"data": data}))).load().columns
     assert columns == {"id": ["7"], "context": ["c"], "question": ["q"], "answer": [""], "answers": [[]], "answer_start": [-1],
                        "answer_starts": [[]]}  # fmt: skip
-    says(mistake(write(tmp_path, "a.json", '{\n "data": []\n}')), "is empty", "no questions")
-    row = '{"id": 1, "data": [{"x": 1}]}\n'  # objects a line may have such a key
-    assert read(write(tmp_path, "a.json", row)).names == ["id", "data"]
+    says(mistake(write(tmp_path, "a.json", '{\n "data": []\n}')), "is empty", "a list without objects")
+    row = '{"id": 1, "data": [{"x": 1}]}\n'  # objects a line may have such a key; alone it stands around a list
+    assert read(write(tmp_path, "a.json", row * 2)).names == ["id", "data"]
+    assert read(write(tmp_path, "a.json", row)).names == ["x"]
 
 
 def test_json_numbers_stay_as_they_are(tmp_path):

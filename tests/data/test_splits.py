@@ -60,3 +60,10 @@ def test_of_a_series_a_share_is_one_row_at_the_least():
     first, second = split_by_position(10, [0.01], 0)
     assert first.tolist() == list(range(9)) and second.tolist() == [9]
     assert [part.tolist() for part in split_by_position(6, [0.0, 0.34], 1)] == [[0, 1, 2, 3], [], [3, 4, 5]]
+
+
+def test_of_two_texts_each_part_gets_one():
+    assert [len(part) for part in split(["a", "b"], [0.5], 0)] == [1, 1]
+    assert sorted(len(part) for part in split(["a", "a", "a", "b"], [0.5], 0)) == [1, 3]
+    held_out = {row for seed in range(60) for row in split([*"abcdefgh"], [0.2], seed)[1].tolist()}
+    assert held_out == {*range(8)}  # any may be

@@ -11,6 +11,7 @@ from wenmai.catalog import TASKS
 from wenmai.data.dataset import open_dataset
 from wenmai.estimator import Estimator
 from wenmai.evaluation import compare as comparing
+from wenmai.tasks import metrics
 from wenmai.tasks.measuring.rows import p50_and_p99
 from wenmai.tasks.metrics import Drawn, bundled, bundles, confidence_interval, draws, metric_named, resampled, with_luck
 from wenmai.training.progress import Progress
@@ -174,3 +175,17 @@ def test_seeds_lie_as_far_apart_as_a_rung_says_or_all_of_them_together():
     usual = np.sqrt((one.spread**2 + two.spread**2) / 2)
     assert found["one"].luck == pytest.approx(one.spread / sqrt(2)) and found["two"].luck == pytest.approx(usual / sqrt(2))
     assert found["same"].luck == 0.0
+
+
+def test_formulas_by_hand():
+    """A class that one row has counts as much as others; bits a byte are of log p and of spelled words; infinite stays so."""
+    assert metrics.mean_ratio(np.array([1.0, 0.0, 1.0, 0.0])) == 1.0  # above, below; the second class is nowhere
+    assert metrics.mean_ratio(np.array([1.0, 1.0, 0.0, 1.0, 2.0, 0.0])) == pytest.approx(0.75)
+    assert metrics.mean_ratio(np.zeros(4)) == 0.0
+    assert metrics.bits_per_byte(np.array([3.0, 7.0, 5.0, 2.0])) == pytest.approx(5 / 5 / np.log(2))
+    assert metrics.bits_per_byte(np.array([3.0, 7.0, 0.5, 2.0])) == pytest.approx(5 / np.log(2))
+    assert metrics.confidence_interval(np.array([2.0, np.inf, 3.0])) == [2.0, 2.0]
+    counts = metrics.draws(5, 200)
+    assert (counts.sum(1) == 5).all() and (counts.sum(0) > 100).all()  # every row is drawn
+    sums = metrics.resampled(np.array([[1.0, 1.0], [np.inf, 1.0], [5.0, 1.0]]), metrics.METRICS["mse"], 4)
+    assert sums.tolist() == [np.inf] * 4

@@ -203,3 +203,16 @@ def test_the_command(wenmai_cli, monkeypatch, text, tmp_path, locale):
     assert known["probe"] == "sparsity" and known["amounts"][0]["perplexity"]["none"] == [None, None]
     assert len(known["files"]) == 5 and wenmai_cli("probe", "gatez").status == 2
     assert [row["name"] for row in json.loads(wenmai_cli("probe", "--json").out)["probes"]] == list(PROBES)
+
+
+def test_what_no_probe_wrote_is_left_as_it_is(wenmai_cli, text, tmp_path):
+    """A file of the user's under one of its names: refused before anything is measured; its own files are written over."""
+    for name in ("sparsity.md", "sparsity.json", "sparsity.en.svg"):
+        place = tmp_path / name
+        place.mkdir()
+        (place / name).write_text('{"probe": "memory", "notes": []}')
+        ran = wenmai_cli("probe", "sparsity", text, "--out", place)
+        assert ran.status == 2 and f"holds {name}, which no probe wrote, and it is left as it is; choose another --out" in ran.err
+        assert [(path.name, path.read_text()) for path in place.iterdir()] == [(name, '{"probe": "memory", "notes": []}')]
+    ran = wenmai_cli("probe", "sparsity", text, "--out", text)
+    assert ran.status == 2 and "is a file, where a folder" in ran.err

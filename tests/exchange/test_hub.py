@@ -1,5 +1,6 @@
 """Models by their name on the hub, which is a small server of this process here: what is asked for, kept and refused."""
 
+import errno
 import hashlib
 import json
 import os
@@ -166,6 +167,24 @@ def test_what_was_cut_off_is_gone_on_with(server, wenmai_cli):
     ((_, path, began),) = [one for one in server.asked if one[0] == "GET" and "/resolve/" in one[1]]
     assert path.endswith("model.safetensors"), "the other files were there already"
     assert began == f"bytes={size // 2 // BLOCK * BLOCK}-"
+
+
+def test_a_cache_that_is_full(server, wenmai_cli, monkeypatch):
+    """Where there is no room, what to do about it, and what is there already is kept."""
+    from huggingface_hub import file_download
+
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    fetch = file_download.http_get
+    monkeypatch.setattr(file_download, "http_get",
+                        lambda url, *how, **more: (full if "safetensors" in url else fetch)(url, *how, **more))  # fmt: skip
+    ran = wenmai_cli("import", "someone/classifier")
+    assert ran.status == 2 and "cache/hub cannot be written (No space left on device): make room" in ran.err.replace("\n", " ")
+    monkeypatch.setattr(file_download, "http_get", fetch)
+    server.asked.clear()
+    assert wenmai_cli("import", "someone/classifier").status == 0
+    assert fetched(server) == ["model.safetensors"]
 
 
 def test_the_library_goes_on_by_itself(server, wenmai_cli):

@@ -210,3 +210,24 @@ def test_segments_are_told_apart_and_tables_begin_as_said():
     assert pad is None or not TokenEmbedding(inputs(), 4).table.weight[pad].any()
     one_hot = TokenEmbedding(inputs(6, embedding="one-hot"), 4, exact=True)
     assert one_hot.width == 4 and one_hot.look_up(torch.tensor([[5]])).tolist() == [[[0, 0, 0, 0, 0, 1]]]
+
+
+@pytest.mark.parametrize("spelling", ["cnn", "lstm"])
+def test_how_a_word_is_spelled_stands_beside_what_it_is(spelling):
+    """(B, T, E + 50): each word's own letters, and the gradient goes to both."""
+    layer = TokenEmbedding(inputs(spelling=spelling, alphabet=SimpleNamespace(tokens=[*"_abc"])), 4).eval()
+    letters, form = torch.tensor([[1, 2, 3], [3, 0, 0]]), torch.tensor([[0, 1, 0]])  # of two words, the first one twice
+    x, _ = layer(Batch(torch.tensor([[5, 6, 7]]), torch.ones(1, 3, dtype=torch.bool), letters=letters, form=form))
+    assert x.shape == (1, 3, 54) and layer.width == 54 == 4 + layer.spelling.width
+    torch.testing.assert_close(x[..., :4], layer.look_up(torch.tensor([[5, 6, 7]])))
+    torch.testing.assert_close(x[0, :, 4:], layer.spelling(letters)[form[0]])
+    assert torch.equal(x[0, 0, 4:], x[0, 2, 4:]) and not torch.equal(x[0, 0, 4:], x[0, 1, 4:])
+    exact = TokenEmbedding(inputs(spelling=spelling, alphabet=SimpleNamespace(tokens=[*"_abc"])), 4, exact=True)
+    assert exact.width == 4 and exact.project.in_features == 54
+
+
+def test_the_tables_of_names_are_learned():
+    layer = embed(SimpleNamespace(kind="labels", count=4), 5)
+    x, _ = layer(Batch(torch.tensor([2, 0]), torch.ones(2, 1, dtype=torch.bool)))
+    x.sum().backward()
+    assert x.shape == (2, 1, 5) and layer.table.weight.grad.sum(1).tolist() == [5, 0, 5, 0]

@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional
 
 from wenmai.data.examples.batches import Batch
-from wenmai.layers.heads import EachOf, Next, Number, OneOf, pool
+from wenmai.layers.heads import EachOf, Next, Number, OneOf, Score, Span, pool
 from wenmai.tasks.classify import Classify
 
 LENGTHS = [5, 2, 1]
@@ -169,3 +169,47 @@ def test_numbers_are_learned_in_deviations_from_their_mean(per_step):
     wanted = error[mask].sum() if per_step else error.sum()
     torch.testing.assert_close(total.double(), wanted)
     assert int(count) == (sum(LENGTHS) if per_step else 3)
+
+
+# request, what it makes: (an answer a step, says the next token, has probabilities), columns of the outputs
+HEADS = {"class": (OneOf(3), (False, False, True), 3), "class a step": (EachOf(3), (True, False, True), 3),
+         "next": (Next(7), (True, True, True), 7), "span": (Span(), (True, False, True), 2),
+         "score": (Score(), (False, False, True), 1), "number": (Number(np.zeros(2), np.ones(2)), (False, False, False), 2),
+         "number a step": (Number(np.zeros(1), np.ones(1), per_step=True), (True, False, False), 1)}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_what_a_head_says_of_itself_is_so(name):
+    asked, flags, columns = HEADS[name]
+    head = asked(4)
+    assert (head.per_step, head.says_next, head.has_probabilities) == flags
+    y, mask, _ = a_batch()
+    found = head.eval().outputs(y, mask)
+    assert found.shape == ((3, 5, columns) if head.per_step else (3, columns)) or name == "score"
+    assert head.width == columns if hasattr(head, "width") else True
+    assert all(part.p == 0 for part in head.modules() if hasattr(part, "p"))  # nothing is dropped where nobody says so
+
+
+def test_the_next_token_bias_begins_at_nothing_and_what_is_forbidden_is_impossible():
+    y, mask, _ = a_batch()
+    with_bias, without = Next(7, unwritten=(2,))(4, bias=True), Next(7, unwritten=(2,))(4, bias=False)
+    assert not with_bias.output.bias.any() and without.output.bias is None
+    for head in (with_bias, without):
+        assert head.bias()[2] == -float("inf") and not head.bias()[[0, 1, 3, 4, 5, 6]].any()
+    with_bias.output.bias.data[3] = 2.0
+    assert with_bias.bias()[3] == 2.0
+    table = torch.nn.Parameter(torch.randn(7, 6))
+    tied = Next(7)(4, table=table)
+    assert tied.output.weight is table and tied.project.bias is None and tied.project.weight.shape == (6, 4)
+
+
+def test_the_next_token_is_the_softmax_with_and_without_gradients():
+    y, mask, _ = a_batch()
+    head = Next(7)(4)
+    expected = functional.log_softmax(y @ head.output.weight.T + head.bias(), -1)
+    with torch.no_grad():
+        torch.testing.assert_close(head.outputs(y, mask), expected)
+    found = head.outputs(y.requires_grad_(), mask)
+    torch.testing.assert_close(found, expected)
+    found[..., 0].sum().backward()
+    assert y.grad.abs().sum() > 0

@@ -69,6 +69,15 @@ def test_where_no_state_was_good_yet_it_stops_with_advice(monkeypatch):
         Classifier("gru", **SMALL).fit(TEXTS, LABELS)
 
 
+@pytest.mark.parametrize("rung", ["mlp", "softmax"])
+def test_a_rate_far_too_high_is_answered_with_one_that_works(rung):
+    with pytest.raises(Diverged) as caught:
+        Classifier(rung, learning_rate=1e30, epochs=20, device="cpu").fit(TEXTS, LABELS)
+    rate = float(re.search(r"--set learning_rate=(\S+?)\.?(?: |$)", str(caught.value))[1])
+    assert rate < 1
+    Classifier(rung, learning_rate=rate, epochs=2, device="cpu").fit(TEXTS, LABELS)
+
+
 def test_a_gradient_that_is_no_number_is_seen_at_its_step(monkeypatch):
     class Sharp(torch.autograd.Function):
         @staticmethod

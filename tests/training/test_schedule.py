@@ -132,6 +132,12 @@ def test_plans_that_are_none(text):
     assert plans_from("0:9:1,4:30:2") == [Plan(0, 9, 1), Plan(4, 30, 2)]
 
 
+def test_long_ones_are_not_said_whole():
+    with pytest.raises(Mistake) as caught:
+        plans_from("a" * 5000)
+    assert len(str(caught.value)) < 300
+
+
 def test_none_is_made_after_training_went_back(clock, monkeypatch):
     """It passes the same steps twice: what is planned the second time would act the first time when it is made again."""
     clock.seconds = changing

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import nn
 
+from wenmai.data.storage.saved import Unfit
 from wenmai.estimators import Classifier, LanguageModel, Regressor
 from wenmai.models.linear import Regression
 from wenmai.models.network import Network
@@ -271,3 +272,16 @@ def test_what_planning_learned_is_forgotten(monkeypatch):
     now = updater.state()
     assert not any(now[name].any() for name in now if name.startswith("optimizer."))
     assert all(torch.equal(now[name], value) for name, value in first.items() if name.startswith("network."))
+
+
+@pytest.mark.parametrize("rubbish", ["0.0", "0.0.exp_avg.more", "x", "0.99.step", "9.0.step", "0.x.step", "0.0.other"])
+def test_moments_beside_those_of_the_weights_are_refused(rubbish):
+    network, steps = tiny(optimizer="adamw")
+    gradients(network)
+    steps.step(torch.tensor(1.0))
+    state = {name: value.numpy() for name, value in steps.state().items()}
+    steps.check(Snapshot(state, {}))
+    with pytest.raises(Unfit, match="are of no weight here"):
+        steps.check(Snapshot(state | {rubbish: np.zeros((), np.float32)}, {}))
+    with pytest.raises(Unfit):
+        steps.check(Snapshot({name: value for name, value in state.items() if name != next(iter(state))}, {}))

@@ -18,7 +18,12 @@ overview.py   what was understood of a file; the ladder, a rung's options; runs
 
 def main() -> None:
     try:
-        from wenmai.cli.commands import main
+        from wenmai.training.interrupts import interrupts
+
+        with interrupts() as asked:  # what libraries make of one while they are imported is theirs
+            from wenmai.cli.commands import main, stopped
     except KeyboardInterrupt:
         raise SystemExit(130) from None
+    if asked:
+        raise SystemExit(stopped(asked))
     main()

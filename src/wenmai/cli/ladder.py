@@ -139,11 +139,13 @@ def probe(
     """Run a small experiment that shows why a rung is built as it is: a table and a picture."""
     from wenmai.cli import overview
     from wenmai.evaluation.probes import PROBES, probe_named
+    from wenmai.evaluation.probes.finding import check_place
     from wenmai.page.terminal import bars
 
     if not name:
         return finish(overview.probes(PROBES.values(), language()), as_json)
     chosen, folder = probe_named(name), out or Path("reports") / f"probe-{name}"
+    check_place(name, folder)
     with bars(SILENT.get()) as draw:
         finding = draw.through(chosen.run(source or chosen.data, columns_from(columns), settings_from(settings), seed))
     written = finding.write(name, folder)

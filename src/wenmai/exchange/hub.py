@@ -52,7 +52,7 @@ def downloaded(name: str, say: Callable[[Message], None]) -> Path:
     place = own / "hub" / name.replace("/", "--")
     if whole(place):
         return place
-    with folders.only_one(place), reached(name):
+    with folders.only_one(place), reached(name, place.parent):
         if not whole(place):
             fetch(name, repository, revision or None, place, say)
     return place
@@ -69,8 +69,8 @@ def whole(place: Path) -> bool:
 
 
 @contextmanager
-def reached(name: str) -> Iterator[None]:
-    """Inside, the hub is asked; whatever keeps it from answering is told."""
+def reached(name: str, cache: Path) -> Iterator[None]:
+    """Inside, the hub is asked; whatever keeps it from answering, or the cache from taking it, is told."""
     try:
         from huggingface_hub import errors
     except ImportError:
@@ -90,7 +90,9 @@ def reached(name: str) -> Iterator[None]:
                       name=name) from None  # fmt: skip
     except Exception as error:  # of every kind that a network has
         if isinstance(error, OSError) and error.errno in OF_DISK:
-            raise
+            raise Mistake("{folder} cannot be written ({why}): make room there, or set XDG_CACHE_HOME to a folder of yours that "
+                          "has some, and say it again; it goes on where it stopped.", folder=cache,
+                          why=Theirs(error.strerror or error)) from None  # fmt: skip
         why = (str(error).splitlines() or [""])[0] or type(error).__name__
         raise Mistake("{name} is no folder here, and could not be fetched from the hub ({why}); see to the network and say it "
                       "again, it goes on where it stopped; or fetch it elsewhere, and name the folder.", name=name,

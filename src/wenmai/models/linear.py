@@ -32,6 +32,7 @@ from wenmai.training.passes import Passes, epochs_in
 from wenmai.training.progress import Progress, Snapshot
 
 LOGISTIC, SOFTMAX, LINEAR = range(3)
+RATE = 0.2  # of learning, where none is given
 CLOSED = 2000  # features up to which the equations are solved outright
 WIDEST = 1000  # tokens of an n-gram, neighbours on either side
 WEIGHTS = 1 << 28  # at the most: where classes are many, fewer n-grams are kept
@@ -162,7 +163,7 @@ class Regression:
 
     def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None,
               resume: Snapshot | None = None, where: Callable[[int], str] = str, *, epochs: int | None = None,
-              learning_rate: float = 0.2, decay: float | None = None) -> Iterator[Progress]:  # fmt: skip
+              learning_rate: float = RATE, decay: float | None = None) -> Iterator[Progress]:  # fmt: skip
         """`epochs`: 10; for numbers, up to 20,000 updates where rows are few. `decay`: 0.2 for classes, 0 for numbers."""
         began = time.perf_counter()
         targets, wanted = self.targets_of(train)
@@ -204,7 +205,7 @@ class Regression:
             losses.append(one_pass(order, epoch * count, epochs * count) / count)
             if not (np.isfinite(losses[-1]) and self.z.finite()):
                 first = np.searchsorted(train.inputs.offsets, order[0], "right") - 1 if self.per_step else order[0]
-                yield passes.diverged(lowered, learning_rate, where(int(first)))
+                yield passes.diverged(lowered, learning_rate, RATE, where(int(first)))
                 self.z.weights, self.z.offsets = self.z.zeros(rows.width)
                 seen, losses, lowered, learning_rate = np.zeros_like(seen), [], True, learning_rate * 0.1
                 continue

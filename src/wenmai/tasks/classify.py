@@ -12,7 +12,7 @@ from wenmai.data.values import listed as listed_values
 from wenmai.data.values import numbered, one_column
 from wenmai.errors import Mistake
 from wenmai.layers.heads import OneOf
-from wenmai.locale import Message, phrase
+from wenmai.locale import Listed, Message, phrase
 from wenmai.tasks import rows
 from wenmai.tasks.columns import inputs_in, labels_in, shown
 from wenmai.tasks.contract import Parts, row_name
@@ -22,6 +22,8 @@ from wenmai.tasks.metrics import bundles
 from wenmai.tasks.overviews import describe_labels
 from wenmai.tasks.profile import Profile, has_every_kind
 
+# How other programs write that there is nothing; but nan is Min Nan, and none may be an answer.
+NONE = {"nan", "na", "n/a", "#n/a", "null", "none", "nil", "-", "?"}
 UNEVEN = 0.75  # from which share of one class on accuracy says little
 
 
@@ -68,18 +70,23 @@ class Classify:
         return labels_in(chunk, source)
 
     def inspect_targets(self, targets, where) -> list[str]:
-        """Labels that seem to be several a row: a|b."""
+        """Labels that may mean that there is none, and those that seem to be several a row: a|b."""
         counts = Counter(map(str, targets))
+        none = [label for label in counts if label.lower() in NONE]
+        notes = [Message("{rows:,} of the {all:,} rows have the label {label}, which is taken as a class of its own; if it means "
+                         "that there is none, leave these rows out", rows=sum(map(counts.get, none)), all=len(targets),
+                         label=Listed(none))] * (0 < len(none) < len(counts))  # fmt: skip
         for mark in "|;,、/+":
             joined = {label for label in counts if mark in label.strip(mark)}
             parts = Counter(part.strip() for label in counts for part in label.split(mark))
             rows = sum(map(counts.get, joined))
             if joined and rows * 20 >= len(targets) and 2 * sum(count > 1 for count in parts.values()) >= len(parts):
                 first = next(row for row, label in enumerate(targets) if str(label) in joined)
-                return [Message("{where}: {example!r} seems to be several labels, as in {rows:,} of the {all:,} rows; a row has "
-                                "one label here, so every combination is taken as a class of its own", where=where(first),
-                                example=short(str(targets[first])), rows=rows, all=len(targets))]  # fmt: skip
-        return []
+                notes += [Message("{where}: {example!r} seems to be several labels, as in {rows:,} of the {all:,} rows; a row "
+                                  "has one label here, so every combination is taken as a class of its own", where=where(first),
+                                  example=short(str(targets[first])), rows=rows, all=len(targets))]  # fmt: skip
+                break
+        return notes
 
     def split(self, inputs, targets, *how) -> Parts:
         return rows.split(self, inputs, one_column(listed_values(targets)), *how)

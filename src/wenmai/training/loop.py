@@ -17,7 +17,7 @@ from wenmai.data.storage import saved as take
 from wenmai.locale import Message
 from wenmai.training import distributed, fine_tuning, memory
 from wenmai.training.averaging import network_of
-from wenmai.training.options import TrainingOptions
+from wenmai.training.options import TrainingOptions, training_defaults
 from wenmai.training.progress import Diverged, Progress, Snapshot
 from wenmai.training.recovery import LOWERED, Failure, Recovery, TrainState
 from wenmai.training.schedule import FEW, Clock, Plan, Schedule, raised, seconds_a_step
@@ -206,7 +206,8 @@ class Training:
     def given_up(self, failure: Failure) -> Progress:
         """It happened again: training ends with the last good state, if there is one."""
         good, weights = self.recovery.good
-        rate = self.options.learning_rate * LOWERED / 3
+        usual = training_defaults(self.network, self.options.optimizer)["learning_rate"]
+        rate = min(self.options.learning_rate * LOWERED / 3, usual)  # of one that is far too high a thirtieth is no advice
         if not good.step:
             raise Diverged("step {step}: the loss is no longer a finite number ({batch}), also after the learning rate was "
                            "lowered; look at these rows, or start anew with --set learning_rate={rate:.1g} and --set "

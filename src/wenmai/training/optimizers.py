@@ -65,7 +65,10 @@ class Optimizer:
         """Unfit where these are not what `state` gives."""
         names = {"momentum_buffer"} if isinstance(self.parts[0], torch.optim.SGD) else {"step", "exp_avg", "exp_avg_sq"}
         keys = [key.split(".") for key in known.arrays]
-        for owner, index in {(key[0], key[1]) for key in keys if len(key) == 3}:
+        for key in keys:
+            if len(key) != 3:
+                raise take.Unfit("the moments {name} are of no weight here", name=take.told(".".join(key)))
+        for owner, index in {(key[0], key[1]) for key in keys}:
             number, at = int(owner) if owner.isdecimal() else -1, int(index) if index.isdecimal() else -1
             part = self.parts[number] if 0 <= number < len(self.parts) else None
             weights = [weight for group in part.param_groups for weight in group["params"]] if part else []
@@ -77,8 +80,6 @@ class Optimizer:
                 (array,) = known.like(**{f"{owner}.{index}.{name}": steps if name == "step" else weights[at]})
                 if name == "step" and not 1 <= array.item() <= 1 << 40:
                     raise take.Unfit("the moments {name} are of no weight here", name=take.told(f"{owner}.{index}"))
-        if any(len(key) != 3 for key in keys):
-            raise take.Unfit("the moments {name} are of no weight here", name=take.told(".".join(min(keys, key=len))))
 
     def load(self, state: dict[str, torch.Tensor]) -> None:
         for number, part in enumerate(self.parts):

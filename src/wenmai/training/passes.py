@@ -37,12 +37,12 @@ class Passes:
             order = self.generator.permutation(self.count)
             yield self.done, order
 
-    def diverged(self, again: bool, rate: float, first: str) -> Progress:
-        """A pass whose loss is no number: back to the first weights, once."""
+    def diverged(self, again: bool, rate: float, usual: float, first: str) -> Progress:
+        """A pass whose loss is no number: back to the first weights, once. `usual`: the rate where none is given."""
         if again:
             raise Diverged("pass {number} over the rows ({where} came first): the loss is no longer a finite number, also "
                            "after the learning rate was lowered; start anew with --set learning_rate={rate:.1g}.",
-                           number=self.done + 1, where=first, rate=rate / 10)  # fmt: skip
+                           number=self.done + 1, where=first, rate=min(rate / 10, usual))  # fmt: skip
         warning = Message("pass {number} over the rows ({where} came first): the loss is not a finite number; training went back "
                           "to its beginning, with 0.1 times the learning rate.", number=self.done + 1, where=first)  # fmt: skip
         self.done, self.generator, seconds = 0, np.random.default_rng(self.seed), time.perf_counter() - self.began

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from wenmai.data.examples.batches import ExampleSource
+from wenmai.data.files.columns import short
 from wenmai.errors import Mistake
 from wenmai.options import MANY
 from wenmai.training.options import TrainingOptions
@@ -43,7 +44,7 @@ def plans_from(text: str) -> list[Plan]:
         good = False
     if not good:
         raise Mistake("plans={value}: expected plan after plan as at:steps:evaluations, as in 0:120:20,31:400:15; a run.json "
-                      'has those of its training under "plan".', value=text)  # fmt: skip
+                      'has those of its training under "plan".', value=short(text))  # fmt: skip
     return plans
 
 

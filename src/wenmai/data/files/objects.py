@@ -1,4 +1,5 @@
-"""JSON → rows: an object a line, one list of objects, or the questions of SQuAD (Rajpurkar et al. 2016).
+"""JSON → rows: an object a line or over several lines, one list of objects, by itself or inside of an object ({"data": [ … ]}),
+or the questions of SQuAD (Rajpurkar et al. 2016).
 
 Whatever the shape of the file, only the objects that are being read are held.
 """
@@ -13,7 +14,7 @@ from typing import TextIO
 import numpy as np
 
 from wenmai.data.files.bounds import LONGEST
-from wenmai.data.files.columns import Format, uncollected
+from wenmai.data.files.columns import WORDS, Format, uncollected
 from wenmai.data.files.opening import TextFile
 from wenmai.data.files.stories import c3, is_c3
 from wenmai.errors import Mistake
@@ -31,16 +32,21 @@ QUESTION = ["id", "context", "question", "answer", "answers", "answer_start", "a
 
 
 def objects(file: TextFile) -> Format:
-    """JSON by its look: SQuAD, a list, or lines."""
-    if ARTICLES.match(file.sample) and (any(map(file.sample.__contains__, PIECE)) or not _is_whole(file.first_lines(1)[0])):
+    """JSON by its look: SQuAD, a list, an object that holds one, objects over several lines, or lines."""
+    if ARTICLES.match(file.sample) and any(map(file.sample.__contains__, PIECE)):
         return _squad(file)
     as_list = file.sample.lstrip().startswith("[")
     if as_list and is_c3(next(_elements(file), None)):
         return c3(file, lambda: _elements(file))
-    place = phrase("place", "record") if as_list else phrase("place", "line")
+    inside, open_line = (None, False) if as_list else (_list_inside(file), _is_open(file))
+    by_line = not (as_list or inside or open_line)
+    place = phrase("place", "line") if by_line else phrase("place", "record")
+
+    def records() -> Iterator[object]:
+        return _elements(file) if as_list else _member(file, inside) if inside else _values(file)
 
     def rows(lenient: bool = False) -> Iterator[tuple[int, dict]]:
-        for number, row in enumerate(_elements(file), 1) if as_list else _lines(file, lenient):
+        for number, row in _lines(file, lenient) if by_line else enumerate(records(), 1):
             row = {} if lenient and not isinstance(row, dict) else row
             if not isinstance(row, dict):
                 kind = type(row).__name__
@@ -51,7 +57,8 @@ def objects(file: TextFile) -> Format:
     first = next(rows(), None)
     if first is None:
         raise Mistake("{file} is empty: found a list without objects, expected at least one.", file=file.source)
-    keys = list(dict.fromkeys(key for _, row in chain([first], islice(rows(True), 1, FIRST)) for key in row))
+    others = list(islice(rows(True), 1, FIRST))
+    keys = list(dict.fromkeys(key for _, row in chain([first], others) for key in row))
     if not first[1]:
         raise Mistake('{file}, {place} {number}: found an object without keys, expected some, as in {{"text": "…"}}.',
                       file=file.source, place=place, number=first[0])  # fmt: skip
@@ -65,7 +72,16 @@ def objects(file: TextFile) -> Format:
             columns = [[_value(row, path) for _, row in block] for path in paths]
             yield columns, np.array([number for number, _ in block], np.int64)
 
-    note = Message("JSON: one list of objects.") if as_list else Message("JSON: one object a line.")
+    if not others and _holds_columns(first[1]):
+        raise Mistake('{file}: found one object that holds whole columns, expected an object a row, such as {{"text": "…", '
+                      '"label": "…"}}; save it so (in pandas: to_json(…, orient="records", lines=True)).',
+                      file=file.source)  # fmt: skip
+    if inside:
+        note = Message('JSON: the list of objects under "{key}".', key=inside)
+    elif as_list:
+        note = Message("JSON: one list of objects.")
+    else:
+        note = Message("JSON: one object a line.") if by_line else Message("JSON: objects over several lines.")
     return Format([*keys, *map(".".join, inner)], [*file.notes, note], stream, lenient=partial(stream, lenient=True),
                   inner=len(inner))  # fmt: skip
 
@@ -91,12 +107,59 @@ def _block(rows: Iterator, size: int) -> list:
         return list(islice(rows, size))
 
 
-def _is_whole(text: str) -> bool:
+def _is_alone(file: TextFile) -> bool:
+    """Whether the first line is all there is."""
+    return not file.cut and len(file.first_lines(2)) == 1
+
+
+def _is_open(file: TextFile) -> bool:
+    """Whether the first line breaks off between two parts of an object, which goes on in the next."""
+    line = file.first_lines(1)[0].strip()
     try:
-        json.loads(text)
+        json.loads(line)
+    except json.JSONDecodeError as error:
+        return "\n" in file.sample.strip() and error.pos >= len(line) - 1 and not error.msg.startswith(("Unterminated", "Extra"))
     except (ValueError, RecursionError):
-        return False
-    return True
+        pass
+    return False
+
+
+def _list_inside(file: TextFile) -> str | None:
+    """Under which key the list of objects stands, where the whole file is one object around it: {"version": 1, "data": [ … ]}. A
+    row that has a list of objects beside its text is none."""
+    goes_on = file.cut and "\n" not in file.sample.strip()  # the first line does, past the sample: a row or all of the file
+    if not (goes_on or _is_alone(file) or _is_open(file)):
+        return None
+    lists, empty, keys = [], [], set()
+    try:
+        with file.open(lines=False) as text:
+            document = _Document(text, file.source)
+            for key in document.members():
+                keys.add(key)
+                if document.ahead() != "[":
+                    document.value()
+                elif (kinds := set(map(type, document.elements()))) <= {dict}:
+                    (lists if kinds else empty).append(key)
+            whole = not document.ahead()
+    except Mistake:
+        if _is_open(file):
+            raise
+        return None  # as a line it is answered for with its place
+    lists = lists or [key for key in empty if key in ("data", "rows")]
+    if not whole or not lists or keys & {*WORDS}:
+        return None
+    if len(lists) > 1:
+        raise Mistake("{file}: found an object with several lists of objects ({keys}), expected one; save the one that you mean "
+                      "as a file of its own.", file=file.source, keys=Listed(lists))  # fmt: skip
+    return lists[0]
+
+
+def _holds_columns(row: dict) -> bool:
+    """{"text": ["a", "b"], "label": ["x", "y"]}, or {"text": {"0": "a", "1": "b"}, …}, as pandas writes them."""
+    values = list(row.values())
+    if all(isinstance(value, dict) for value in values):
+        return all(value and [*value] == [str(number) for number in range(len(value))] for value in values)
+    return "text" in row and all(isinstance(value, list) and len(value) == len(values[0]) for value in values)
 
 
 def _lines(file: TextFile, lenient: bool = False) -> Iterator[tuple[int, object]]:
@@ -127,6 +190,26 @@ def _elements(file: TextFile) -> Iterator[object]:
         document.end()
 
 
+def _values(file: TextFile) -> Iterator[object]:
+    """One after the other, wherever lines end."""
+    with file.open(lines=False) as text:
+        document = _Document(text, file.source)
+        while document.ahead():
+            yield document.value()
+
+
+def _member(file: TextFile, wanted: str) -> Iterator[object]:
+    """The elements of the list under this key of the one object that the file is."""
+    with file.open(lines=False) as text:
+        document = _Document(text, file.source)
+        for key in document.members():
+            if key == wanted:
+                yield from document.elements()
+            else:
+                document.value()
+        document.end()
+
+
 class _Document:
     """One JSON document, its parts decoded as they are asked for."""
 
@@ -143,6 +226,21 @@ class _Document:
         while True:
             yield self.value()
             if self.mark(",]") == "]":
+                return
+
+    def members(self) -> Iterator[str]:
+        """The keys of the object that comes next; whoever takes one reads its value before the next."""
+        self.mark("{")
+        if self.ahead() == "}":
+            self.at += 1
+            return
+        while True:
+            if self.ahead() != '"':
+                raise self.broken(Message("expecting {marks}", marks='"'), self.at)
+            key = self.value()
+            self.mark(":")
+            yield key
+            if self.mark(",}") == "}":
                 return
 
     def value(self) -> object:
@@ -217,21 +315,6 @@ def _squad(file: TextFile) -> Format:
     return Format(QUESTION, [*file.notes, Message("SQuAD: one row a question.")], stream)
 
 
-def _articles(file: TextFile) -> Iterator[object]:
-    with file.open(lines=False) as text:
-        document = _Document(text, file.source)
-        document.mark("{")
-        while True:
-            key = document.value()
-            document.mark(":")
-            if key == "data":
-                yield from document.elements()
-            else:
-                document.value()
-            if document.mark(",}") == "}":
-                return document.end()
-
-
 def _questions(file: TextFile) -> Iterator[tuple]:
     """(id, context, question, answer, answers, answer_start, answer_starts), as QUESTION says; one that is_impossible
     has no answers, whatever stands there."""
@@ -246,7 +329,7 @@ def _questions(file: TextFile) -> Iterator[tuple]:
         return value
 
     a_list, a_text = phrase("called", "a list"), phrase("called", "a text")
-    for a, article in enumerate(_articles(file)):
+    for a, article in enumerate(_member(file, "data")):
         for p, paragraph in enumerate(part(article, f"data[{a}]", "paragraphs", list, a_list)):
             where = f"data[{a}].paragraphs[{p}]"
             context = part(paragraph, where, "context", str, a_text)

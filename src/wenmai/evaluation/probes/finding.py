@@ -1,9 +1,13 @@
 """What a probe found: numbers, tables, a picture and a few sentences, kept as files and shown on the terminal."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from wenmai.data.files.opening import packed
+from wenmai.data.storage import saved as take
+from wenmai.errors import Mistake
 from wenmai.locale import Message
 from wenmai.page.pictures import LANGS, as_file, clean, in_both_languages
 from wenmai.page.strict_json import strict_json
@@ -37,14 +41,15 @@ class Finding:
 
     def write(self, name: str, folder: Path) -> list[Path]:
         """NAME.json, and in English and Chinese NAME.md, NAME.zh.md and the picture."""
-        folder.mkdir(parents=True, exist_ok=True)
+        check_place(name, folder)
         files = {f"{name}.json": strict_json(self.known, indent=1) + "\n"}
         for lang in LANGS:
             files[f"{name}.md" if lang == "en" else f"{name}.{lang}.md"] = self.markdown(name, lang)
         for lang, svg in in_both_languages(lambda lang: self.picture(self.known, lang), name).items():
             files[f"{name}.{lang}.svg"] = as_file(svg)
         for file, text in files.items():
-            (folder / file).write_bytes(text.encode("utf-8", "backslashreplace"))
+            with packed(folder / file) as written:
+                written.write(text.encode("utf-8", "backslashreplace"))
         return [folder / file for file in files]
 
     def markdown(self, name: str, lang: str) -> str:
@@ -58,6 +63,22 @@ class Finding:
         heading = Message("How it was measured").told_in(lang)
         parts.append(f"## {heading}\n\n" + "".join(f"- {note.told_in(lang)}\n" for note in self.notes))
         return "\n".join(parts)
+
+
+def check_place(name: str, folder: Path) -> None:
+    """It can be written there: asked before the probe runs too. Files of its names are written over where NAME.json says that
+    this probe wrote it; else they are somebody's."""
+    if folder.exists() and not folder.is_dir():
+        raise Mistake("{folder} is a file, where a folder for what was found is to be written; choose another --out.",
+                      folder=folder)  # fmt: skip
+    try:
+        ours = take.value(take.json_in(folder / f"{name}.json"), "probe") == name
+    except (OSError, ValueError, RecursionError, take.Unfit):
+        ours = False
+    for file in () if ours else (f"{name}.{end}" for end in ("json", "md", "zh.md", *(f"{lang}.svg" for lang in LANGS))):
+        if os.path.lexists(folder / file):
+            raise Mistake("{folder} holds {name}, which no probe wrote, and it is left as it is; choose another --out.",
+                          folder=folder, name=file)  # fmt: skip
 
 
 def growing_numbers(text: str) -> list[int]:

@@ -154,7 +154,7 @@ def section(lines: Lines, n: int, size: int, vocabulary: Vocabulary | None, path
 
 
 def wrong(status: int, path: Path, number: int, line: str, n: int, size: int, which: int) -> Mistake:
-    word, line = short(line.split()[which]), short(line, 40)
+    word, line = short("".join(line.split()[which : which + 1])), short(line, 40)  # of an n-gram that breaks off there is none
     if status == UNKNOWN:
         return Mistake("{file}, line {line}: the word {word!r} is not among the 1-grams.", file=path, line=number, word=word)
     if status == NUMBER:
