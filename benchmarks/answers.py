@@ -9,7 +9,7 @@
     … [--try "learning_rate=1e-4 epochs=3"]… [--set key=value]… [--seed 0] [--device cuda] [--out FILE] [--few N]
 
 `--try` may be repeated: each is learned with, the best on valid is kept, and test is scored by that one alone. Valid is a tenth
-of what is learned from, cut by article or paragraph; of C3 its own dev part. `--encoder` is a run, a checkpoint's folder, or minilm;
+of what is learned from, cut by article or paragraph; of C3 its own dev part. `--encoder`: a run, a checkpoint or minilm;
 `--few N` takes N questions, to try the command itself. Folds and rungs may run side by side: lines of a file are added at once.
 """
 

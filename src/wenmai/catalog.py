@@ -14,6 +14,7 @@ from wenmai.models.attention_decoder import attention_translator
 from wenmai.models.attention_reader import attention_reader
 from wenmai.models.ngram import model as ngram
 from wenmai.models.recurrent_decoder import recurrent_composer
+from wenmai.models.repliers import attention_replier, seq2seq_replier, transformer_replier
 from wenmai.options import accepted, assign_options
 from wenmai.tasks.answer import Answer
 from wenmai.tasks.choose import Choose
@@ -106,16 +107,18 @@ RUNGS = {
         Rung("gru", rnn.recurrent("gru"), (*READS, "generate", "compose"),
              "The LSTM's idea with two gates and one state.",
              "LSTM 的思想，两个门，一个状态。", builders=writing("gru")),
-        Rung("seq2seq", seq2seq.seq2seq, ("translate",),
+        Rung("seq2seq", seq2seq.seq2seq, ("translate", "reply"),
              "One cell reads a text into a single state, another writes a text from it.",
-             "一个单元把文本读成一个状态，另一个单元由它写出文本。"),
-        Rung("attention", attention.attention, (*READS, "translate", "answer"),
+             "一个单元把文本读成一个状态，另一个单元由它写出文本。", builders={"reply": seq2seq_replier}),
+        Rung("attention", attention.attention, (*READS, "translate", "answer", "reply"),
              "A recurrent network that looks back at all its states at every step.",
-             "每一步都能回看全部状态的循环网络。", builders={"translate": attention_translator, "answer": attention_reader}),
-        Rung("transformer", transformer.transformer, (*READS, "translate", "compose", "answer"),
+             "每一步都能回看全部状态的循环网络。",
+             builders={"translate": attention_translator, "answer": attention_reader, "reply": attention_replier}),
+        Rung("transformer", transformer.transformer, (*READS, "translate", "compose", "answer", "reply"),
              "Every token looks at every other at once; no step waits for the one before.",
              "每个词同时看所有的词，无须逐步等待。", 
-             builders={"translate": transformer.transformer_translator, "compose": transformer.transformer_composer}),
+             builders={"translate": transformer.transformer_translator, "compose": transformer.transformer_composer,
+                       "reply": transformer_replier}),
         Rung("gpt", gpt.gpt, (*WRITES, "compose"),
              "A Transformer that looks back only, and learns to say what comes next.",
              "只往回看的 Transformer，学着说出下一个词。",

@@ -146,6 +146,44 @@ def test_a_bare_one_is_written_again(tmp_path):
         assert torch.allclose(again(**read).last_hidden_state[real], theirs(**read).last_hidden_state[real], atol=1e-4)
 
 
+# Answers to questions
+
+ASKED = [("the cat sat on a mat, 你好 the cats", "a cat"), ("a mat", "the cat sat")]
+
+
+@torch.no_grad()
+def same_spans(model, theirs, known) -> None:
+    """Scores of every place of the context, and of the first, with padding."""
+    read = known([question for _, question in ASKED], [context for context, _ in ASKED], padding=True, return_tensors="pt")
+    logits, outputs = theirs(**read), model.outputs(model.examples(ASKED))
+    for row, ours in enumerate(outputs):
+        places = [0, *(at for at, part in enumerate(read.sequence_ids(row)) if part == 1)]
+        expected = torch.stack([logits.start_logits[row], logits.end_logits[row]], -1)[places]
+        np.testing.assert_allclose(ours, expected.numpy(), atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_answers_there_and_back(kind, tmp_path, wenmai_cli, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    theirs, known = checkpoint(tmp_path / "checkpoint", kind, "ForQuestionAnswering", num_labels=2, max_position_embeddings=66)
+    assert wenmai_cli("import", "checkpoint", "--out", "run").status == 0
+    model = wenmai.load("run")
+    assert (model.task_name, model.rung) == ("answer", "bert")
+    same_spans(model, theirs, known)
+    (context, question), *_ = ASKED
+    answer = model.answer(context, question)
+    assert context[answer["start"] : answer["end"]] == answer["answer"] != ""
+    asked = wenmai_cli("answer", "run", "--context", context, "--question", question, "--json")
+    assert asked.status == 0 and json.loads(asked.out.splitlines()[-1])["answers"][0] == answer
+    if kind == "electra":
+        return
+    assert wenmai_cli("export", "run", "--format", "hf", "--out", "folder").status == 0
+    again = transformers.AutoModelForQuestionAnswering.from_pretrained("folder").eval()
+    same_spans(model, again, transformers.AutoTokenizer.from_pretrained("folder"))
+    np.testing.assert_allclose(hugging_face.imported(Path("folder")).outputs(model.examples(ASKED)).flat,
+                               model.outputs(model.examples(ASKED)).flat, atol=1e-5)  # fmt: skip
+
+
 # Tags
 
 
@@ -278,7 +316,7 @@ def damaged(folder: Path, what: str) -> None:
     elif what == "family":
         config["model_type"] = "t5"
     elif what == "architecture":
-        config["architectures"] = ["BertForQuestionAnswering"]
+        config["architectures"] = ["BertForMultipleChoice"]
     elif what == "architectures":
         config["architectures"] = [7]
     elif what == "positions":
@@ -316,7 +354,7 @@ SENTENCES = {
     "vocabulary": "the vocabulary has 16 tokens, and the weights are of 7",
     "nan": "the weight cls.predictions.bias holds what is no number",
     "family": '"model_type" is "t5", expected one of gpt2, bert, roberta, distilbert, electra',
-    "architecture": "holds BertForQuestionAnswering, whose answers cannot be imported (those of BertForSequenceClassification, ",
+    "architecture": "holds BertForMultipleChoice, whose answers cannot be imported (those of BertForSequenceClassification, ",
     "architectures": '"architectures" is 7',
     "positions": "its positions are of another kind than learned ones",
     "activation": '"hidden_act" is "swish"',
@@ -349,7 +387,7 @@ def test_what_does_not_fit_is_told_and_nothing_is_imported(what, masked, tmp_pat
 
 
 def test_a_body_with_a_head_that_is_not_known_is_started_from(tmp_path):
-    theirs, _ = checkpoint(tmp_path / "checkpoint", "bert", "ForQuestionAnswering")
+    theirs, _ = checkpoint(tmp_path / "checkpoint", "bert", "ForMultipleChoice")
     with pytest.raises(Mistake, match="wenmai train bert DATA --from"):
         hugging_face.imported(tmp_path / "checkpoint")
     start = hugging_face.checkpoint(tmp_path / "checkpoint")

@@ -3,6 +3,7 @@
 gpt for generate        GPT2LMHeadModel
 bert for classify       BertForSequenceClassification        regress: the same, with problem_type regression
 bert for tag            BertForTokenClassification
+bert for answer         BertForQuestionAnswering
 bert for pretrain       BertForPreTraining; without next_sentence BertForMaskedLM; a bare one BertModel
 """
 
@@ -19,6 +20,7 @@ from wenmai.estimator import Estimator
 from wenmai.exchange.families import ACTIVATIONS, FAMILIES
 from wenmai.exchange.hub import CONFIG, WEIGHTS
 from wenmai.exchange.tokenizer_files import END_OF_TEXT
+from wenmai.tasks.answer import Answer
 from wenmai.tasks.classify import Classify
 from wenmai.tasks.generate import Generate
 from wenmai.tasks.pretrain import Pretrain
@@ -82,7 +84,8 @@ def bert_files(estimator: Estimator, tokenizer: Subwords) -> tuple[str, dict, di
     names = {"pad_token": special.pad, "unk_token": special.unknown, "cls_token": special.begin, "sep_token": special.separator,
              "mask_token": special.mask}  # fmt: skip
     known = {name: tokenizer.tokens[number] for name, number in names.items() if number is not None}
-    return "bert", config, {}, known | {"model_max_length": inputs.longest}
+    given = ["input_ids", "token_type_ids", "attention_mask"]  # else nothing there says which text of a pair a token stands in
+    return "bert", config, {}, known | {"model_max_length": inputs.longest, "model_input_names": given}
 
 
 # Heads: a run → (the end of the architecture's name, what config.json says of it)
@@ -122,6 +125,10 @@ def tags(estimator: Estimator) -> tuple[str, dict]:
     return "ForTokenClassification", labelled(estimator.classes_.tolist())
 
 
+def spans(estimator: Estimator) -> tuple[str, dict]:
+    return "ForQuestionAnswering", {}
+
+
 def hidden_words(estimator: Estimator) -> tuple[str, dict]:
     head = estimator.model_.head
     if head.next_sentence and not head.masked:
@@ -130,7 +137,7 @@ def hidden_words(estimator: Estimator) -> tuple[str, dict]:
 
 
 WRITTEN = {("gpt", Generate): next_token, ("bert", Classify): classes, ("bert", Regress): numbers, ("bert", Tag): tags,
-           ("bert", Pretrain): hidden_words}  # fmt: skip
+           ("bert", Answer): spans, ("bert", Pretrain): hidden_words}  # fmt: skip
 
 
 def fill(folder: Path, estimator: Estimator, tokenizer: Subwords, end: str, more: dict, kind: str, config: dict, generation: dict,

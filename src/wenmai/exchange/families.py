@@ -164,6 +164,11 @@ def a_place(options: dict) -> dict[str, Theirs]:
     return both("head.output", "classifier")
 
 
+def a_span(options: dict) -> dict[str, Theirs]:
+    """Where an answer begins and ends."""
+    return both("head.output", "qa_outputs")
+
+
 def nothing(options: dict) -> dict[str, Theirs]:
     return {}
 
@@ -183,20 +188,22 @@ FAMILIES = {
     "gpt2": Family("gpt", "GPT2", "transformer.", gpt2_options, gpt2_names, {"LMHeadModel": gpt2_head, "Model": gpt2_head},
                    {".attn.bias": "", ".attn.masked_bias": ""}),
     "bert": Family("bert", "Bert", "bert.", bert_options, bert_names,
-                   {"ForSequenceClassification": pooled, "ForTokenClassification": a_place, "ForMaskedLM": WORDS,
-                    "ForPreTraining": lambda options: WORDS(options) | FOLLOWS, "Model": nothing},
+                   {"ForSequenceClassification": pooled, "ForTokenClassification": a_place, "ForQuestionAnswering": a_span,
+                    "ForMaskedLM": WORDS, "ForPreTraining": lambda options: WORDS(options) | FOLLOWS, "Model": nothing},
                    {"cls.predictions.decoder.bias": "cls.predictions.bias"}),
     "roberta": Family("bert", "Roberta", "roberta.", bert_options, lambda options: bert_names(options, 2),
                       {"ForSequenceClassification": after_dense, "ForTokenClassification": a_place,
-                       "ForMaskedLM": masked("lm_head.dense", "lm_head.layer_norm", "lm_head.bias"), "Model": nothing},
+                       "ForQuestionAnswering": a_span, "Model": nothing,
+                       "ForMaskedLM": masked("lm_head.dense", "lm_head.layer_norm", "lm_head.bias")},
                       {"lm_head.decoder.bias": "lm_head.bias"}),
     "distilbert": Family("bert", "DistilBert", "distilbert.", distilbert_options, distilbert_names,
                          {"ForSequenceClassification": lambda options: (both("head.dense.layer", "pre_classifier")
                                                                         | both("head.output", "classifier")),
-                          "ForTokenClassification": a_place, "Model": nothing,
+                          "ForTokenClassification": a_place, "ForQuestionAnswering": a_span, "Model": nothing,
                           "ForMaskedLM": masked("vocab_transform", "vocab_layer_norm", "vocab_projector.bias")}),
     "electra": Family("bert", "Electra", "electra.", bert_options, bert_names,
-                      {"ForSequenceClassification": after_dense, "ForTokenClassification": a_place, "Model": nothing,
+                      {"ForSequenceClassification": after_dense, "ForTokenClassification": a_place,
+                       "ForQuestionAnswering": a_span, "Model": nothing,
                        "ForPreTraining": nothing,  # it tells words that were replaced: the body is what others start from
                        "ForMaskedLM": masked("generator_predictions.dense", "generator_predictions.LayerNorm",
                                              "generator_lm_head.bias")}),

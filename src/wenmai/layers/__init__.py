@@ -7,6 +7,7 @@ attention.py        queries, keys, values; transformer.py: the Transformer block
 packing.py          rows laid end to end, so that nothing is computed on padding; cache.py: what is kept of a text
 window.py           every place with its neighbours
 context.py          attention of a recurrent network to states; cross_attention.py: of a Transformer to a memory
+query_reduction.py  a question that changes with every sentence that bears on it
 copying.py          a word is said, or taken from the source
 heads.py            the last weights, the losses (losses.py), the outputs; crf.py: of whole rows of tags
 pretraining.py      the head that guesses hidden words, and whether a sentence follows another

@@ -73,8 +73,10 @@ class AttentionState:
 
 class AttendingDecoder(nn.Module):
     def __init__(self, cell: str, words: TokenEmbedding, hidden: int, layers: int, score: Score, before: bool, feeding: bool,
-                 dropout: float, copy: bool):  # fmt: skip
+                 dropout: float, copy: bool, start: str = "mean"):  # fmt: skip
+        """`start`: which of the memory d_0 follows from."""
         super().__init__()
+        self.start = start
         self.words, self.hidden, self.before, self.feeding, self.special = words, hidden, before, feeding, words.special
         wide = words.width + hidden * (before + feeding)
         self.cells = Recurrent(wide, hidden, cell, layers, dropout=Locked(dropout))
@@ -84,7 +86,7 @@ class AttendingDecoder(nn.Module):
         self.gate = nn.Linear(2 * hidden + words.width, 1) if copy else None
 
     def begin(self, memory: Tensor, mask: Tensor, steps: int) -> AttentionState:
-        inner = self.first(pool(memory, mask, "mean")).tanh()
+        inner = self.first(pool(memory, mask, self.start)).tanh()
         return AttentionState(inner, inner.new_zeros(len(inner), self.hidden), self.context.keys(memory))
 
     def forward(self, tokens: Tensor, memory: Tensor, mask: Tensor, state: AttentionState | None = None, trace=None):

@@ -69,7 +69,7 @@ class EncoderDecoder(nn.Module):
 
     def read(self, x: Tensor, mask: Tensor, batch: Batch, trace: Trace | None = None) -> Tensor:
         """y (B, T, H), from which every token of batch.target is said"""
-        memory, mask, _ = self.encoder(x, mask, trace=trace and trace.under("encoder"))
+        memory, mask, _ = self.encoder(x, mask, trace=trace and trace.under("encoder"), **self.beside(batch))
         begin = batch.target.new_full((len(batch.target), 1), self.opening)
         tokens = torch.cat([begin, batch.target[:, :-1].clamp(min=0)], 1)  # behind the end of a text anything may stand
         if self.training and self.sampling and tokens.shape[1] > 1:
@@ -88,6 +88,10 @@ class EncoderDecoder(nn.Module):
         """Entered at the embeddings: for gradients with respect to what is read."""
         return self.head.outputs(self.read(x, mask, batch, trace), self.copies(batch))
 
+    def beside(self, batch: Batch) -> dict[str, Tensor]:
+        """What an encoder is told beside x: which text a token stands in."""
+        return {"segment": batch.segment} if self.encoder.segmented else {}
+
     def copies(self, batch: Batch) -> Copies | None:
         return Copies.of(batch.copies, self.head.width)
 
@@ -99,7 +103,7 @@ class EncoderDecoder(nn.Module):
     @torch.no_grad()
     def begin(self, batch: Batch, steps: int) -> tuple[Tensor, DecoderState]:
         """(log p of the first token (B, V), the state); no more than so many tokens will be written."""
-        memory, mask, _ = self.encoder(*self.input(batch))
+        memory, mask, _ = self.encoder(*self.input(batch), **self.beside(batch))
         state = DecoderState(memory, mask, self.decoder.begin(memory, mask, steps), self.copies(batch))
         return self.step(state, torch.full((len(memory),), self.opening, device=memory.device))
 

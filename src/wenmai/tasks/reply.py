@@ -1,6 +1,6 @@
 """reply, N→M: the answer to a question about a text is written out, word by word, as a translation is.
 
-What is read is the question, a mark, and the context: one source, over which a decoder that attends looks for what it needs.
+Question and context are encoded apart (data/inputs/stories.py, models/repliers.py).
 
     exact match = answers with the same words / all        F1: over the words that both have (reading_scores.py)
 """
@@ -13,7 +13,7 @@ from wenmai.data import values
 from wenmai.data.examples.rows import Examples
 from wenmai.data.files.columns import listed, short
 from wenmai.data.files.readers import Chunk
-from wenmai.data.inputs.sides import Pairs
+from wenmai.data.inputs.stories import Stories
 from wenmai.data.storage import saved as take
 from wenmai.data.text import tokenizers
 from wenmai.errors import Mistake
@@ -29,15 +29,12 @@ from wenmai.tasks.reading_scores import RULES, best_scores, rules_for
 from wenmai.tasks.references import check_pairs, pairs_in
 from wenmai.tasks.translate import JUDGED, Translate
 
-MARK = " ‖ "  # between question and context
-
 
 class Reply:
     name, metric, higher_is_better, metrics = "reply", "exact_match", True, ("exact_match", "f1")
-    like = "translate"  # rungs that write a text for a text do this too
     target = "answer"
     texts, history = "tokens", None
-    reads = staticmethod(Pairs.learn)
+    reads = staticmethod(Stories.learn)
     estimator_type = None
 
     inspect_targets, split, held_out, score = rows.no_notes, rows.split, rows.held_out, rows.score
@@ -75,11 +72,8 @@ class Reply:
         return inputs, None
 
     def prepare(self, inputs, targets=None):
-        """What is read as one text."""
-        if len(inputs) and isinstance(inputs[0], str):
-            return inputs, targets
         check_pairs(inputs, row_name)
-        return [f"{question}{MARK}{context}" for context, question, *_ in inputs], targets
+        return [(context, question) for context, question, *_ in inputs], targets
 
     def learn(self, targets, where=row_name) -> list[str]:
         self.encode(targets, where)
@@ -97,9 +91,8 @@ class Reply:
 
     # Learning
 
-    def learn_inputs(self, inputs, targets, options: dict, framed: bool = False) -> Pairs:
-        """Words, or characters where a text has no spaces: an answer is most often a word of its context."""
-        return self.reads(list(inputs), list(targets), **{"tokenizer": tokenizers.suited(inputs)} | options)
+    def learn_inputs(self, inputs, targets, options: dict, framed: bool = False) -> Stories:
+        return self.reads(list(inputs), list(targets), **options)
 
     def judge(self, untrained: Untrained, parts: Parts, seed: int) -> Callable[[Trained], float]:
         """By what the most probable word at every step comes to."""
@@ -112,7 +105,10 @@ class Reply:
     # Answering
 
     def examples(self, trained: Trained, inputs, targets=None, where=row_name) -> Examples:
-        return Translate.examples(self, trained, self.prepare(values.listed(inputs))[0], targets, where)
+        inputs, targets = self.prepare(values.listed(inputs))[0], None if targets is None else values.listed(targets)
+        if targets is not None:
+            self.encode(targets, where)
+        return self.encoded(trained, inputs, targets)
 
     def predict_proba(self, trained: Trained, inputs):
         raise Mistake("answers that are written out have no table; answers(inputs) says how probable each is.")

@@ -33,14 +33,15 @@ def copied(pairs, texts: list[str]) -> Copied:
     if kinds[0] != kinds[1]:
         raise Mistake("copy=True goes with tokens of one kind on both sides; found {read} for the texts that are read and "
                       "{written} for those that are written.", read=kinds[0], written=kinds[1])  # fmt: skip
-    known, first, rows = pairs.target.numbers, pairs.target.vocabulary, pairs.source.encode(texts)
+    known, first, rows = pairs.target.numbers, pairs.target.vocabulary, pairs.encode(texts)
     numbers, words = np.full(len(rows.flat), pairs.target.special.end, np.int32), []
-    for at, length, row in zip(rows.offsets.tolist(), rows.lengths.tolist(), pairs.source.tokenizer.spelled(texts)):
+    for at, length, row in zip(rows.offsets.tolist(), rows.lengths.tolist(), pairs.spelled(texts)):
         row, own = row[:length], {}
         for place, token in enumerate(row, at):
-            numbers[place] = known[token] if token in known else own.setdefault(token, first + len(own))
+            if token is not None:  # a mark, which nobody writes
+                numbers[place] = known[token] if token in known else own.setdefault(token, first + len(own))
         words.append(own)
-    return Copied(rows.flat, rows.offsets, {"copies": numbers}, words)
+    return Copied(rows.flat, rows.offsets, rows.beside | {"copies": numbers}, words)
 
 
 def written(pairs, texts: list[str], sources: Copied) -> Sequences:

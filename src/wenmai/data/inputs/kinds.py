@@ -19,6 +19,7 @@ from wenmai.data.inputs.labels import Labels
 from wenmai.data.inputs.pieces import Pieces
 from wenmai.data.inputs.questions import Questions
 from wenmai.data.inputs.sides import Pairs, Sides
+from wenmai.data.inputs.stories import Stories
 from wenmai.data.inputs.target_texts import TargetTexts
 from wenmai.data.inputs.tokens import Tokens
 from wenmai.data.storage import saved as take
@@ -74,8 +75,8 @@ def from_json(saved: dict):
     """What `to_json` of one of the kinds gave, or of two sides; Unfit if it did not."""
     if take.value(saved, "kind") == "sides":
         return Sides(from_json(take.value(saved, "source")), TargetTexts.from_json(take.value(saved, "target")))
-    if take.value(saved, "kind") == "pairs":
-        return Pairs.from_json(saved)
+    if take.value(saved, "kind") in ("pairs", "stories"):
+        return (Pairs if saved["kind"] == "pairs" else Stories).from_json(saved)
     return KINDS[take.one_of(saved, "kind", tuple(KINDS))].from_json(saved)
 
 

@@ -68,6 +68,10 @@ class Pairs(Sides):
         usual = int(np.quantile(target_lengths, ALMOST_ALL, method="higher"))
         return cls(source, target, 2 * int(target_lengths.sum()) / max(1, int(source_lengths.sum())), usual)
 
+    def spelled(self, texts: list[str]) -> list[list[str]]:
+        """The tokens of every text that is read."""
+        return self.source.tokenizer.spelled(texts)
+
     def most(self, lengths: np.ndarray) -> np.ndarray:
         """How many tokens are written, at the most, for texts of so many tokens."""
         grown = np.minimum(self.growth * lengths, WRITTEN).astype(np.int64) + SPARE

@@ -9,7 +9,6 @@ likest      answer: the sentence that shares most words with the question; choos
             reply: the most frequent answer
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable
 from copy import deepcopy
@@ -19,6 +18,7 @@ import numpy as np
 
 from wenmai.data.dataset import Dataset, Part
 from wenmai.data.examples.sequences import Sequences
+from wenmai.data.text.sentence_places import sentences_of
 from wenmai.data.text.tokenizers import WORD
 from wenmai.language.spelling import Speller
 from wenmai.locale import Message, phrase
@@ -74,22 +74,8 @@ def usual_tag(task, inputs, targets: Sequences) -> tuple:
     return "usual-tag", phrase("baseline", "usual tag"), about, answer
 
 
-SENTENCE = re.compile(r".+?(?:[.!?]+(?=\s|$)|[。！？；]|\n|$)", re.DOTALL)
-
-
 def words_of(text: str) -> set[str]:
     return set(WORD.findall(text.lower()))
-
-
-def sentences_of(text: str) -> list[tuple[int, int]]:
-    """From where to where each stands, without the spaces around it."""
-    found = []
-    for match in SENTENCE.finditer(text):
-        inner = match[0].strip()
-        if inner:
-            start = match.start() + match[0].index(inner)
-            found.append((start, start + len(inner)))
-    return found or [(0, len(text))]
 
 
 def likest_sentence(task, inputs, targets) -> tuple:
