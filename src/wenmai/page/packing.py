@@ -31,7 +31,7 @@ class Packing:
         document = {"shape": list(array.shape)}
         if array.size <= FEW:
             return document | {"numbers": plain(array.ravel())}
-        slices = array.reshape(-1, *array.shape[-2:]).astype(np.float32)
+        slices = array.reshape(-1, *(array.shape if array.ndim > 1 else (1, *array.shape))[-2:]).astype(np.float32)
         if array.size <= MANY or not np.isfinite(array).all():
             return document | {"kind": "f4", "slices": [deflated(part) for part in slices]}
         self.many.append((document, slices))
