@@ -325,6 +325,8 @@ def values_of(value) -> str:
     """A number, or as many of an array as a line holds."""
     flat = np.asarray(value, np.float64).ravel()
     if np.ndim(value) == 0:
+        if float(flat[0]).is_integer():
+            return f"{int(flat[0]):,}"
         return number(float(flat[0]))
     some = [number(float(x)) for x in flat[:8]] + ["…"] * (len(flat) > 8)
     size = f" ({' × '.join(map(str, np.shape(value)))})" if len(flat) > 8 or np.ndim(value) > 1 else ""

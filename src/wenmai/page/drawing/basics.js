@@ -120,14 +120,16 @@ const rowsOf = array => { // a small array of two dimensions as lists
 
 function sized(node, draw) { // draws now and whenever the width becomes another
   let width = 0
-  new ResizeObserver(() => { if (node.clientWidth && node.clientWidth != width) { width = node.clientWidth; draw(width) } }).observe(node)
+  const look = () => { if (node.clientWidth && node.clientWidth != width) { width = node.clientWidth; draw(width) } }
+  look()
+  new ResizeObserver(look).observe(node)
 }
 
 function grid(head, rows, named) { // an HTML table that may be wider than the page
-  const cell = x => typeof x == 'number' ? number(x) : x ?? '–'
+  const cell = x => typeof x == 'number' ? number(x) : x ?? '–', counts = head.map((_, at) => rows.some(row => typeof row[at] == 'number'))
   const table = make('table', {}, make('caption', {class: 'aside'}, named),
-    make('thead', {}, make('tr', {}, head.map(name => make('th', {scope: 'col'}, name)))),
-    make('tbody', {}, rows.map(row => make('tr', {}, row.map((x, at) => at ? make('td', {dir: 'auto', class: typeof x == 'number' && 'n'}, cell(x))
+    make('thead', {}, make('tr', {}, head.map((name, at) => make('th', {scope: 'col', class: counts[at] && 'n'}, name)))),
+    make('tbody', {}, rows.map(row => make('tr', {}, row.map((x, at) => at ? make('td', {dir: 'auto', class: counts[at] && 'n'}, cell(x))
       : make('th', {scope: 'row', dir: 'auto'}, cell(x)))))))
   return make('div', {class: 'scroll', tabindex: 0, role: 'group', label: named}, table)
 }

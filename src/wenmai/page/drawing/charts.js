@@ -8,7 +8,7 @@ function ticks(low, high, many = 5) {
   for (let x = Math.ceil(low / step) * step; x <= high + step * 1e-9; x += step) found.push(round(x))
   return found
 }
-const short = x => Math.abs(x) >= 1e4 || (x && Math.abs(x) < 1e-3) ? x.toExponential(0) : String(round(x))
+const brief = x => Math.abs(x) >= 1e4 || (x && Math.abs(x) < 1e-3) ? x.toExponential(0) : String(round(x))
 
 function curves(holder, panel, state) {
   const values = rowsOf(panel.values), named = typeof panel.x[0] == 'string', xs = named ? panel.x.map((_, at) => at) : panel.x
@@ -46,11 +46,11 @@ function curves(holder, panel, state) {
       for (let e = from; e <= to; e += step) marks.push(10 ** e)
       if (marks.length < 2) marks = [low, high]
     }
-    for (const y of marks) svg.append(make('svg:line', {class: 'rule', x1: left, x2: width - right, y1: up(y), y2: up(y)}), make('svg:text', {class: 'tick', x: left - 7, y: up(y) + 4, 'text-anchor': 'end'}, panel.logarithmic ? y.toExponential(marks[0] == low && marks.length == 2 ? 1 : 0) : short(y)))
+    for (const y of marks) svg.append(make('svg:line', {class: 'rule', x1: left, x2: width - right, y1: up(y), y2: up(y)}), make('svg:text', {class: 'tick', x: left - 7, y: up(y) + 4, 'text-anchor': 'end'}, panel.logarithmic ? y.toExponential(marks[0] == low && marks.length == 2 ? 1 : 0) : brief(y)))
     const every = Math.max(1, Math.ceil(xs.length * 14 / (width - left - right)))
     const across = named ? xs.filter((_, at) => at % every == 0) : ticks(x0, x1, Math.max(2, width / 90)).filter(x => x >= x0 && x <= x1)
     for (const x of across) {
-      const text = named ? panel.x[x] : short(x), y = tall - bottom + 17
+      const text = named ? panel.x[x] : brief(x), y = tall - bottom + 17
       svg.append(make('svg:text', {class: 'tick', x: place(x), y, 'text-anchor': slanted ? 'end' : 'middle', transform: slanted && `rotate(-55 ${place(x)} ${y - 6})`}, text.length > 14 ? text.slice(0, 13) + '…' : text))
     }
     svg.append(make('svg:line', {class: 'axis', x1: left, x2: width - right, y1: tall - bottom, y2: tall - bottom}))

@@ -15,6 +15,13 @@ function matrix(holder, panel, state) {
     return kept.get(at)
   }
   const self = {panel, state, rows, columns, values: null, top: 1, changed: []}
+  const others = again => { for (const peer of state.peers) if (peer != refresh) peer(again) } // that are compared with it
+  const refresh = anew => {
+    if (!anew) { self.read(); self.changed.forEach(paint => paint()); return }
+    selects.forEach((one, axis) => { one.querySelector('select').selectedIndex = state.picks[axis] })
+    show()
+  }
+  ;(state.peers ??= []).push(refresh)
   const reading = make('output', {class: 'reading', id: 'reading-' + serial(), 'aria-live': 'polite'})
   self.readingId = reading.id
   self.value = (row, column) => self.values ? self.values[row * columns + column] : NaN
@@ -27,20 +34,21 @@ function matrix(holder, panel, state) {
     row = clamp(row, 0, rows - 1); column = clamp(column, 0, columns - 1)
     if (row == state.row && column == state.column) return
     state.row = row; state.column = column
-    self.read(); self.changed.forEach(paint => paint())
+    self.read(); self.changed.forEach(paint => paint()); others()
   }
 
   const view = make('div', {class: 'view'}), legend = make('div', {class: 'legend', 'aria-hidden': 'true'})
   const selects = panel.choices.map(([name, names], axis) => {
-    const select = make('select', {onchange: () => { state.picks[axis] = select.selectedIndex; show() }},
+    const select = make('select', {onchange: () => { state.picks[axis] = select.selectedIndex; show(); others(true) }},
       names.map((one, at) => make('option', {value: at}, one)))
     select.selectedIndex = state.picks[axis]
     return make('label', {}, name, ' ', select)
   })
   const views = [['heat', WORDS.heat], panel.lines && ['lines', WORDS.lines], panel.picture && ['picture', WORDS.picture]].filter(Boolean)
   const controls = make('div', {class: 'controls'}, selects)
+  const pressed = () => { const now = views.findIndex(v => v[0] == state.view); controls.querySelectorAll('.choice button').forEach((one, at) => one.setAttribute('aria-pressed', String(at == now))) }
   if (views.length > 1) controls.append(buttons(views.map(v => v[1]), Math.max(0, views.findIndex(v => v[0] == state.view)),
-    at => { state.view = views[at][0]; show() }, WORDS.view))
+    at => { state.view = views[at][0]; show(); others(true) }, WORDS.view))
   const zoom = make('span', {class: 'zoom'},
     make('button', {type: 'button', label: WORDS.smaller, onclick: () => self.zoom?.(1 / 1.5)}, '−'),
     make('button', {type: 'button', label: WORDS.larger, onclick: () => self.zoom?.(1.5)}, '+'))
@@ -48,8 +56,7 @@ function matrix(holder, panel, state) {
   holder.append(controls)
   if (count > 1) holder.append(overview(panel, sizes, state, slice, index, picks => {
     state.picks = picks
-    selects.forEach((one, axis) => { one.querySelector('select').selectedIndex = picks[axis] })
-    show()
+    refresh(true); others(true)
   }, self))
   holder.append(view, reading, legend, make('p', {class: 'hint'}, WORDS.keys), numbers(() => table(self)))
 
@@ -61,7 +68,7 @@ function matrix(holder, panel, state) {
     let top = 0
     for (const x of values) if (Math.abs(x) > top) top = Math.abs(x)
     self.top = panel.scale == 'share' && top >= .5 ? 1 : top || 1
-    self.picked?.()
+    self.picked?.(); pressed()
     if (self.shown != state.view) {
       self.shown = state.view; self.changed = []; self.zoom = null
       view.replaceChildren()
@@ -114,7 +121,8 @@ function overview(panel, sizes, state, slice, index, pick, self) { // every head
     }
   }
   const details = make('details', {class: 'all', open: true}, make('summary', {}, WORDS.all), make('div', {class: 'scroll', tabindex: 0, role: 'group', label: WORDS.all}, box))
-  new IntersectionObserver((seen, observer) => { if (seen.some(one => one.isIntersecting)) { observer.disconnect(); paint() } }).observe(details)
+  if (panel.values.shape.reduce((a, b) => a * b) < 5e5) paint()
+  else new IntersectionObserver((seen, observer) => { if (seen.some(one => one.isIntersecting)) { observer.disconnect(); paint() } }).observe(details)
   onTheme(details, paint)
   return details
 }

@@ -4,7 +4,7 @@
 const KINDS = {Matrix: matrix, Tokens: tokens, Curves: curves, Bars: bars, Points: points, Table: rows, Formula: formula, Diagram: diagram, Beside: beside}
 
 function drawPanel(panel, level, anchor, state, titles) {
-  const figure = make('figure', {}), section = make('section', {class: 'panel ' + panel.panel.toLowerCase(), id: anchor}, make('h' + level, {}, panel.title), figure, make('p', {class: 'caption'}, panel.caption))
+  const figure = make('figure', {}), section = make('section', {class: 'panel kind-' + panel.panel.toLowerCase(), id: anchor}, make('h' + level, {}, panel.title), figure, make('p', {class: 'caption'}, panel.caption))
   for (const name of panel.see ?? []) if (titles[name]) section.append(make('p', {class: 'see'}, '→ ', make('a', {href: '#panel-' + name}, titles[name])))
   if (panel.notes?.length) section.append(make('ul', {class: 'notes'}, panel.notes.map(note => make('li', {}, note))))
   const draw = async () => {
@@ -29,6 +29,7 @@ function beside(holder, panel, state, level, anchor, titles) {
       output.textContent = panel.names[state.step]; range.setAttribute('aria-valuetext', panel.names[state.step])
       frame.style.minHeight = frame.offsetHeight + 'px' // lest the page jump
       frame.replaceChildren()
+      states.forEach(one => { one.peers = [] })
       own(panel.panels[state.step], state.step, () => frame, level + 1)
       requestAnimationFrame(() => { frame.style.minHeight = '' })
     }
@@ -51,10 +52,12 @@ function draw(holder, data) {
     const [section, paint] = drawPanel(panel, 2, 'panel-' + panel.name, {}, titles)
     holder.append(section); all.push([section, paint])
   }
-  // What is far below is drawn when one comes near it, or when all is printed.
+  // What is far below is drawn when one comes near it, or when there is nothing else to do.
   const watch = new IntersectionObserver(seen => { for (const one of seen) if (one.isIntersecting) begin(one.target) }, {rootMargin: '1200px'})
   const left = new Map(all), begin = section => { const paint = left.get(section); if (paint) { left.delete(section); watch.unobserve(section); paint() } }
   for (const [section] of all) watch.observe(section)
+  const idle = window.requestIdleCallback ?? (then => setTimeout(then, 200)), rest = () => { const [next] = left.keys(); if (next) { begin(next); idle(rest) } }
+  idle(rest)
   addEventListener('beforeprint', () => { for (const [section] of all) begin(section) })
   return {all: () => { for (const [section] of all) begin(section) }}
 }

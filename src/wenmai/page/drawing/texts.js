@@ -3,7 +3,7 @@
 function tokens(holder, panel, state) {
   const values = rowsOf(panel.values), many = panel.tokens.length > 300
   state.series ??= 0
-  const reading = make('output', {class: 'reading', 'aria-live': 'polite'}), text = make('p', {class: 'tokens' + (many ? ' many' : ''), role: 'list', label: panel.title})
+  const reading = make('output', {class: 'reading', 'aria-live': 'polite'}), text = make('p', {class: 'text' + (many ? ' many' : ''), role: 'list', label: panel.title})
   const spans = panel.tokens.map((token, at) => make('span', {class: 'token', role: 'listitem', tabindex: many ? null : 0}, make('bdi', {class: 'word'}, token), make('small', {})))
   spans.forEach((span, at) => { span.onpointerenter = span.onfocus = () => read(at) })
   text.append(...spans)
@@ -68,10 +68,12 @@ function diagram(holder, panel) {
     const middle = (from + to) / 2
     return {path: `M${ax} ${from}C${ax} ${middle} ${bx} ${middle} ${bx} ${to}`, x: (ax + bx) / 2, y: middle}
   }
+  const fit = (line, box) => { const room = Math.floor(2 * half(box) / 6.6); return line.length > room ? line.slice(0, room - 1) + '…' : line }
   for (const box of panel.boxes) {
     const h = tall(box), text = lines(box)
     const group = make('svg:g', {class: 'box ' + box.kind, 'data-name': box.name}, make('svg:rect', {x: box.x * W - half(box), y: box.y * H - h / 2, width: 2 * half(box), height: h, rx: 7}))
-    text.forEach((line, at) => group.append(make('svg:text', {x: box.x * W, y: box.y * H + (at - (text.length - 1) / 2) * 15 + 4, 'text-anchor': 'middle', class: at ? 'detail' : 'name'}, line)))
+    if (text.some(line => line != fit(line, box))) group.append(make('svg:title', {}, text.join(' · ')))
+    text.forEach((line, at) => group.append(make('svg:text', {x: box.x * W, y: box.y * H + (at - (text.length - 1) / 2) * 15 + 4, 'text-anchor': 'middle', class: at ? 'detail' : 'name'}, fit(line, box))))
     svg.append(group)
   }
   holder.append(make('div', {class: 'scroll diagram', tabindex: 0, role: 'group', label: panel.title}, svg),
