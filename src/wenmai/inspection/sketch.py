@@ -8,7 +8,7 @@ from torch import nn
 
 from wenmai.page.panels import Arrow, Box
 
-SUBSCRIPTS = str.maketrans("0123456789nt", "₀₁₂₃₄₅₆₇₈₉ₙₜ")
+SUBSCRIPTS = str.maketrans("0123456789nmt", "₀₁₂₃₄₅₆₇₈₉ₙₘₜ")
 STEP = 1.75  # from row to row, in heights of a box
 ENDS = ("1", "2", "…", "n")
 
@@ -77,22 +77,29 @@ class Sketch:
         boxes = {box.name: box for box in self.boxes}
         return [(name, boxes[name]) for name in self.last]
 
+    def aside(self, label: str, detail: str, level: int) -> str:
+        """A box to the left of the columns, which only what another part has written comes into."""
+        self.level, here = level, self.level
+        name = self.add(label, self.left - (1.55 if self.spread < 2 else 2.15), "layer", detail, 1.5)
+        self.from_memory.append(name)
+        self.level = here
+        return name
+
     def beside(self, label: str, detail: str) -> None:
         """What the row that was drawn last is, to its left: it has the weights, which all its steps share."""
         self.level -= 1
-        self.add(label, self.left - 1.55, "layer", detail, 1.5)
+        self.add(label, self.left - (1.55 if self.spread < 2 else 2.15), "layer", detail, 1.5)
         self.level += 1
 
     # Counting
 
     def weights(self, *parts: nn.Module | None) -> str:
-        """As `1,234 weights`, those that no box has yet."""
+        """As `1,234 weights`, those that no box has yet; and whether others stand in a box below."""
         own = [weight for part in parts if part is not None for weight in part.parameters()]
         new = {id(weight): weight.numel() for weight in own if id(weight) not in self.seen}
         self.seen |= new.keys()
-        if own and not new:
-            return "the same weights"
-        return counted(sum(new.values())) if new else ""
+        shared = "a table that stands below" if len({id(weight) for weight in own}) > len(new) else ""
+        return lines(shared, counted(sum(new.values())) if new else "")
 
 
 def counted(count: int) -> str:

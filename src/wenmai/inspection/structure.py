@@ -69,7 +69,7 @@ def weighted_sum(model) -> Sketch:
     """x₁ … x_F, a weight for each, a sum, a curve."""
     sketch, scores = Sketch(steps=("1", "2", "…", "F")), model.z
     learned = scores.weights is not None
-    sketch.row("x", "input")
+    sketch.row("x", "input", names=["x₁", "x₂", "…", "x_F"])
     size = f"{len(scores.weights):,} × {scores.columns}" if learned else f"F × {scores.columns}"
     held = counted(scores.weights.size + scores.offsets.size) if learned else ""
     sketch.wide("z = Wx + b" if model.bias else "z = Wx", lines(size, held))

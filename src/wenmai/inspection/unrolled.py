@@ -23,6 +23,7 @@ LABELS = {"TokenEmbedding": "Embedding", "FramedTokens": "Embedding + position +
           "Picture": "Linear, of all points", "ImageRows": "Linear, of every row", "Patches": "Linear, of every patch",
           "Dense": "Dense", "LayerNorm": "Norm", "Spelling": "Letters of the word", "CRF": "Transitions of tags",
           "Learned": "+ positions, learned", "Conv2d": "Filters", "Conv1d": "Filters"}  # fmt: skip
+POOLED = {"first": "the first place", "last": "the last place", "ends": "the last place of either way"}
 OPEN = 4  # closed blocks that are drawn each by itself
 
 
@@ -65,8 +66,8 @@ def table_of(layer: nn.Module) -> str:
 def answering(sketch: Sketch, head: nn.Module, per_step: bool) -> None:
     pooling = getattr(head, "pooling", None)
     if pooling and not per_step:
-        sketch.wide(f"{pooling} over time")
-    for name, inner in head.named_children():
+        sketch.wide(POOLED.get(pooling, f"{pooling} over time"))
+    for name, inner in sorted(head.named_children(), key=lambda child: child[0] == "output"):  # which stands last
         if any(True for _ in inner.parameters()):
             part(sketch, inner, name)
     own = [weight for weight in head.parameters(recurse=False) if id(weight) not in sketch.seen]
@@ -108,9 +109,11 @@ def leaf(sketch: Sketch, module: nn.Module, name: str, read: bool = False) -> No
     label = LABELS.get(kind, kind)
     if isinstance(module, nn.Linear):
         size = f"{module.in_features} → {module.out_features}"
+    elif isinstance(module, nn.LayerNorm):
+        size = ""
     else:
         size = " · ".join(shape_of(weight) for weight in list(module.parameters(recurse=False))[:2])
-    said = f"{label}: {name.split()[-1].replace('_', ' ')}" if name else label
+    said = f"{label}: {name.split()[0].replace('_', ' ')}" if name and label.lower() not in name else label
     sketch.wide(said, lines(size, sketch.weights(module)), memory=read)
 
 
@@ -132,8 +135,8 @@ def recurrent(sketch: Sketch, body: Recurrent, read: bool) -> None:
             rows.append(row)
         if body.ways == 2:
             joined = sketch.row("h", "state", "[h ; h′]", follow=[])
-            for a, b, to in zip(*rows, joined):
-                sketch.arrows += [Arrow(a, to), Arrow(b, to)]
+            for step, a, b, to in zip(sketch.steps, *rows, joined):
+                sketch.arrows += [Arrow(a, to), Arrow(b, to)] if step != "…" else []
         if body.norms is not None:
             leaf(sketch, body.norms[level], "")
 
@@ -167,7 +170,8 @@ def filters(sketch: Sketch, body: TextFilters, read: bool) -> None:
 def transformer(sketch: Sketch, body: Transformer, read: bool) -> None:
     if body.position is not None:
         learned = any(True for _ in body.position.parameters())
-        sketch.wide("+ positions, learned" if learned else "+ positions, sinusoidal", sketch.weights(body.position))
+        sketch.wide("+ positions, learned" if learned else "+ positions, sinusoidal", sketch.weights(body.position),
+                    memory=read and body.blocks[0].cross is None)  # fmt: skip
     prenorm = isinstance(body.norm, nn.LayerNorm)
     opened(sketch, body.blocks[0], body, prenorm, read)
     closed = list(body.blocks)[1:]
@@ -185,7 +189,7 @@ def opened(sketch: Sketch, block: Block, body: Transformer, prenorm: bool, read:
     """The parts of a block; what each of them gives is added to what it was given."""
     heads, rotary = block.attention.heads, ", rotary" if block.attention.rotary else ""
     looks = "Self-attention, back only" if body.causal else "Self-attention"
-    parts = [(looks, f"{heads} heads{rotary}, q·k/√D", block.attention, block.attention_norm, read and block.cross is None)]
+    parts = [(looks, f"{heads} heads{rotary}, q·k/√D", block.attention, block.attention_norm, read and block.cross is None and body.position is None)]
     if block.cross is not None:
         parts.append(("Attention to what was read: Cₜ", f"{heads} heads", block.cross, block.cross_norm, True))
     wide = nn.ModuleList([block.up, block.down])
@@ -212,7 +216,7 @@ def translating(model: EncoderDecoder, one: bool) -> Sketch:
     encoder = Sketch(steps=steps, spread=spread_of(model.encoder), before="e")
     reading(encoder, model.input, one, model.input.width)
     part(encoder, model.encoder)
-    memory = encoder.single("h" if one else "h₁ … hₙ", "state", "what was read")
+    memory = encoder.wide("h" if one else "h₁ … hₙ", "what was read", "state")
     decoder = Sketch(encoder.columns[-1] + 3.8, spread_of(model.decoder), ("1", "2", "…", "m"), encoder.seen, "d")
     written = model.decoder
     decoder.row("w", "input", names=["<s>", "y₁", "…", "yₘ₋₁"])
@@ -220,10 +224,18 @@ def translating(model: EncoderDecoder, one: bool) -> Sketch:
     words = next((inner for inner in parts.values() if isinstance(inner, TokenEmbedding)), None)
     if words is not None:
         decoder.wide("Embedding", lines(table_of(words), f"(B, T, {words.width})", decoder.weights(words)))
-    first = len(decoder.boxes)
+    first, entries = len(decoder.boxes), []
+    for name, inner in parts.items():
+        if isinstance(inner, nn.Linear) and name not in LATER:  # what was read becomes the first state, or enters each step
+            size = lines(f"{inner.in_features} → {inner.out_features}", decoder.weights(inner))
+            entries.append(decoder.aside(f"Linear: {name.replace('_', ' ')}", size, len(entries)))
+            parts = {other: module for other, module in parts.items() if module is not inner}
     for name, inner in parts.items():
         if inner is not words and any(True for _ in inner.parameters()):
-            part(decoder, inner, name, read=isinstance(inner, Context | nn.Linear | Transformer) and name not in LATER)
+            level = len(decoder.boxes)
+            part(decoder, inner, name, read=isinstance(inner, Context | Transformer))
+            if isinstance(inner, Recurrent):
+                decoder.arrows += [Arrow(entry, decoder.boxes[level].name) for entry in entries]
     own = list(written.parameters(recurse=False))
     if own:
         decoder.wide(type(written).__name__, lines(" · ".join(map(shape_of, own)), decoder.weights(written)))
