@@ -77,9 +77,10 @@ class TextFilters(Body):
             h = h if mask is None else h * mask.unsqueeze(-1)  # zero where there is no word
             h, reached = self.convolved(h, filters, past[level])  # (B, T, widths·filters)
             after.append(reached)
-            x = x + self.dropout(h) if self.gated else h
             if trace is not None:
+                h = trace.passing(f"cnn.{level}.units", h)
                 trace.note(f"cnn.{level}", h)
+            x = x + self.dropout(h) if self.gated else h
         return (self.norms[-1](x), mask, torch.cat(after, 1)) if self.gated else (x, mask, None)
 
     def convolved(self, x: Tensor, filters: nn.ModuleList, past: Tensor | None) -> tuple[Tensor, Tensor | None]:
@@ -121,6 +122,7 @@ class ImageFilters(Body):
     def forward(self, x: Tensor, mask: Tensor, state=None, trace=None):
         y = self.blocks(x)  # (B, C, rows, columns)
         if trace is not None:
+            y = trace.passing("cnn.map.units", y.movedim(1, -1)).movedim(-1, 1)
             trace.note("cnn.map", y)
         y = y.flatten(2).mT  # (B, T = places left, C)
         return y, ones(y), None
