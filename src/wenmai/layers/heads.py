@@ -280,7 +280,7 @@ class TagHead(nn.Module):
     def outputs(self, y: Tensor, mask: Tensor) -> Tensor:
         return self.output(self.dropout(y)).float().log_softmax(-1)  # (B, T, C)
 
-    chosen = ClassHead.chosen
+    chosen = staticmethod(ClassHead.chosen)
 
     @staticmethod
     def support(outputs: Tensor, mask: Tensor, chosen: Tensor) -> Tensor:
