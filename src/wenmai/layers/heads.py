@@ -60,7 +60,7 @@ class Request:
     @property
     def kind(self) -> type[nn.Module]:
         """The head that it makes, whose `chosen` and `support` also serve a rung that learns in its own way."""
-        return TagHead if self.per_step else ClassHead
+        return NextHead if self.next_token else TagHead if self.per_step else ClassHead
 
     @property
     def columns(self) -> int:

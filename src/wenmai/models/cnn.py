@@ -96,6 +96,19 @@ class TextFilters(Body):
         return h, x[:, steps:].reshape(len(x), -1)
 
 
+    def explain(self, h: Tensor) -> list[tuple[int, int, int, float]]:
+        """Of what the filters of the first layer said of one text (T, widths·filters): for each filter, (the first place it
+        covers, the place behind its last, its width, how strongly it fired) where it fired most."""
+        strength, at = h.max(0)
+        filters = h.shape[1] // len(self.widths)
+        found = []
+        for number, (place, value) in enumerate(zip(at.tolist(), strength.tolist())):
+            width = self.widths[number // filters]
+            first = place - (width - 1 if self.gated else (width - 1) // 2)
+            found.append((max(0, first), min(len(h), first + width), width, value))
+        return found
+
+
 class Picture(nn.Module):
     def __init__(self, inputs):
         super().__init__()
