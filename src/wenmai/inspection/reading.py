@@ -328,7 +328,7 @@ class Reading:
         return float(before[0]), float(after[0])
 
     def moved(self, word: Word, less: Reading) -> Tensor:
-        """The same answer in the shorter input: a span stands elsewhere there."""
+        """The same answer in the shorter input: a span, or what is left of it, stands elsewhere there."""
         chosen = less.chosen if self.chosen.is_floating_point() else self.chosen
         if self.written is not None:
             return less.chosen
@@ -336,7 +336,11 @@ class Reading:
         if answers is None or self.given is not None:
             return chosen
         gone = [at for at, place in enumerate(answers[0].tolist()) if place in word.places]
-        return chosen - torch.tensor([[sum(at < int(edge) for at in gone) for edge in chosen[0]]], device=chosen.device)
+        first, last = chosen[0].tolist()
+        first -= sum(at < first for at in gone)
+        last = max(first, last - sum(at <= last for at in gone))
+        most = less.batch.answers.shape[1] - 1
+        return torch.tensor([[min(first, most), min(last, most)]], device=chosen.device)
 
 
 def with_text(value, which: int, text: str):
