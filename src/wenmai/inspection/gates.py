@@ -19,7 +19,7 @@ from wenmai.locale import Message, phrase
 from wenmai.locale.messages import phrases
 from wenmai.page.panels import Curves, Matrix, Panel, Table
 
-UNITS = 64  # that are shown of a layer: those that move most
+UNITS, FEW = 64, 16  # that are shown of a layer, those that move most: where gates are asked for, and unasked
 OPENING, CLOSING, QUOTES = "([{（【「『《", ")]}）】」』》", "\"“”「」『』"
 NAME = re.compile(r"(?P<scope>.*?)(?P<cell>" + "|".join(sorted(CELLS, key=len, reverse=True)) + r")\.(?P<level>\d+)"
                   r"(?P<back>\.back)?\.(?P<part>\w+)")  # fmt: skip
@@ -79,19 +79,18 @@ def joined(values: dict[str, np.ndarray], words: list[Word], back: bool) -> np.n
 # Panels
 
 
-def panels(reading: Reading) -> list[Panel]:
+def panels(reading: Reading, units: int = UNITS) -> list[Panel]:
     made: list[Panel] = []
     for layer in found(reading):
-        words = words_of(reading, layer)
-        made += of_layer(layer, words)
+        made += of_layer(layer, words_of(reading, layer), units)
     return made + followers(reading)
 
 
-def of_layer(layer: Layer, words: list[Word]) -> list[Panel]:
+def of_layer(layer: Layer, words: list[Word], most: int) -> list[Panel]:
     names, made, slug = [word.name for word in words], [], layer.name.replace(".", "-")
     states = joined(layer.states, words, layer.back)  # (parts, words, H)
     main = states[list(layer.states).index("state")]
-    moving = np.sort(np.argsort(-main.std(0), kind="stable")[:UNITS])  # units that move most, in their order
+    moving = np.sort(np.argsort(-main.std(0), kind="stable")[:most])  # units that move most, in their order
     units = [str(unit + 1) for unit in moving]
     cut = [Message("{shown} of {all} units: those whose state moves most", shown=len(units), all=main.shape[1])]
     cut = cut if len(units) < main.shape[1] else []
@@ -99,8 +98,9 @@ def of_layer(layer: Layer, words: list[Word]) -> list[Panel]:
     if layer.gates:
         gates = joined(layer.gates, words, layer.back)
         made.append(Curves(f"gates-{slug}", Message("How open the gates are: {layer}", layer=way),
-                           Message("The mean over all units, word by word: forget near 1 keeps what was read before, near 0 begins "
-                                   "anew; input near 0 passes a word by."), names, gates.mean(2), list(layer.gates),
+                           Message("The mean over all units, word by word: where forget (update, of a GRU) is near 1, what was read "
+                                   "before is kept, near 0 it begins anew; input near 0 passes a word by."), names, gates.mean(2),
+                           list(layer.gates),
                            phrase("axis", "words"), phrase("axis", "mean of the gate")))  # fmt: skip
         made.append(Matrix(f"gates-units-{slug}", Message("Gates of every unit: {layer}", layer=way),
                            Message("A row is a unit, a column a word; 0 is shut, 1 is open."),

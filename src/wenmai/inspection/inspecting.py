@@ -51,7 +51,7 @@ def attended(reading: Reading, asked: Asked) -> list[Panel]:
 
 
 def gated(reading: Reading, asked: Asked) -> list[Panel]:
-    return gates.panels(reading) if reading.network else []
+    return gates.panels(reading, gates.UNITS if "gates" in asked.show else gates.FEW) if reading.network else []
 
 
 def moved(reading: Reading, asked: Asked) -> list[Panel]:

@@ -12,13 +12,14 @@ from wenmai.inspection.reading import Reading
 from wenmai.locale import Message, phrases
 from wenmai.page.panels import Panel, Table
 from wenmai.tasks.columns import shown
+from wenmai.tasks.contract import row_name
 
 COUNT, CHUNK, MOST = 8, 4096, 200_000  # rows that are shown; that are read at a time; that are looked at
 COLUMNS = list(phrases("column", "row", "cosine", "expected", "text").values())
 
 
-def panels(reading: Reading, inputs, targets) -> list[Panel]:
-    """`inputs` and `targets`: the rows that the run learned from."""
+def panels(reading: Reading, inputs, targets, where=row_name) -> list[Panel]:
+    """`inputs` and `targets`: the rows that the run learned from; `where` names the place of each."""
     try:
         embedder = Embedder(reading.trained)
     except Mistake:
@@ -28,7 +29,7 @@ def panels(reading: Reading, inputs, targets) -> list[Panel]:
     for start in range(0, size, CHUNK):
         rows = list(range(start, min(size, start + CHUNK)))
         best.see(rows, embedder.vectors(pick(prepared, rows))[0])
-    rows = [(number + 1, round(cosine, 4), target_of(targets, number), shown(inputs[number])) for cosine, _, number in best.best]
+    rows = [(where(number), round(cosine, 4), target_of(targets, number), shown(inputs[number])) for cosine, _, number in best.best]
     answer = reading.named(reading.outputs)
     alike = sum(row[2] == answer for row in rows)
     caption = Message("The training rows that the network finds most like this one: {alike} of {rows} have the answer it gives, "
