@@ -15,7 +15,7 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from wenmai import __version__
-from wenmai.cli import advice, asking, drawing, kept, ladder, output, runs, vectors, writing
+from wenmai.cli import advice, asking, drawing, kept, ladder, looking, output, runs, vectors, writing
 from wenmai.errors import Mistake, Notice, Stopped
 from wenmai.locale import Message, language, phrases, translate
 from wenmai.locale.theirs import Theirs
@@ -28,7 +28,8 @@ COMMANDS = {  # by group
              "probe": ladder.probe},
     "train": {"compare": ladder.compare, "train": runs.train, "evaluate": runs.evaluate},
     "use": {"predict": runs.predict, "generate": writing.generate, "compose": writing.compose, "translate": writing.translate,
-            "answer": asking.answer, "fill": writing.fill, "filter": writing.filter_, "embed": vectors.embed},
+            "answer": asking.answer, "fill": writing.fill, "filter": writing.filter_, "embed": vectors.embed,
+            "inspect": looking.inspect},
     "keep": {"runs": kept.runs, "info": kept.info, "import": runs.import_, "export": runs.export},
 }  # fmt: skip
 EXAMPLES = {  # of a command; those of `wenmai --help` under ""
@@ -56,6 +57,10 @@ EXAMPLES = {  # of a command; those of `wenmai --help` under ""
     "embed": ("wenmai embed runs/reviews-gru texts.txt --out vectors.npy",
               'wenmai embed runs/reviews-gru texts.txt --nearest "a truly good film"',
               "wenmai embed runs/reviews-gru --words --out vectors.txt"),
+    "inspect": ('wenmai inspect runs/reviews-gru "a truly good film"',
+                'wenmai inspect runs/reviews-gru "a truly good film" --show gates,switches --out inside',
+                'wenmai inspect runs/reviews-gru "a truly good film" --off word=good',
+                'wenmai inspect runs/reviews-gru "a truly good film" --with runs/reviews-lstm'),
     "runs": ("wenmai runs",),
     "info": ("wenmai info runs/reviews-gru",),
     "probe": ("wenmai probe", "wenmai probe memory"),
@@ -109,7 +114,7 @@ def wenmai(version: Annotated[bool, typer.Option("--version", help="Show the ver
 
 
 THEIR_WORDS = r"^(?:Usage|Arguments|Options): ?|Show this message and exit\.|(?<=\[)default: |(?<=\[)required(?=\])"
-HOME = re.compile(r"(--(?:out|resume|file|from|with|valid|test|target)=)(~.*)", re.DOTALL)  # which no shell makes a path of
+HOME = re.compile(r"(--(?:out|resume|file|from|with|valid|test|target|data)=)(~.*)", re.DOTALL)  # which no shell makes a path of
 NEGATIVE = re.compile(r"-[\d.][\d.,eE+ -]*")
 
 
@@ -119,7 +124,7 @@ def main() -> None:
     output.silence(False)
     sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may lack a character, an answer may hold half of one
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"] or ["--help"]
-    if arguments[:1] in (["predict"], ["compose"]):  # -1,2 is a row of numbers, no option
+    if arguments[:1] in (["predict"], ["compose"], ["inspect"]):  # -1,2 is a row of numbers, no option
         arguments = [f" {argument}" if NEGATIVE.fullmatch(argument) else argument for argument in arguments]
     arguments = [f"{found[1]}{expanduser(found[2])}" if (found := HOME.fullmatch(argument)) else argument
                  for argument in arguments]  # fmt: skip

@@ -48,8 +48,8 @@ def draw(
 
         show_panel(diagram, Screen(highlight=False), language())
     if as_json:
-        finish({"drawn": what, "boxes": [asdict(box) for box in diagram.boxes], "arrows": [asdict(arrow) for arrow in diagram.arrows],
-                "out": str(out) if out else None}, True)  # fmt: skip
+        boxes, arrows = ([asdict(part) for part in parts] for parts in (diagram.boxes, diagram.arrows))
+        finish({"drawn": what, "boxes": boxes, "arrows": arrows, "out": str(out) if out else None}, True)
 
 
 def drawn(what: str, task: str, data: str, settings: dict):
@@ -60,7 +60,8 @@ def drawn(what: str, task: str, data: str, settings: dict):
     if what not in RUNGS and Path(what).exists():
         for name, value in (("--task", task), ("--data", data), ("--set", settings)):
             if value:
-                raise Mistake("{what} is a run, which has settled its task, data and options; leave {option} out.", what=what, option=name)
+                raise Mistake("{what} is a run, which has settled its task, data and options; leave {option} out.", what=what,
+                              option=name)  # fmt: skip
         return structure.of_run(load_run(Path(what), "cpu"))
     known_rung(what)
     rows = None

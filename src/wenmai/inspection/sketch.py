@@ -4,6 +4,8 @@ Every weight of a network is counted once, in the box of the part that holds it;
 says the tokens) shows that it is the same.
 """
 
+from itertools import pairwise
+
 from torch import nn
 
 from wenmai.page.panels import Arrow, Box
@@ -56,7 +58,7 @@ class Sketch:
 
     def along(self, row: list[str], back: bool = False) -> None:
         """From each step to the next, or to the one before."""
-        for a, b in zip(row, row[1:]):
+        for a, b in pairwise(row):
             self.arrows.append(Arrow(b, a) if back else Arrow(a, b))
 
     def wide(self, label: str, detail: str = "", kind: str = "layer", memory: bool = False) -> str:

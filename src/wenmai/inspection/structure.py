@@ -4,6 +4,8 @@
     of_rung(rung, task, options)   of what would be trained: for a few example rows, or for the rows of a file
 """
 
+from itertools import pairwise
+
 from torch import nn
 
 from wenmai.catalog import RUNGS, TASKS, Build, known_rung, rung_named
@@ -36,13 +38,15 @@ def of_rung(rung: str, task: str = "", options: dict | None = None, rows: tuple 
     read = row.frame(made.learn_inputs(inputs, targets, given["inputs"] | given["tokens"], row.framed))
     drawn = diagram(rung, Build.of(rung, task, given["rung"]).blank(made, read), read)
     if rows is None:
-        drawn.notes = [Message("Drawn for example rows with {count} tokens; --data FILE draws it for yours, and a run draws itself.",
-                               count=getattr(getattr(read, "source", read), "vocabulary", 0))]  # fmt: skip
+        tokens = getattr(getattr(read, "source", read), "vocabulary", 0)
+        drawn.notes = [Message("Drawn for example rows with {count} tokens; --data FILE draws it for yours, and a run draws "
+                               "itself.", count=tokens)]  # fmt: skip
     return drawn
 
 
 def diagram(rung: str, model, inputs) -> Diagram:
-    one = getattr(inputs_of(inputs), "kind", "tokens") in ("labels", "numbers") or isinstance(getattr(model, "input", None), Picture)
+    kind = getattr(inputs_of(inputs), "kind", "tokens")
+    one = kind in ("labels", "numbers") or isinstance(getattr(model, "input", None), Picture)
     if isinstance(model, nn.Module):
         sketch = unrolled.network(model, one)
     elif hasattr(model, "z"):
@@ -96,7 +100,7 @@ def counts(model) -> Sketch:
         detail = lines(f"{sizes[n - 1]:,} n-grams" if grams else "", model.recipe.smoothing if n == order else "")
         boxes.append(sketch.wide(name, detail))
     sketch.arrows = [Arrow(word, boxes[0]) for word in below]
-    sketch.arrows += [Arrow(a, b, "back off") for a, b in zip(boxes, boxes[1:])]
+    sketch.arrows += [Arrow(a, b, "back off") for a, b in pairwise(boxes)]
     sketch.last = boxes[-1:]
     classes = getattr(model, "classes", None)
     sketch.single("p(wₜ | before)", "output", f"a model a class: {classes}" if classes else "")

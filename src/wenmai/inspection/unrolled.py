@@ -19,8 +19,8 @@ from wenmai.models.cnn import TextFilters
 from wenmai.models.encoder_decoder import EncoderDecoder
 from wenmai.page.panels import Arrow
 
-LABELS = {"TokenEmbedding": "Embedding", "FramedTokens": "Embedding + position + segment", "Frames": "Linear", "Names": "Embedding",
-          "Picture": "Linear, of all points", "ImageRows": "Linear, of every row", "Patches": "Linear, of every patch",
+LABELS = {"TokenEmbedding": "Embedding", "FramedTokens": "Embedding + position + segment", "Frames": "Linear",
+          "Names": "Embedding", "Picture": "Linear, of all points", "ImageRows": "Linear, of every row", "Patches": "Linear, of every patch",
           "Dense": "Dense", "LayerNorm": "Norm", "Spelling": "Letters of the word", "CRF": "Transitions of tags",
           "Learned": "+ positions, learned", "Conv2d": "Filters", "Conv1d": "Filters"}  # fmt: skip
 POOLED = {"first": "the first place", "last": "the last place", "ends": "the last place of either way"}
@@ -177,7 +177,8 @@ def transformer(sketch: Sketch, body: Transformer, read: bool) -> None:
     closed = list(body.blocks)[1:]
     if len(closed) <= OPEN:
         for at, block in enumerate(closed, 2):
-            sketch.wide(f"Block {at}, like the first", lines(f"(B, T, {body.width})", sketch.weights(block)), memory=block.cross is not None)
+            sketch.wide(f"Block {at}, like the first", lines(f"(B, T, {body.width})", sketch.weights(block)),
+                        memory=block.cross is not None)  # fmt: skip
     else:
         sketch.wide(f"Blocks 2 to {len(closed) + 1}, like the first", lines(f"(B, T, {body.width})", sketch.weights(*closed)),
                     memory=closed[0].cross is not None)  # fmt: skip
@@ -189,7 +190,8 @@ def opened(sketch: Sketch, block: Block, body: Transformer, prenorm: bool, read:
     """The parts of a block; what each of them gives is added to what it was given."""
     heads, rotary = block.attention.heads, ", rotary" if block.attention.rotary else ""
     looks = "Self-attention, back only" if body.causal else "Self-attention"
-    parts = [(looks, f"{heads} heads{rotary}, q·k/√D", block.attention, block.attention_norm, read and block.cross is None and body.position is None)]
+    enters = read and block.cross is None and body.position is None
+    parts = [(looks, f"{heads} heads{rotary}, q·k/√D", block.attention, block.attention_norm, enters)]
     if block.cross is not None:
         parts.append(("Attention to what was read: Cₜ", f"{heads} heads", block.cross, block.cross_norm, True))
     wide = nn.ModuleList([block.up, block.down])

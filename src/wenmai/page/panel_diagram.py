@@ -38,10 +38,10 @@ def draw_diagram(panel: Diagram):
         (x, y), (a, b), text = at[name], half[name], lines_of(box)
         if box.kind != "more":
             colour = FILL.get(box.kind, INK)
-            axes.add_patch(FancyBboxPatch((x - a, y - b), 2 * a, 2 * b, boxstyle="round,pad=0,rounding_size=0.08", facecolor="none",
-                                          edgecolor=colour, lw=1.1))  # fmt: skip
-            axes.add_patch(FancyBboxPatch((x - a, y - b), 2 * a, 2 * b, boxstyle="round,pad=0,rounding_size=0.08", facecolor=colour,
-                                          alpha=0.05 if box.kind == "layer" else 0.14, lw=0))  # fmt: skip
+            place, style = ((x - a, y - b), 2 * a, 2 * b), "round,pad=0,rounding_size=0.08"
+            axes.add_patch(FancyBboxPatch(*place, boxstyle=style, facecolor="none", edgecolor=colour, lw=1.1))
+            opacity = 0.05 if box.kind == "layer" else 0.14
+            axes.add_patch(FancyBboxPatch(*place, boxstyle=style, facecolor=colour, alpha=opacity, lw=0))
         for line, words in enumerate(text):
             axes.text(x, y + (line - (len(text) - 1) / 2) * LINE, words, ha="center", va="center", fontsize=8 if line else 10)
     return figure
@@ -53,7 +53,8 @@ def _arrow(axes, arrow: Arrow, at: dict, half: dict) -> None:
     from matplotlib.patches import FancyArrowPatch
     from matplotlib.path import Path
 
-    style = {"arrowstyle": "-|>,head_length=0.32,head_width=0.16", "edgecolor": INK, "alpha": 0.6, "lw": 0.9, "shrinkA": 0, "shrinkB": 0}
+    style = {"arrowstyle": "-|>,head_length=0.32,head_width=0.16", "edgecolor": INK, "alpha": 0.6, "lw": 0.9, "shrinkA": 0,
+             "shrinkB": 0}  # fmt: skip
     if ax + aw + 0.5 * UNIT[0] < bx - bw:  # from one part of a network to another: from side to side, in a bow
         start, end = (ax + aw, ay), (bx - bw, by)
         bend = (start[0] + end[0]) / 2

@@ -133,3 +133,9 @@ class Inspection:
     facts: Sequence[tuple[Message, str]]  # run, rung, task, text, answer, as the head of the page says them
     panels: Sequence[Panel]
     notes: Sequence[Message] = ()
+
+    def _repr_html_(self) -> str:
+        """A notebook shows it; what draws is loaded then."""
+        from wenmai.page.inspection_page import html_of
+
+        return html_of(self)
