@@ -244,7 +244,7 @@ def curves(panel: Curves, lang: str):
     for at, (values, name) in enumerate(zip(panel.values, panel.series)):
         style = ["-", (0, (5, 1.5)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5))][at // len(SERIES) % 4]
         axes.plot(x, values, color=SERIES[at % len(SERIES)], ls=style, lw=1.7, marker="o" if len(x) <= 40 else None, ms=3,
-                  label=shown(name, 22).removeprefix("_") or "–", gid=f"series-{at}")  # fmt: skip
+                  label=shown(name, 22).removeprefix("_") or "–")  # fmt: skip
     if panel.logarithmic and np.nanmax(panel.values, initial=0) > 0:
         axes.set_yscale("log")
     if texts:
@@ -282,7 +282,7 @@ def points(panel: Points, lang: str):
     for at in range(max(1, len(groups))):
         own = places[whose == at]
         name = shown(groups[at], 24).removeprefix("_") if groups else None
-        axes.scatter(*own.T, s=14, marker="os^D"[at % 4], color=SERIES[at % len(SERIES)], label=name, gid=f"group-{at}")
+        axes.scatter(*own.T, s=14, marker="os^D"[at % 4], color=SERIES[at % len(SERIES)], label=name)
     low, high = places.min(0), places.max(0)
     spots, taken = (places - low) / np.where(high > low, high - low, 1), []
     for name, place, (x, y) in zip(panel.names, places, spots):
