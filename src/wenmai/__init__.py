@@ -9,7 +9,7 @@ os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 __version__ = "0.1.0"
 __all__ = [
     "Answerer", "Chooser", "Classifier", "Composer", "Encoder", "LanguageModel", "Mistake", "Regressor", "Replier",
-    "Tagger", "Translator", "checkpoint", "compare", "load",
+    "Tagger", "Translator", "checkpoint", "compare", "inspect", "load",
 ]  # fmt: skip
 
 
@@ -27,6 +27,10 @@ def __getattr__(name: str):
         from wenmai.evaluation.comparison import compare
 
         return compare
+    if name == "inspect":
+        from wenmai.inspection.inspecting import inspect
+
+        return inspect
     if name in __all__:
         from wenmai import estimators
 

@@ -1,6 +1,6 @@
 """What help() and a notebook show of an estimator: its rungs, every option in a line, what it has learned."""
 
-import inspect
+import inspect as signatures
 import re
 from collections.abc import Callable
 from html import escape
@@ -63,7 +63,7 @@ def default_of(options: list[Option]) -> tuple | None:
 
 def kind_of(option: Option) -> str:
     """As Python writes it: int, float | None, Literal['tanh', 'relu']"""
-    return inspect.formatannotation(option.annotation).replace("typing.", "")
+    return signatures.formatannotation(option.annotation).replace("typing.", "")
 
 
 def kind_in_words(option: Option) -> str:
@@ -91,6 +91,14 @@ def html_of(estimator) -> str:
     cells = "".join(f"<tr><th>{escape(told_in(name, lang))}</th><td>{escape(short(value))}</td></tr>" for name, value in rows)
     head = f"<b>{escape(type(estimator).__name__)}</b> {escape(estimator.rung)} · {escape(state.told_in(lang))}"
     return f'<div class="wenmai"><p>{head}<br><small>{escape(about)}</small></p><table>{cells}</table></div>'
+
+
+def inspect(estimator, value, show=(), **how):
+    """What it makes of one input, as panels that a notebook shows: `wenmai.inspect`, which has the options. Nothing that draws is
+    loaded before it is asked."""
+    import wenmai
+
+    return wenmai.inspect(estimator, value, show, **how)
 
 
 def short(value: str) -> str:

@@ -25,7 +25,7 @@ from wenmai.data.storage import saved as take
 from wenmai.data.text import tokenizers
 from wenmai.data.text.lines import Lines
 from wenmai.data.values import digest_of
-from wenmai.describing import html_of
+from wenmai.describing import html_of, inspect
 from wenmai.embeddings import embed, word_vectors
 from wenmai.errors import Mistake, not_trained, warn_of
 from wenmai.locale import Message, phrase
@@ -90,7 +90,7 @@ class Estimator:
         given = "".join(f", {name}={value!r}" for name, value in self.options.items())
         return f"{type(self).__name__}({self.rung!r}{given})"
 
-    _repr_html_, embed, word_vectors = html_of, embed, word_vectors
+    _repr_html_, embed, word_vectors, inspect = html_of, embed, word_vectors, inspect
 
     def _owners(self) -> dict[str, Callable]:
         """Who takes which options: each name stands in one of these signatures only."""

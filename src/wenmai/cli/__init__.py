@@ -7,9 +7,11 @@ output.py     sentences, phases, scores and the result
 ladder.py     demo, data, rungs, compare, probe
 runs.py       train, evaluate, predict, import, export
 kept.py       runs, info
+drawing.py    draw
 writing.py    generate, compose, translate, filter
 vectors.py    embed
 asking.py     answer
+looking.py    inspect
 training.py   one `wenmai train`, from its arguments to its run folder; comparing.py: one `wenmai compare`, to its report
 answers.py    answers for a file of any size: files in, files out
 overview.py   what was understood of a file; the ladder, a rung's options; runs

@@ -15,7 +15,7 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from wenmai import __version__
-from wenmai.cli import advice, asking, kept, ladder, output, runs, vectors, writing
+from wenmai.cli import advice, asking, drawing, kept, ladder, looking, output, runs, vectors, writing
 from wenmai.errors import Mistake, Notice, Stopped
 from wenmai.locale import Message, language, phrases, translate
 from wenmai.locale.theirs import Theirs
@@ -24,10 +24,12 @@ from wenmai.training.interrupts import interrupts
 GROUPS = phrases("group", look="Commands to look around", train="Commands to train and compare", use="Commands to use a run",
                  keep="Commands for run folders", examples="Examples")  # fmt: skip
 COMMANDS = {  # by group
-    "look": {"demo": ladder.demo, "data": ladder.data, "rungs": ladder.rungs, "probe": ladder.probe},
+    "look": {"demo": ladder.demo, "data": ladder.data, "rungs": ladder.rungs, "draw": drawing.draw,
+             "probe": ladder.probe},
     "train": {"compare": ladder.compare, "train": runs.train, "evaluate": runs.evaluate},
     "use": {"predict": runs.predict, "generate": writing.generate, "compose": writing.compose, "translate": writing.translate,
-            "answer": asking.answer, "fill": writing.fill, "filter": writing.filter_, "embed": vectors.embed},
+            "answer": asking.answer, "fill": writing.fill, "filter": writing.filter_, "embed": vectors.embed,
+            "inspect": looking.inspect},
     "keep": {"runs": kept.runs, "info": kept.info, "import": runs.import_, "export": runs.export},
 }  # fmt: skip
 EXAMPLES = {  # of a command; those of `wenmai --help` under ""
@@ -35,6 +37,8 @@ EXAMPLES = {  # of a command; those of `wenmai --help` under ""
          "wenmai train gru reviews.csv --test 0.1", 'wenmai predict runs/reviews-gru "a truly good film"', "wenmai runs"),
     "data": ("wenmai data", "wenmai data reviews.csv", "wenmai data shop.xlsx --columns text=review,label=stars"),
     "rungs": ("wenmai rungs", "wenmai rungs lstm", "wenmai rungs lstm --task generate"),
+    "draw": ("wenmai draw lstm", "wenmai draw transformer --task translate --out transformer.svg",
+             "wenmai draw runs/reviews-gru --out gru.png", "wenmai draw gru --set bidirectional=true --format mermaid"),
     "compare": ("wenmai compare reviews.csv --minutes 5", "wenmai compare reviews.csv --rungs softmax,cnn,gru",
                 "wenmai compare reviews.csv --with runs/reviews-gru", "wenmai compare --resume reports/reviews"),
     "train": ("wenmai train gru reviews.csv", "wenmai train gru reviews.csv --test 0.1 --minutes 5 --set hidden=256",
@@ -53,6 +57,10 @@ EXAMPLES = {  # of a command; those of `wenmai --help` under ""
     "embed": ("wenmai embed runs/reviews-gru texts.txt --out vectors.npy",
               'wenmai embed runs/reviews-gru texts.txt --nearest "a truly good film"',
               "wenmai embed runs/reviews-gru --words --out vectors.txt"),
+    "inspect": ('wenmai inspect runs/reviews-gru "a truly good film"',
+                'wenmai inspect runs/reviews-gru "a truly good film" --show gates,switches --out inside',
+                'wenmai inspect runs/reviews-gru "a truly good film" --off word=good',
+                'wenmai inspect runs/reviews-gru "a truly good film" --with runs/reviews-lstm'),
     "runs": ("wenmai runs",),
     "info": ("wenmai info runs/reviews-gru",),
     "probe": ("wenmai probe", "wenmai probe memory"),
@@ -106,7 +114,7 @@ def wenmai(version: Annotated[bool, typer.Option("--version", help="Show the ver
 
 
 THEIR_WORDS = r"^(?:Usage|Arguments|Options): ?|Show this message and exit\.|(?<=\[)default: |(?<=\[)required(?=\])"
-HOME = re.compile(r"(--(?:out|resume|file|from|with|valid|test|target)=)(~.*)", re.DOTALL)  # which no shell makes a path of
+HOME = re.compile(r"(--(?:out|resume|file|from|with|valid|test|target|data)=)(~.*)", re.DOTALL)  # which no shell makes a path of
 NEGATIVE = re.compile(r"-[\d.][\d.,eE+ -]*")
 
 
@@ -116,7 +124,7 @@ def main() -> None:
     output.silence(False)
     sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may lack a character, an answer may hold half of one
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"] or ["--help"]
-    if arguments[:1] in (["predict"], ["compose"]):  # -1,2 is a row of numbers, no option
+    if arguments[:1] in (["predict"], ["compose"], ["inspect"]):  # -1,2 is a row of numbers, no option
         arguments = [f" {argument}" if NEGATIVE.fullmatch(argument) else argument for argument in arguments]
     arguments = [f"{found[1]}{expanduser(found[2])}" if (found := HOME.fullmatch(argument)) else argument
                  for argument in arguments]  # fmt: skip

@@ -51,6 +51,7 @@ def train(
     memory: Annotated[str, typer.Option(help="What counting n-grams may take, such as 2G; the rest goes to disk.")] = "",
     engine: Annotated[str, typer.Option(help="Where n-grams are counted: local, or spark.")] = "",
     start: Annotated[Path | None, typer.Option("--from", help="Start from this run, checkpoint or OWNER/MODEL.")] = None,
+    keep: Annotated[int, typer.Option(min=0, help="Keep so many checkpoints on the way, for inspect --steps.")] = 0,
     resume: Annotated[Path | None, typer.Option(help="Go on with the training of this run folder, which was stopped.")] = None,
     replace: Replace = False,
     quiet: Quiet = False, as_json: AsJson = False,
@@ -83,7 +84,7 @@ def train(
                          "task": task or None, "columns": columns_from(columns), "unseen": unseen, "minutes": minutes,
                          "delimiter": delimiter_from(delimiter), "skip_bad": skip_bad, "max_line": max_line, "max_rows": max_rows,
                          "seed": seed, "device": device, "settings": settings_from(settings, COMMANDS_OWN) | more,
-                         "from": str(start) if start else None}  # fmt: skip
+                         "from": str(start) if start else None, "keep": keep}  # fmt: skip
             result = training.begin(arguments, out, draw, say, replace, began)
     if not result:  # another process of torchrun's speaks
         return

@@ -38,6 +38,8 @@ def begin(arguments: dict, out: Path | None, draw: Bars, say: Callable, replace:
     is part."""
     began = time.perf_counter() if began is None else began
     arguments |= {"settings": absolute(arguments["settings"], PATHS)}
+    if arguments.get("keep") and team().size > 1:
+        raise Mistake("--keep goes with one process; start it without torchrun.")
     known_rung(arguments["rung"])  # before anything is read
     with companions():
         dataset, together = dataset_for(arguments), team()
@@ -178,6 +180,8 @@ def carry_out(arguments: dict, dataset: Dataset, folder: Path, kept: Checkpoints
                     if speaks and last.warning:
                         say(last.warning)
                         warnings.append(last.warning)
+                    if speaks:
+                        kept.keep_weights(estimator, last)
                     kept.keep(estimator, last, bool(number))
                     if number and last.snapshot:
                         raise stopped(folder, together, last, number)
@@ -206,7 +210,8 @@ def carry_out(arguments: dict, dataset: Dataset, folder: Path, kept: Checkpoints
                           command=resuming(folder, together.size)).by(stop)  # fmt: skip
         if speaks:
             estimator.columns_ = dataset.columns
-            run_folder.save(estimator, folder, dataset.about() | {"scores": scores, "seconds": seconds}, training=True)
+            about = dataset.about() | {"split": split_of(arguments, dataset), "scores": scores, "seconds": seconds}
+            run_folder.save(estimator, folder, about, training=True, kept=kept.kept_weights())
     if stop:
         raise Stopped("stopped while it was scored; what was learned is kept in {run}, without scores; for some: wenmai "
                       "evaluate {run} DATA", run=folder).by(stop)  # fmt: skip
@@ -226,6 +231,13 @@ def carry_out(arguments: dict, dataset: Dataset, folder: Path, kept: Checkpoints
     unit = dataset.task.profile.unit(estimator.inputs_)
     return {"run": str(folder), "task": dataset.task.name, "rung": rung, "scores": scores, **({"unit": unit} if unit else {}),
             "seconds": round(seconds, 2)}  # fmt: skip
+
+
+def split_of(arguments: dict, dataset: Dataset) -> dict:
+    """How the rows that were learned from are found in the data again."""
+    valid = arguments["valid"] or (HELD_OUT if dataset.valid else None)
+    names = ("test", "seed", "unseen", "target", "delimiter", "skip_bad")
+    return {"valid": valid, **{name: arguments.get(name) for name in names}}
 
 
 def final_scores(estimator, dataset: Dataset, arguments: dict) -> dict:

@@ -70,14 +70,18 @@ def attended(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, factor: fl
     """q (B, A, T, D), k and v (B, A, S, D) → the contexts of all heads side by side (B, T, A·D)"""
     if trace is None and has_fused(q):
         return fused(q, k, v, allowed, factor, causal, one_shape).transpose(1, 2).flatten(2)
+    if trace is not None:
+        q, k, v = (trace.passing(f"{name}.{part}", value) for part, value in (("query", q), ("key", k), ("value", v)))
     scores = (q * factor) @ k.mT  # (B, A, T, S)
     allowed = see_past(q.shape[2], q.device) if causal else allowed
     scores = scores if allowed is None else scores.masked_fill_(~allowed, float("-inf"))
     with torch.autocast(q.device.type, enabled=False):  # 16 bits in, 16 out; summed in 32
         weights = scores.softmax(-1)
+    context = weights @ v  # (B, A, T, D)
     if trace is not None:
         trace.note(name, weights)
-    return (weights @ v).transpose(1, 2).flatten(2)  # (B, T, A·D)
+        context = trace.passing(f"{name}.heads", context)
+    return context.transpose(1, 2).flatten(2)  # (B, T, A·D)
 
 
 def has_fused(q: Tensor) -> bool:

@@ -13,7 +13,9 @@ With u = tanh(W_u x_t + U_u h_{t−1} + b_u) and every gate σ(W x_t + U h_{t−
 A step takes the projected input W x_t + b (all gates side by side), the state (B, H) or a pair of them, and the
 recurrent part U h_{t−1}; it returns the new state and the gates by name."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 from torch import Tensor
 
@@ -55,13 +57,23 @@ def gru_step(x: Tensor, u: Tensor, state: tuple):
     return (z * state[0] + (1 - z) * n,), {"reset": r, "update": z, "new": n}
 
 
-# name → (one step, gates side by side in the weights, states a step carries)
+class Cell(NamedTuple):
+    step: Callable
+    parts: tuple[str, ...]  # that lie side by side in the weights: gates, and the one that is new
+    states: int  # that a step carries
+    new: str  # which of the parts is no gate
+
+    @property
+    def gates(self) -> tuple[str, ...]:
+        return tuple(part for part in self.parts if part != self.new)
+
+
 CELLS = {
-    "rnn": (rnn_step, 1, 1),
-    "relu": (partial(rnn_step, activation=Tensor.relu), 1, 1),
-    "rnn-residual": (residual_step, 1, 1),
-    "rnn-coupled": (coupled_step, 2, 1),
-    "rnn-gated": (gated_step, 3, 1),
-    "lstm": (lstm_step, 4, 2),
-    "gru": (gru_step, 3, 1),
+    "rnn": Cell(rnn_step, ("state",), 1, "state"),
+    "relu": Cell(partial(rnn_step, activation=Tensor.relu), ("state",), 1, "state"),
+    "rnn-residual": Cell(residual_step, ("update",), 1, "update"),
+    "rnn-coupled": Cell(coupled_step, ("forget", "update"), 1, "update"),
+    "rnn-gated": Cell(gated_step, ("forget", "input", "update"), 1, "update"),
+    "lstm": Cell(lstm_step, ("input", "forget", "update", "output"), 2, "update"),
+    "gru": Cell(gru_step, ("reset", "update", "new"), 1, "new"),
 }

@@ -71,6 +71,10 @@ class Context(nn.Module):
     def with_weights(self, q: Tensor, keys: Tensor, v: Tensor, allowed: Tensor, trace: Trace | None) -> tuple[Tensor, Tensor]:
         """The same by the formula, and the weights (B, T, S)."""
         weights = self.scores(q, keys).masked_fill(~allowed, float("-inf")).softmax(-1)
+        context = weights.to(v.dtype) @ v
         if trace is not None:
             trace.note("attention", weights.to(v.dtype).unsqueeze(1))  # (B, 1, T, S): one head
-        return weights.to(v.dtype) @ v, weights
+            for part, value in (("query", q), ("key", keys), ("value", v)):
+                trace.passing(f"attention.{part}", value.unsqueeze(1))
+            context = trace.passing("attention.heads", context.unsqueeze(1)).squeeze(1)
+        return context, weights

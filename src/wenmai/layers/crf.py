@@ -48,6 +48,19 @@ class CRF(nn.Module):
     def outputs(self, y: Tensor, mask: Tensor) -> Tensor:
         return self.emission(self.dropout(y)).float()  # (B, T, C)
 
+    def chosen(self, outputs: Tensor, mask: Tensor) -> Tensor:
+        """The best path of every row (B, T)."""
+        paths = torch.zeros(mask.shape, dtype=torch.long)
+        for row, real in enumerate(mask.cpu()):
+            emissions = outputs[row, : int(real.sum())].numpy(force=True)
+            path = best_paths(Sequences(emissions, np.array([0, len(emissions)])), *self.path_weights())
+            paths[row, : len(path)] = torch.from_numpy(path)
+        return paths.to(outputs.device)
+
+    def support(self, outputs: Tensor, mask: Tensor, chosen: Tensor) -> Tensor:
+        """log p of the path"""
+        return path_score(outputs, mask, chosen, *self.weights()) - log_partition(outputs, mask, *self.weights())
+
     def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
         emissions = self.outputs(y, mask)
         with torch.autocast(emissions.device.type, enabled=False):

@@ -6,6 +6,10 @@ makes the head; before that, a rung can read from it what is wanted (`per_step`,
 Every request takes what any builder has to say of its network, and leaves aside what its head has no use for: so a builder joins
 a body with whatever head is asked for.
 
+What a head answers is `chosen(outputs, mask)`, and the number that speaks for it, log p or the number itself,
+`support(outputs, mask, chosen)` (B,): who asks what an answer hangs on takes its gradient, or changes something and looks again
+(inspection/). The mask says which places are asked for.
+
 A head gives `losses(y, mask, batch)`, a list. One that gives several also has `counts(batch)`, what each of them is divided by:
 it is asked before the network has read a batch, as the counts of all its pieces are added first."""
 
@@ -52,6 +56,11 @@ class Request:
     per_step = False
     has_probabilities = True
     next_token = tied = False
+
+    @property
+    def kind(self) -> type[nn.Module]:
+        """The head that it makes, whose `chosen` and `support` also serve a rung that learns in its own way."""
+        return NextHead if self.next_token else TagHead if self.per_step else ClassHead
 
     @property
     def columns(self) -> int:
@@ -106,6 +115,10 @@ class Number(Request):
     @property
     def columns(self) -> int:
         return len(self.mean)
+
+    @property
+    def kind(self) -> type[nn.Module]:
+        return NumberHead
 
     def __call__(self, width: int, pooling: str = "mean", dropout: float = 0.0, *, dense: str | None = None, **_) -> "NumberHead":
         return NumberHead(width, self.mean, self.deviation, None if self.per_step else self.pooling or pooling, dense)
@@ -185,6 +198,14 @@ class ClassHead(nn.Module):
     def outputs(self, y: Tensor, mask: Tensor) -> Tensor:
         return self.output(self.dropout(self.dense(pool(y, mask, self.pooling)))).float().log_softmax(-1)  # (B, C)
 
+    @staticmethod
+    def chosen(outputs: Tensor, mask: Tensor | None) -> Tensor:
+        return outputs.argmax(-1)
+
+    @staticmethod
+    def support(outputs: Tensor, mask: Tensor | None, chosen: Tensor) -> Tensor:
+        return outputs.take_along_dim(chosen.unsqueeze(-1), -1).squeeze(-1)
+
     def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
         total = functional.nll_loss(self.outputs(y, mask), batch.target, weight=self.weights, reduction="sum")
         return [Loss("class", 1.0, total, len(batch.target) if self.weights is None else self.weights[batch.target].sum())]
@@ -224,6 +245,15 @@ class NextHead(nn.Module):
         scores = by(self.project(y), self.output.weight, self.bias()).float()
         return torch.log_softmax(scores, -1, out=scores if plain(scores) else None)  # (B, T, V), in their place
 
+    @staticmethod
+    def chosen(outputs: Tensor, mask: Tensor | None) -> Tensor:
+        """What follows the last token."""
+        return outputs[:, -1].argmax(-1)
+
+    @staticmethod
+    def support(outputs: Tensor, mask: Tensor | None, chosen: Tensor) -> Tensor:
+        return ClassHead.support(outputs[:, -1], None, chosen)
+
     def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
         dropped = self.dropout(y)
         rows, target = self.project(dropped).flatten(0, 1), batch.target.flatten()
@@ -249,6 +279,13 @@ class TagHead(nn.Module):
 
     def outputs(self, y: Tensor, mask: Tensor) -> Tensor:
         return self.output(self.dropout(y)).float().log_softmax(-1)  # (B, T, C)
+
+    chosen = staticmethod(ClassHead.chosen)
+
+    @staticmethod
+    def support(outputs: Tensor, mask: Tensor, chosen: Tensor) -> Tensor:
+        """Σ log p over the places that are asked for."""
+        return ClassHead.support(outputs, mask, chosen).masked_fill(~mask, 0.0).sum(1)
 
     def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
         total = functional.nll_loss(self.outputs(y, mask)[mask], batch.target[mask], reduction="sum")
@@ -278,6 +315,15 @@ class NumberHead(nn.Module):
     def outputs(self, y: Tensor, mask: Tensor) -> Tensor:
         return self.standard(y, mask).double() * self.deviation + self.mean
 
+    @staticmethod
+    def chosen(outputs: Tensor, mask: Tensor | None) -> Tensor:
+        return outputs
+
+    @staticmethod
+    def support(outputs: Tensor, mask: Tensor | None, chosen: Tensor) -> Tensor:
+        """The number; of several their sum."""
+        return outputs.sum(-1) if outputs.dim() == 2 else (outputs.sum(-1) * mask).sum(1)
+
     def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
         answer = self.standard(y, mask)
         target = ((batch.target.view(answer.shape) - self.mean) / self.deviation).float()
@@ -302,6 +348,20 @@ class SpanHead(nn.Module):
     def outputs(self, y: Tensor, mask: Tensor) -> Tensor:
         return self.output(self.dropout(y)).float()  # (B, W, 2)
 
+    @staticmethod
+    def chosen(outputs: Tensor, mask: Tensor) -> Tensor:
+        """(B, 2): the begin and the end whose sum is the highest, the end not before the begin"""
+        scores = outputs.masked_fill(~mask.unsqueeze(-1), float("-inf"))
+        pairs = scores[:, :, None, 0] + scores[:, None, :, 1]  # (B, W, W)
+        ordered = torch.ones_like(pairs[0], dtype=torch.bool).triu()
+        best = pairs.masked_fill(~ordered, float("-inf")).flatten(1).argmax(1)
+        return torch.stack([best // outputs.shape[1], best % outputs.shape[1]], 1)
+
+    @staticmethod
+    def support(outputs: Tensor, mask: Tensor, chosen: Tensor) -> Tensor:
+        scores = outputs.masked_fill(~mask.unsqueeze(-1), float("-inf")).log_softmax(1)  # log p of begins, of ends
+        return scores.gather(1, chosen.unsqueeze(1)).sum((1, 2))
+
     def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
         scores = self.outputs(y, mask).masked_fill(~mask.unsqueeze(-1), float("-inf"))
         each = scores.log_softmax(1).gather(1, batch.target.clamp(min=0)).sum(-1)  # (B, K)
@@ -324,6 +384,15 @@ class ScoreHead(nn.Module):
 
     def outputs(self, y: Tensor, mask: Tensor) -> Tensor:
         return self.output(self.dropout(self.dense(pool(y, mask, self.pooling)))).float()  # (ΣK, 1)
+
+    @staticmethod
+    def chosen(outputs: Tensor, mask: Tensor | None) -> Tensor:
+        """Which text, of one question."""
+        return outputs[:, 0].argmax(0)
+
+    @staticmethod
+    def support(outputs: Tensor, mask: Tensor | None, chosen: Tensor) -> Tensor:
+        return outputs[:, 0].log_softmax(0)[chosen].unsqueeze(0)  # (1,)
 
     def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
         scores, questions, example = self.outputs(y, mask)[:, 0], len(batch.target), batch.example

@@ -89,6 +89,14 @@ class PretrainingHead(nn.Module):
             return self.words(y)
         return self.following(y) if self.next_sentence else y
 
+    def chosen(self, outputs: Tensor, mask: Tensor | None) -> Tensor | None:
+        """What stands at the places that are asked for, or whether the second text follows; a bare encoder answers nothing."""
+        return outputs.argmax(-1) if self.has_probabilities else None
+
+    def support(self, outputs: Tensor, mask: Tensor, chosen: Tensor) -> Tensor:
+        each = outputs.take_along_dim(chosen.unsqueeze(-1), -1).squeeze(-1)
+        return each.masked_fill(~mask, 0.0).sum(1) if self.masked else each
+
     def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
         """`batch.target` (M,) is what stood at `batch.places` (M,) of the B·T; `batch.follows` (B,) where the second follows."""
         found = []

@@ -80,8 +80,8 @@ class Direction(nn.Module):
 
     def __init__(self, width: int, hidden: int, cell: str):
         super().__init__()
-        self.step, gates, self.states = CELLS[cell]
-        self.hidden = hidden
+        self.step, parts, self.states, _ = CELLS[cell]
+        self.hidden, gates = hidden, len(parts)
         if cell in ("lstm", "gru"):
             self.fused = {"lstm": nn.LSTM, "gru": nn.GRU}[cell](width, hidden, batch_first=True)
         elif cell in ("rnn", "relu"):
@@ -119,8 +119,10 @@ class Direction(nn.Module):
         projected = functional.linear(x, w, b)  # (B, T, gates·H), all steps at once
         state = state or tuple(x.new_zeros(len(x), self.hidden) for _ in range(self.states))
         outputs, gates_over_time = [], []
+        projected = projected if trace is None else trace.passing("gates", projected)
         for projected_t in projected.unbind(1):
             state, gates = self.step(projected_t, functional.linear(state[0], u, b_u), state)
+            state = state if trace is None else (trace.passing("units", state[0]), *state[1:])
             outputs.append(state[0])
             gates_over_time.append(gates)
         y = torch.stack(outputs, 1)  # (B, T, H)

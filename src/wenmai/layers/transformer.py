@@ -136,7 +136,8 @@ class Transformer(Body):
                 last = first and level + 1 == len(self.blocks)
                 if last and packed is not None:
                     x, allowed, packed = packed.unpack(x), packed.allowed, None
-                x = block(x, allowed, trace and trace.under(f"block.{level}"), past, across, real, last, packed)
+                y = block(x, allowed, trace and trace.under(f"block.{level}"), past, across, real, last, packed)
+                x = y if trace is None else trace.passing(f"block.{level}", y, x)
             if packed is not None:
                 return packed.unpack(self.norm(x)), mask, None
         mask = mask[:, :1] if first and mask is not None else mask
@@ -191,8 +192,11 @@ class Block(nn.Module):
     def norm(self, part: int) -> nn.LayerNorm:
         return (self.attention_norm, self.cross_norm, self.mlp_norm)[part]
 
-    def mlp(self, x: Tensor) -> Tensor:
-        return self.down(ACTIVATIONS[self.activation](self.up(x)))
+    def mlp(self, x: Tensor, trace: Trace | None = None) -> Tensor:
+        if trace is None:
+            return self.down(ACTIVATIONS[self.activation](self.up(x)))
+        bent = ACTIVATIONS[self.activation](trace.passing("mlp.before", self.up(x)))  # (B, T, F)
+        return trace.passing("mlp", self.down(trace.passing("mlp.units", bent)))
 
     def forward(self, x: Tensor, allowed: Tensor | None, trace: Trace | None = None, past=None, memory: Tensor | None = None,
                 real: Tensor | None = None, first: bool = False, packed: Packed | None = None) -> Tensor:  # fmt: skip
@@ -213,5 +217,5 @@ class Block(nn.Module):
             elif part == CROSS:
                 h = self.cross(h, memory, real, trace)
             else:
-                h = self.mlp(h)
+                h = self.mlp(h, trace)
         return x

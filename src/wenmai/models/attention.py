@@ -71,5 +71,6 @@ class TokenwiseLayer(Body):
         for level, layer in enumerate(self.layers):
             x = layer(self.dropout(x) if level else x).tanh()
             if trace is not None:
+                x = trace.passing(f"tokenwise.{level}.units", x)
                 trace.note(f"tokenwise.{level}", x)
         return x * mask.unsqueeze(-1), mask, None

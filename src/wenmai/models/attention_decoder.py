@@ -26,7 +26,6 @@ from wenmai.layers.dropout import Dropout, Locked
 from wenmai.layers.embedding import TokenEmbedding
 from wenmai.layers.heads import pool
 from wenmai.layers.recurrent import Recurrent
-from wenmai.layers.trace import Trace
 from wenmai.models.attention import TokenwiseLayer
 from wenmai.models.encoder_decoder import EncoderDecoder
 from wenmai.models.seq2seq import Cell, embeddings, recurrent_encoder, sizes
@@ -104,7 +103,7 @@ class AttendingDecoder(nn.Module):
         inner, y = state.inner, state.output[:, None]  # (B, S), (B, 1, H)
         top = self.hidden * self.cells.layers[-1][0].states  # where the last layer's d begins, from the end
         for u_t in u.split(1, 1):
-            own = None if trace is None else Trace()
+            own = None if trace is None else trace.apart()
             parts = [u_t, y.to(u_t.dtype)] if self.feeding else [u_t]
             if self.before:
                 start = inner.shape[1] - top

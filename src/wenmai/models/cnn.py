@@ -77,9 +77,10 @@ class TextFilters(Body):
             h = h if mask is None else h * mask.unsqueeze(-1)  # zero where there is no word
             h, reached = self.convolved(h, filters, past[level])  # (B, T, widths·filters)
             after.append(reached)
-            x = x + self.dropout(h) if self.gated else h
             if trace is not None:
+                h = trace.passing(f"cnn.{level}.units", h)
                 trace.note(f"cnn.{level}", h)
+            x = x + self.dropout(h) if self.gated else h
         return (self.norms[-1](x), mask, torch.cat(after, 1)) if self.gated else (x, mask, None)
 
     def convolved(self, x: Tensor, filters: nn.ModuleList, past: Tensor | None) -> tuple[Tensor, Tensor | None]:
@@ -93,6 +94,19 @@ class TextFilters(Body):
         seen = (x[:, before - n + 1 :].mT for n in self.widths)
         h = torch.cat([functional.glu(conv(part), 1) for conv, part in zip(filters, seen)], 1).mT
         return h, x[:, steps:].reshape(len(x), -1)
+
+
+    def explain(self, h: Tensor) -> list[tuple[int, int, int, float]]:
+        """Of what the filters of the first layer said of one text (T, widths·filters): for each filter, (the first place it
+        covers, the place behind its last, its width, how strongly it fired) where it fired most."""
+        strength, at = h.max(0)
+        filters = h.shape[1] // len(self.widths)
+        found = []
+        for number, (place, value) in enumerate(zip(at.tolist(), strength.tolist())):
+            width = self.widths[number // filters]
+            first = place - (width - 1 if self.gated else (width - 1) // 2)
+            found.append((max(0, first), min(len(h), first + width), width, value))
+        return found
 
 
 class Picture(nn.Module):
@@ -121,6 +135,7 @@ class ImageFilters(Body):
     def forward(self, x: Tensor, mask: Tensor, state=None, trace=None):
         y = self.blocks(x)  # (B, C, rows, columns)
         if trace is not None:
+            y = trace.passing("cnn.map.units", y.movedim(1, -1)).movedim(-1, 1)
             trace.note("cnn.map", y)
         y = y.flatten(2).mT  # (B, T = places left, C)
         return y, ones(y), None

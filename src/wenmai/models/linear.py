@@ -13,7 +13,7 @@ Features are sparse: n-grams of a text, templates around a token that is tagged,
 touches only the rows of W in it."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -26,6 +26,7 @@ from wenmai.data.text.features import HELD, MOST, Ngrams, Pieces, Rows
 from wenmai.data.text.templates import Templates
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Number
+from wenmai.models.explanation import Weighed
 from wenmai.options import ONE_A_STEP, ONE_A_TEXT, TEXTS, Count, Finite
 from wenmai.training import memory
 from wenmai.training.passes import Passes, epochs_in
@@ -115,6 +116,22 @@ class Scores:
             z[which] = scores(part.starts, part.columns, part.values, self.weights, self.offsets)
         return z
 
+    def explain(self, inputs, at: int | None = None, tokens: Sequence[str] = ()) -> Weighed:
+        """Of one input, exactly as it is scored; `at`: of this step of it, whose row has these tokens."""
+        rows = self.rows(inputs)
+        row = at or 0
+        own = slice(rows.starts[row], rows.starts[row + 1])
+        columns, values = rows.columns[own], rows.values[own]
+        if isinstance(self.features, Ngrams):
+            places = self.features.places(inputs)
+            features = [places[column] for column in columns.tolist()]
+        elif self.features is not None:
+            names = dict(self.features.named(inputs, list(tokens), row))
+            features = [names[column] for column in columns.tolist()]
+        else:
+            features = columns.tolist()
+        return Weighed(features, values, self.weights[columns], self.offsets)
+
     def state(self) -> dict[str, np.ndarray]:
         return {"weights": self.weights, "offsets": self.offsets} | (self.features.state() if self.features else {})
 
@@ -159,7 +176,7 @@ class Regression:
             self.importance = np.ones(1, np.float32)
         else:
             self.importance = np.array(head.weights or [1.0] * head.classes, np.float32)  # of every class, where balanced
-        self.state, self.load, self.parameters_count = z.state, z.load, z.parameters_count
+        self.state, self.load, self.parameters_count, self.explain = z.state, z.load, z.parameters_count, z.explain
 
     def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None,
               resume: Snapshot | None = None, where: Callable[[int], str] = str, *, epochs: int | None = None,

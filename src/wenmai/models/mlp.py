@@ -91,7 +91,10 @@ class MLP(Body):
             mask = ones(x)
         y = x
         for level, layer in enumerate(self.layers):
-            y = layer(self.dropout(y) if level else y).relu()  # (B, T or 1, H)
+            z = layer(self.dropout(y) if level else y)
+            y = z.relu()  # (B, T or 1, H)
             if trace is not None:
+                trace.passing(f"mlp.{level}.before", z)
+                y = trace.passing(f"mlp.{level}.units", y)
                 trace.note(f"mlp.{level}", y)
         return torch.cat([y, x], 2) if self.direct else y, mask, state

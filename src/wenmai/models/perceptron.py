@@ -32,7 +32,7 @@ class Perceptron:
     def __init__(self, z: Scores, head, bias: bool, averaged: bool):
         self.importance = np.array(head.weights or [1.0] * head.classes, np.float32)  # of every class, where balanced
         self.z, self.bias, self.averaged = z, bias, averaged
-        self.state, self.load, self.parameters_count = z.state, z.load, z.parameters_count
+        self.state, self.load, self.parameters_count, self.explain = z.state, z.load, z.parameters_count, z.explain
 
     def learn(self, train: Examples, judge: Callable[[], float] | None, seed: int, minutes: float | None = None,
               resume: Snapshot | None = None, where: Callable[[int], str] = str, *,

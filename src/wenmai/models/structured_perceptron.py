@@ -27,6 +27,7 @@ class StructuredPerceptron:
 
     def __init__(self, z: Scores, head, bias: bool, averaged: bool):
         self.z, self.bias, self.averaged, size = z, bias, averaged, head.classes
+        self.explain = z.explain  # transitions aside
         allowed = head.allowed or (np.ones(size, bool), np.ones((size, size), bool), np.ones(size, bool))
         self.forbidden = tuple(np.where(may, 0.0, NEVER).astype(np.float32) for may in allowed)
         self.between = np.zeros((size, size), np.float32)  # A

@@ -30,6 +30,7 @@ class Panel:
     title: Message
     caption: Message  # what a learner should see
     notes: Sequence[Message] = field(default=(), kw_only=True)  # what was cut, what this does not show
+    see: Sequence[str] = field(default=(), kw_only=True)  # names of panels that a reader should look at next: links to them
 
 
 @dataclass
@@ -109,6 +110,7 @@ class Box:
     y: float
     detail: str = ""  # shapes and counts: (B, T, 384) · 590,592
     kind: str = "layer"  # "input", "state", "layer", "output": its colour
+    width: float = 1.0  # in units of a box's width, where it stands over several
 
 
 @dataclass
@@ -131,3 +133,9 @@ class Inspection:
     facts: Sequence[tuple[Message, str]]  # run, rung, task, text, answer, as the head of the page says them
     panels: Sequence[Panel]
     notes: Sequence[Message] = ()
+
+    def _repr_html_(self) -> str:
+        """A notebook shows it; what draws is loaded then."""
+        from wenmai.page.inspection_page import html_of
+
+        return html_of(self)

@@ -350,15 +350,21 @@ def _scale(axes, which, values, pad):
 def _style():
     """Matplotlib with our style whatever the user's is, and silent about fonts: the reader's machine chooses them."""
     import matplotlib
-    from matplotlib.font_manager import fontManager
 
-    installed = {font.name for font in fontManager.ttflist}
     with matplotlib.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
         matplotlib.rcdefaults()
-        fonts = ["DejaVu Sans", *(font for font in FONTS if font in installed)]  # others would be logged
+        fonts = ["DejaVu Sans", *chinese_fonts()]  # others would be logged
         matplotlib.rcParams.update(STYLE | {"font.family": fonts})
         yield
+
+
+def chinese_fonts() -> list[str]:
+    """Those of ours that are installed here."""
+    from matplotlib.font_manager import fontManager
+
+    installed = {font.name for font in fontManager.ttflist}
+    return [font for font in FONTS if font in installed]
 
 
 def _svg(figure, name: str) -> str:
@@ -369,6 +375,7 @@ def _svg(figure, name: str) -> str:
     box, body = re.search(r'<svg [^>]*?viewBox="([^"]*)"[^>]*>(.*)</svg>', text, re.S).groups()
     body = re.sub(r' id="([^"]*)"', lambda m: f' id="{name}-{m[1]}"' if f"#{m[1]}" in body else "", body)
     body = re.sub(r'(url\(|xlink:href=")#', lambda m: f"{m[1].removeprefix('xlink:')}#{name}-", body)
+    body = body.replace('xlink:href="data:', 'href="data:')  # of a picture in the picture
     body = re.sub(r"font: ((?:[\w.]+ )*?[\d.]+px) [^;\"]*", r"font-size: \1", body)
     body = body.replace(INK, "currentColor").replace(PAPER, "var(--paper,#fff)")
     body = re.sub(r">\s+<", "><", body)

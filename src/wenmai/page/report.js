@@ -1,9 +1,3 @@
-const root = document.documentElement, hash = () => location.hash.slice(1)
-const speak = lang => { root.lang = lang; document.querySelectorAll('nav a').forEach(
-  a => a.toggleAttribute('aria-current', a.hash == '#' + lang)) }
-const follow = () => { const to = document.getElementById(hash())
-  if (/^(en|zh)$/.test(hash())) speak(hash()); else if (to) { to.open = true; to.scrollIntoView() } }
-speak(navigator.language.startsWith('zh') ? 'zh' : 'en'); follow(); addEventListener('hashchange', follow)
 document.querySelectorAll('.board button').forEach(button => button.onclick = () => {
   const th = button.parentNode, at = th.cellIndex, body = th.closest('table').tBodies[0]
   const up = th.ariaSort != 'ascending', sign = up ? 1 : -1
@@ -15,7 +9,3 @@ document.querySelectorAll('.board button').forEach(button => button.onclick = ()
 })
 document.querySelectorAll('.next button').forEach(button => button.onclick = () =>
   navigator.clipboard?.writeText(button.parentNode.querySelector('code').textContent).then(() => button.append(' ✓')))
-let closed = []
-addEventListener('beforeprint', () => { closed = [...document.querySelectorAll('details:not([open])')]
-  closed.forEach(part => part.open = true) })
-addEventListener('afterprint', () => closed.forEach(part => part.open = false))

@@ -1,12 +1,10 @@
 """The report as a page: one file, both languages inside, nothing fetched from anywhere."""
 
-import base64
-import hashlib
 import re
 from html import escape
-from pathlib import Path
 
 from wenmai.locale import Message, told_in
+from wenmai.page.assets import asset, policy
 from wenmai.page.leaderboard import (
     WORDS,
     called,
@@ -24,7 +22,7 @@ from wenmai.page.leaderboard import (
 )
 from wenmai.page.pictures import COSTS, LANGS, clean, finite, interval, limits, main_score, number
 
-CSS, SCRIPT = (Path(__file__).with_name(name).read_text("utf-8") for name in ("report.css", "report.js"))
+CSS, SCRIPT = asset("base.css", "report.css"), asset("language.js", "report.js")
 
 
 def page(report: dict, svgs: dict) -> str:
@@ -45,11 +43,9 @@ def page(report: dict, svgs: dict) -> str:
                 _section("notes", _lists({lang: notes(report, lang) for lang in LANGS})) if report.get("notes") else "",
                 _section("measured", _lists({lang: [line.told_in(lang) for line in measured(report)] for lang in LANGS})),
     ]  # fmt: skip
-    digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()  # only this very script may run in the page
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'"
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta http-equiv="Content-Security-Policy" content="{policy(SCRIPT)}">
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
 <style>{CSS}</style></head><body>
 <header><nav><span class="brand">文脉 Wenmai</span><span><a href="#en">English</a> <a href="#zh">中文</a></span></nav>

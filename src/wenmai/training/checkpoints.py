@@ -2,6 +2,7 @@
 
     RUN/training/start/       arguments.json (the command), inputs.json (what was learned of the inputs)
     RUN/training/000000123/   state.json and arrays.safetensors after 123 updates; the last two are kept
+    RUN/training/kept-000000123/   the weights alone, where train --keep asks for some on the way; they stay with the run
 
 Each is a folder that is there whole or not at all. They are written when a plan is made, then when so much time has passed
 that writing them costs under a fiftieth of it, and when training is asked to stop."""
@@ -19,7 +20,7 @@ from wenmai.locale.theirs import Theirs
 from wenmai.training import folders
 from wenmai.training.distributed import Team
 from wenmai.training.progress import Progress, Snapshot
-from wenmai.training.run_folder import CHECKPOINT, understood, unfinished, write_arrays, write_json
+from wenmai.training.run_folder import CHECKPOINT, KEPT_WEIGHTS, understood, unfinished, weights_of, write_arrays, write_json
 
 KEPT = 2
 PATHS = ("embedding",)  # options that may name a file
@@ -60,6 +61,23 @@ class Checkpoints:
         for old in [*self.damaged, *intact[:-KEPT]]:  # a damaged one is none of the last two
             shutil.rmtree(old, ignore_errors=True)
         self.last, self.cost = time.monotonic(), time.monotonic() - now
+
+    def keep_weights(self, estimator, progress: Progress) -> None:
+        """To be called for every Progress: of so many as are asked for, one is due when its share of the updates is made. A
+        learning rate that is being tried is not the training yet."""
+        count, done = self.arguments.get("keep") or 0, len(self.kept_weights())
+        if progress.note or done >= count or progress.step < done / count * progress.steps:
+            return
+        weights = weights_of(estimator.model_)
+        if weights is None:  # not there yet
+            return
+        name = f"kept-{progress.step:09d}"
+        folders.write(self.folder / name, lambda part: write_arrays(part / "weights.safetensors", weights))
+
+    def kept_weights(self) -> dict[str, Path]:
+        """By the name that each has in the run folder."""
+        found = sorted(self.folder.iterdir()) if self.folder.is_dir() else ()
+        return {f"{path.name}.safetensors": path / "weights.safetensors" for path in found if KEPT_WEIGHTS.fullmatch(path.name)}
 
     def _start(self, part: Path, estimator) -> None:
         write_json(part / "arguments.json", self.arguments)
@@ -123,7 +141,7 @@ def check_arguments(known: dict) -> None:
         take.maybe_text(known, name)
     for name in ("unseen", "skip_bad"):
         take.flag({name: False} | known, name)
-    for name in ("max_line", "max_rows"):
+    for name in ("max_line", "max_rows", "keep"):
         take.integer({name: 0} | known, name)
     settings = take.of_kind(known, "settings", dict, phrase("saved", "an object"))
     for name, one in settings.items():

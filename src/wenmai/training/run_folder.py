@@ -4,6 +4,7 @@
     inputs.json       tokenizer and vocabulary, or the scaling of numbers
     weights.safetensors
     progress.jsonl    what training yielded, a line each
+    kept-000000123.safetensors   weights after so many updates, where train --keep asked for some
     manifest.json     every file's size and checksum
     training/         while training goes on: what it takes to go on after a stop (checkpoints.py)
 
@@ -11,10 +12,12 @@ It is there whole, or not at all (folders.py)."""
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import torch
@@ -32,7 +35,7 @@ from wenmai.training import folders
 from wenmai.training.progress import Progress
 
 FORMAT = 3
-CHECKPOINT = re.compile(r"\d{9}")
+CHECKPOINT, KEPT_WEIGHTS = re.compile(r"\d{9}"), re.compile(r"kept-\d{9}")
 FILES = ("run.json", "inputs.json", "progress.jsonl", "weights.safetensors")
 
 
@@ -44,9 +47,10 @@ class SavedRun:
     progress: list[Progress]
 
 
-def save(estimator, folder: Path, more: dict, training: bool = False, replace: bool = False) -> Path:
+def save(estimator, folder: Path, more: dict, training: bool = False, replace: bool = False,
+         kept: Mapping[str, Path] = MappingProxyType({})) -> Path:  # fmt: skip
     """`training`: the run is what came of the training that stands in the folder, whose place it takes, and who calls holds its
-    lock already. `replace`: as `check_place` has it."""
+    lock already. `replace`: as `check_place` has it. `kept`: files that go into it, by their names there."""
     # the run that it started from, and what was taken over
     start = {"from": {name: value for name, value in estimator.start_.items() if name != "note"}} if estimator.start_ else {}
     about = {"format": FORMAT, "wenmai": __version__, "rung": estimator.rung, "options": estimator.options,
@@ -66,11 +70,21 @@ def save(estimator, folder: Path, more: dict, training: bool = False, replace: b
             write_arrays(part / "weights.safetensors", tensors | words_of(estimator.inputs_))
         else:
             write_arrays(part / "weights.safetensors", model.state())
+        for name, file in kept.items():
+            shutil.copyfile(file, part / name)
 
     with nullcontext() if training else folders.only_one(folder):
         check_place(folder, more, training, replace)
         folders.write(folder, fill)
     return folder
+
+
+def weights_of(model) -> dict[str, np.ndarray] | None:
+    """All that it has learned so far; None where that is nothing, or where it is no more than a file that is read."""
+    if isinstance(model, nn.Module):
+        return {name: value.numpy(force=True) for name, value in model.state_dict().items()}
+    named = {} if is_mapped(model) else model.state() if getattr(getattr(model, "z", None), "weights", None) is not None else {}
+    return named or None
 
 
 def is_mapped(model) -> bool:
@@ -142,7 +156,7 @@ def not_ours(folder: Path) -> str | None:
 
 def not_of_training(folder: Path) -> str | None:
     for path in sorted(folder.iterdir()):
-        known = path.name == "start" or CHECKPOINT.fullmatch(path.name)
+        known = path.name == "start" or CHECKPOINT.fullmatch(path.name) or KEPT_WEIGHTS.fullmatch(path.name)
         if not (known and folders.holds_named(path)) and not folders.is_half_written(path):
             return path.name
     return None

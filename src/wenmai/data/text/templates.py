@@ -53,6 +53,14 @@ class Templates:
         starts, columns = looked_up(attributes, form, inputs.offsets, self.window, self.table, self.slots)
         return Rows(starts, columns, np.ones(len(columns), np.float32), self.width)
 
+    def named(self, inputs: Sequences, tokens: list[str], at: int) -> list[tuple[int, str]]:
+        """(column, name) of the features of one place of one row: w the word, s its shape, ^ and $ the ends of the row."""
+        attributes, form = self.attributes(inputs)
+        keys = np.empty(2 * self.window + 32, np.uint64)
+        count = keys_at(attributes, form, len(form), at, self.window, keys)
+        found = [(find(self.table, key), name) for key, name in zip(keys[:count], names_at(tokens, at, self.window))]
+        return [(int(self.slots[place]), name) for place, name in found if self.table[place] != EMPTY]
+
     def state(self) -> dict[str, np.ndarray]:
         used = self.table != EMPTY
         return {"template_keys": self.table[used].view(np.int64), "template_columns": self.slots[used]}
@@ -130,6 +138,32 @@ def features_at(attributes, form, start, end, at, window, keys):
             keys[count] = extend(np.uint64(230 + near), attributes[form[at + near], SUFFIX + 2])
             count += 1
     return count
+
+
+@njit(cache=True)
+def keys_at(attributes, form, end, at, window, keys):
+    return features_at(attributes, form, 0, end, at, window, keys)
+
+
+def names_at(tokens: list[str], at: int, window: int) -> list[str]:
+    """What `features_at` fills in, in its order."""
+
+    def word(near: int) -> str:
+        return tokens[at + near] if 0 <= at + near < len(tokens) else "^" if at + near < 0 else "$"
+
+    def joined(kind: str, *nears: int) -> str:
+        return " ".join(f"{kind}{near:+d}" if near else kind for near in nears)
+
+    names = [f"{joined('w', near)}={word(near)}" for near in range(-window, window + 1)]
+    pairs = ((-1, 0), (0, 1), (-1, 1), (-2, -1), (1, 2), (-1, 0, 1))
+    names += [f"{joined('w', *nears)}={' '.join(map(word, nears))}" for nears in pairs]
+    names += [f"{joined('shape', *nears)} ({' '.join(map(word, nears))})" for nears in ((-1,), (0,), (1,), (-1, 0), (0, 1))]
+    own = word(0)
+    names += [f"lower={own.lower()}"]
+    names += [f"prefix={own[:size]}" for size in range(1, min(4, len(own)) + 1)]
+    names += [f"suffix={own[-size:]}" for size in range(1, min(4, len(own)) + 1)]
+    inside = (near for near in (-1, 1) if 0 <= at + near < len(tokens) and len(word(near)) >= 3)
+    return names + [f"suffix{near:+d}={word(near)[-3:]}" for near in inside]
 
 
 @njit(cache=True)

@@ -13,6 +13,7 @@ from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences
 from wenmai.data.text.vocabulary import BEGIN, END
 from wenmai.locale import Message
+from wenmai.models.explanation import Matched
 from wenmai.models.ngram.counts import count
 from wenmai.models.ngram.estimation import Recipe
 from wenmai.models.ngram.layout import array_of
@@ -73,6 +74,18 @@ class NgramClassifier:
         scores = np.maximum(scores, LOWEST * (inputs.lengths[:, None] + 1))
         top = scores.max(1, keepdims=True)
         return (scores - top - np.log(np.exp(scores - top).sum(1, keepdims=True))).astype(np.float32)
+
+    def explain(self, inputs: Sequences) -> list[list[Matched]]:
+        """Of one text, for every class the n-grams that said its tokens, its end among them."""
+        tokens, found = self.with_openings(inputs)[1:].tolist(), []
+        for grams in self.grams:
+            state, steps = tuple(grams.start(1)[0].tolist()), []
+            for token in tokens:
+                length, log_prob, paid = grams.matched(state, token)
+                steps.append(Matched(length, LN10 * log_prob, [LN10 * weight for weight in paid]))
+                _, state = grams.one(state, token)
+            found.append(steps)
+        return found
 
     def parameters_count(self) -> int:
         return sum(int(grams.sizes.sum()) for grams in self.grams)

@@ -21,6 +21,7 @@ from wenmai.data.text.lines import Lines, Running
 from wenmai.data.text.vocabulary import BEGIN, END, SPECIAL
 from wenmai.errors import Mistake
 from wenmai.layers.heads import OneOf
+from wenmai.models.explanation import Matched
 from wenmai.models.ngram.classifier import NgramClassifier
 from wenmai.models.ngram.estimation import ENOUGH, Layout, Recipe
 from wenmai.models.ngram.numbering import Numbering
@@ -152,6 +153,16 @@ class NGram:
             total += log_prob if at >= len(before) else 0.0
             state = self.initial_state() if token == END else state
         return LN10 * total
+
+    def explain(self, tokens: np.ndarray) -> list[Matched]:
+        """Of every token of a text that a line opens: the n-gram that said it."""
+        state, found = self.initial_state(), []
+        for token in self.numbering.numbers(np.asarray(tokens, np.int64)).tolist():
+            length, log_prob, paid = self.grams.matched(state, token)
+            found.append(Matched(length, LN10 * log_prob, [LN10 * weight for weight in paid]))
+            _, state = self.grams.one(state, token)
+            state = self.initial_state() if token == END else state
+        return found
 
     def initial_state(self) -> State:
         return tuple(self.grams.start(1)[0].tolist())

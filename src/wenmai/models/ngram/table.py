@@ -138,6 +138,21 @@ class Table:
         log_prob, node = one(*self.known, state[0], word)
         return log_prob, (node,)
 
+    def matched(self, state: tuple[int, ...], word: int) -> tuple[int, float, list[float]]:
+        """(words of the longest n-gram that is known, its log p, the weights paid for contexts that were too long)"""
+        word, node, paid = word if 0 <= word < len(self.words) else UNK, state[0], []
+        while 0 < node < len(self.nodes) and len(paid) < self.order:
+            place = found_at(self.lines, node, word)
+            if place >= 0:
+                return self.length_of(node) + 1, float(self.lines["log_prob"][place]), paid
+            paid.append(float(self.nodes["backoff"][node]))
+            node = int(self.nodes["suffix"][node])
+        return 1, float(self.words["log_prob"][word]), paid
+
+    def length_of(self, node: int) -> int:
+        """Words of a node: its number says its order."""
+        return int(np.searchsorted(np.cumsum([1, *self.sizes]), node, "right"))
+
     def score(self, tokens: np.ndarray, starts: np.ndarray, threads: int | None = None, separately: bool = False) -> np.ndarray:
         return layout.read_through(score, self.known, tokens, starts, threads, separately)
 
@@ -197,6 +212,11 @@ def line_of(lines, mask, node, word):
             break
         place = (place + np.uint64(1)) & mask
     return np.int64(-1)
+
+
+@njit(cache=True)
+def found_at(lines, node, word):
+    return line_of(lines, np.uint64(len(lines) - 1), node, word)
 
 
 @njit(inline="always")

@@ -109,6 +109,12 @@ class Trie:
         log_prob, length = one(*self.known, state, word)
         return log_prob, ((word, *state)[:length] + self.nothing[length:])
 
+    def matched(self, state: tuple[int, ...], word: int) -> tuple[int, float, list[float]]:
+        """(words of the longest n-gram that is known, its log p, the weights paid for contexts that were too long)"""
+        word = word if 0 <= word < self.sizes[0] else UNK
+        log_prob, length, known, paid = longest(*self.known, np.array(state, np.int32), word)
+        return int(length), float(log_prob), [float(paid[context]) for context in reversed(range(length - 1, known))]
+
     def score(self, tokens: np.ndarray, starts: np.ndarray, threads: int | None = None, separately: bool = False) -> np.ndarray:
         return layout.read_through(score, self.known, tokens, starts, threads, separately)
 
@@ -157,6 +163,15 @@ def total(prob, depth, known, paid):
     for context in range(depth - 1, known):
         prob += paid[context]
     return at_most_zero(prob)
+
+
+@njit(cache=True)
+def longest(data, plan, state, word):
+    """(log p of the longest n-gram that is known, its length, how long the context is, what its suffixes cost)"""
+    paid, fresh = np.empty(DEEPEST, np.float32), np.empty(DEEPEST, np.float32)
+    known = cost(data, plan, state, paid)
+    prob, depth = climb(data, plan, word, state, 0, known, fresh)
+    return prob, depth, known, paid
 
 
 @njit(cache=True, nogil=True)
