@@ -129,7 +129,7 @@ def test_fine_tuning_has_defaults_of_its_own(runs, monkeypatch):
 
     monkeypatch.setattr(Training, "__init__", spied)
     Classifier("bert", validation=0.0).fit(TEXTS, LABELS, start=runs / "bert")
-    assert seen[-1].epochs == 3 and seen[-1].learning_rate == pytest.approx(5e-5 * 384 / 8) and seen[-1].head_rate == 1.0
+    assert seen[-1].epochs == 4 and seen[-1].learning_rate == pytest.approx(1e-4 * 384 / 8) and seen[-1].head_rate == 1.0
     rows = [text.split() for text in TEXTS]
     tags = [["O"] * (len(row) - 1) + ["B-end"] for row in rows]
     Tagger("bert", validation=0.0, steps=2, crf=True).fit(rows, tags, start=runs / "bert")
