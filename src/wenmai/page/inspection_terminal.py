@@ -13,9 +13,9 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from wenmai.locale import Message, language
-from wenmai.page.panels import Bars, Beside, Curves, Diagram, Formula, Inspection, Matrix, Panel, Points, Table, Tokens
 from wenmai.page.panel_diagram import lines_of
 from wenmai.page.panel_pictures import shown, values_of
+from wenmai.page.panels import Bars, Beside, Curves, Diagram, Formula, Inspection, Matrix, Panel, Points, Table, Tokens
 from wenmai.page.pictures import clean, number
 from wenmai.page.terminal import Screen, text_table
 
