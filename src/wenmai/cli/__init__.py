@@ -7,6 +7,7 @@ output.py     sentences, phases, scores and the result
 ladder.py     demo, data, rungs, compare, probe
 runs.py       train, evaluate, predict, import, export
 kept.py       runs, info
+drawing.py    draw
 writing.py    generate, compose, translate, filter
 vectors.py    embed
 asking.py     answer

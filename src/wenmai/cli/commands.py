@@ -15,7 +15,7 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from wenmai import __version__
-from wenmai.cli import advice, asking, kept, ladder, looking, output, runs, vectors, writing
+from wenmai.cli import advice, asking, drawing, kept, ladder, looking, output, runs, vectors, writing
 from wenmai.errors import Mistake, Notice, Stopped
 from wenmai.locale import Message, language, phrases, translate
 from wenmai.locale.theirs import Theirs
@@ -24,7 +24,8 @@ from wenmai.training.interrupts import interrupts
 GROUPS = phrases("group", look="Commands to look around", train="Commands to train and compare", use="Commands to use a run",
                  keep="Commands for run folders", examples="Examples")  # fmt: skip
 COMMANDS = {  # by group
-    "look": {"demo": ladder.demo, "data": ladder.data, "rungs": ladder.rungs, "probe": ladder.probe},
+    "look": {"demo": ladder.demo, "data": ladder.data, "rungs": ladder.rungs, "draw": drawing.draw,
+             "probe": ladder.probe},
     "train": {"compare": ladder.compare, "train": runs.train, "evaluate": runs.evaluate},
     "use": {"predict": runs.predict, "generate": writing.generate, "compose": writing.compose, "translate": writing.translate,
             "answer": asking.answer, "fill": writing.fill, "filter": writing.filter_, "embed": vectors.embed,
@@ -36,6 +37,8 @@ EXAMPLES = {  # of a command; those of `wenmai --help` under ""
          "wenmai train gru reviews.csv --test 0.1", 'wenmai predict runs/reviews-gru "a truly good film"', "wenmai runs"),
     "data": ("wenmai data", "wenmai data reviews.csv", "wenmai data shop.xlsx --columns text=review,label=stars"),
     "rungs": ("wenmai rungs", "wenmai rungs lstm", "wenmai rungs lstm --task generate"),
+    "draw": ("wenmai draw lstm", "wenmai draw transformer --task translate --out transformer.svg",
+             "wenmai draw runs/reviews-gru --out gru.png", "wenmai draw gru --set bidirectional=true --format mermaid"),
     "compare": ("wenmai compare reviews.csv --minutes 5", "wenmai compare reviews.csv --rungs softmax,cnn,gru",
                 "wenmai compare reviews.csv --with runs/reviews-gru", "wenmai compare --resume reports/reviews"),
     "train": ("wenmai train gru reviews.csv", "wenmai train gru reviews.csv --test 0.1 --minutes 5 --set hidden=256",

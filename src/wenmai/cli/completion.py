@@ -23,6 +23,10 @@ def runs(incomplete: str) -> list[str]:
     return sorted(found)
 
 
+def rungs_and_runs(incomplete: str) -> list[str]:
+    return rungs(incomplete) + runs(incomplete)
+
+
 def data(incomplete: str) -> list[str]:
     """Built-in sets, and files and folders."""
     from wenmai.data.builtin import BUILTIN

@@ -18,4 +18,5 @@ gradients.py    gradient flow over steps
 activations.py  activation functions with the values that the model saw
 formula.py      one square of a map, or one step of a cell, with its numbers and its line of source
 kept.py         the checkpoints that a run kept
+structure.py    the diagram of a rung or a run; unrolled.py: networks over time; sketch.py: the sheet they are drawn on
 """

@@ -23,7 +23,8 @@ from wenmai.page.strict_json import strict_json
 from wenmai.training import folders
 
 PAGE = SCRIPT + asset("language.js")  # which goes to the panel that the address names, so that panels come first
-WITHOUT_SCRIPT = Message("This page draws with a script. Without it: the pictures lie beside it, and inspection.json has the numbers.")
+WITHOUT_SCRIPT = Message("This page draws with a script. Without it: the pictures lie beside it, and inspection.json has the "
+                         "numbers.")  # fmt: skip
 
 
 def page(inspection: Inspection) -> str:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from wenmai.locale import Message, language
+from wenmai.locale import Message, language, phrases
 from wenmai.page.panel_diagram import lines_of
 from wenmai.page.panel_pictures import shown, values_of
 from wenmai.page.panels import Bars, Beside, Curves, Diagram, Formula, Inspection, Matrix, Panel, Points, Table, Tokens
@@ -21,6 +21,7 @@ from wenmai.page.terminal import Screen, text_table
 
 BLOCKS, SPARKS = " ░▒▓█", "▁▂▃▄▅▆▇█"
 RED, BLUE = (178, 58, 36), (47, 127, 121)
+ENDS = phrases("terminal", "first", "last", "least", "most").values()
 ACROSS, DOWN, ROWS = 30, 40, 20  # cells of a heat map; rows of a table
 
 
@@ -45,8 +46,8 @@ def show_panel(panel: Panel, console: Console, lang: str, before: str = "") -> N
         console.print(Text(f"· {clean(note.told_in(lang), 600)}", "dim"))
 
 
-def dim(template: str, lang: str, **values) -> Text:
-    return Text(Message(template, **values).told_in(lang), "dim")
+def dim(message: Message, lang: str) -> Text:
+    return Text(message.told_in(lang), "dim")
 
 
 def coloured(text: str, share: float) -> Text:
@@ -72,7 +73,7 @@ def block(share: float) -> Text:
 def matrix(panel: Matrix, lang: str, console: Console):
     values = np.asarray(panel.values, np.float64).reshape(-1, len(panel.rows), len(panel.columns))
     if len(values) > 1:
-        yield dim("the mean of {count} maps; --out DIR writes a page that shows each", lang, count=len(values))
+        yield dim(Message("the mean of {count} maps; --out DIR writes a page that shows each", count=len(values)), lang)
     mean = values.mean(0)
     rows, columns = panel.rows[:DOWN], panel.columns[:ACROSS]
     most = float(np.abs(np.nan_to_num(mean)).max(initial=0)) or 1.0
@@ -88,8 +89,8 @@ def matrix(panel: Matrix, lang: str, console: Console):
         yield Text.assemble(label, *(block(float(x) / most) for x in row[: len(columns)]),
                             (f"  {number(float(row[largest]))} {shown(panel.columns[largest], 10)}", "dim"))  # fmt: skip
     if len(rows) < len(panel.rows) or len(columns) < len(panel.columns):
-        yield dim("the first {rows} of {all_rows} rows and {columns} of {all_columns} columns", lang, rows=len(rows), all_rows=len(panel.rows),
-                  columns=len(columns), all_columns=len(panel.columns))  # fmt: skip
+        yield dim(Message("the first {rows} of {all_rows} rows and {columns} of {all_columns} columns", rows=len(rows),
+                          all_rows=len(panel.rows), columns=len(columns), all_columns=len(panel.columns)), lang)  # fmt: skip
 
 
 def tokens(panel: Tokens, lang: str, console: Console):
@@ -103,7 +104,7 @@ def tokens(panel: Tokens, lang: str, console: Console):
 
 def curves(panel: Curves, lang: str, console: Console):
     grid = Grid(box=None, pad_edge=False, header_style="dim")
-    for name in ("", Message("first"), Message("last"), Message("least"), Message("most"), ""):
+    for name in ("", *ENDS, ""):
         grid.add_column(Text(name.told_in(lang) if name else ""), justify="right" if name else "left", no_wrap=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         scaled = np.log(panel.values) if panel.logarithmic else np.asarray(panel.values, np.float64)
@@ -124,7 +125,8 @@ def curves(panel: Curves, lang: str, console: Console):
 def spark(ys: np.ndarray, low: float, high: float, width: int = 24) -> str:
     """A curve in letters, all of them on the same scale."""
     if len(ys) > width:
-        ys = np.array([part[np.isfinite(part)].mean() if np.isfinite(part).any() else np.nan for part in np.array_split(ys, width)])
+        parts = [part[np.isfinite(part)] for part in np.array_split(ys, width)]
+        ys = np.array([part.mean() if len(part) else np.nan for part in parts])
     return "".join(" " if math.isnan(y) else SPARKS[round(7 * (y - low) / ((high - low) or 1))] for y in ys)
 
 
@@ -138,10 +140,11 @@ def bars(panel: Bars, lang: str, console: Console):
     for at, (name, value) in enumerate(zip(panel.names[:ROWS], panel.values)):
         share = abs(float(value)) / most if math.isfinite(value) else 0.0
         detail = shown(panel.details[at], 40) if at < len(panel.details) else ""
-        grid.add_row(Text(shown(name, 60)), Text("█" * round(18 * share) or "▏", "red" if value >= 0 else "cyan"), number(float(value)), Text(detail))
+        bar = Text("█" * round(18 * share) or "▏", "red" if value >= 0 else "cyan")
+        grid.add_row(Text(shown(name, 60)), bar, number(float(value)), Text(detail))
     yield grid
     if len(panel.names) > ROWS:
-        yield dim("the first {rows} of {all_rows} rows", lang, rows=ROWS, all_rows=len(panel.names))
+        yield dim(Message("the first {rows} of {all_rows} rows", rows=ROWS, all_rows=len(panel.names)), lang)
 
 
 def points(panel: Points, lang: str, console: Console):
@@ -169,7 +172,7 @@ def table(panel: Table, lang: str, console: Console):
     heads = [clean(words.told_in(lang), 30) for words in panel.columns]
     yield text_table(heads, [[cell_text(cell) for cell in row] for row in panel.rows[:ROWS]], header_style="dim")
     if len(panel.rows) > ROWS:
-        yield dim("the first {rows} of {all_rows} rows", lang, rows=ROWS, all_rows=len(panel.rows))
+        yield dim(Message("the first {rows} of {all_rows} rows", rows=ROWS, all_rows=len(panel.rows)), lang)
 
 
 def cell_text(cell) -> str:

@@ -49,10 +49,12 @@ class Packing:
 def eight_bits(slices: np.ndarray, levels: int) -> dict:
     signed = bool((slices < 0).any())
     levels = levels // 2 if signed else levels
-    top = np.abs(slices).max((1, 2))  # (slices,)
-    shares = np.abs(slices) / np.where(top, top, 1)[:, None, None]
-    q = np.rint(levels * np.sqrt(shares)) * np.sign(slices)
-    kept = q.astype(np.int8 if signed else np.uint8)
+    sizes = np.abs(slices) if signed else slices
+    top = sizes.max((1, 2))  # (slices,)
+    q = np.sqrt(sizes / np.where(top, top, 1)[:, None, None])
+    q *= levels
+    np.rint(q, out=q)
+    kept = np.copysign(q, slices).astype(np.int8) if signed else q.astype(np.uint8)
     return {"kind": "i1" if signed else "u1", "levels": levels, "top": plain(top), "slices": [deflated(part) for part in kept]}
 
 
@@ -69,5 +71,9 @@ def restored(document: dict) -> np.ndarray:
 
 
 def deflated(part: np.ndarray) -> str:
+    """Of weights in 8 bits hardly anything comes twice but for rows of nothing: to look for no more than these is four times as
+    quick, and comes out smaller."""
     little = part.astype("<f4") if part.dtype == np.float32 else part
-    return base64.b64encode(zlib.compress(np.ascontiguousarray(little).tobytes(), 6)).decode()
+    way = zlib.Z_DEFAULT_STRATEGY if little.itemsize > 1 else zlib.Z_RLE
+    packer = zlib.compressobj(6, zlib.DEFLATED, 15, 9, way)
+    return base64.b64encode(packer.compress(np.ascontiguousarray(little).tobytes()) + packer.flush()).decode()

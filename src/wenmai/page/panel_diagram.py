@@ -5,9 +5,9 @@ import re
 from wenmai.page.panels import Arrow, Box, Diagram
 from wenmai.page.pictures import INK, clean
 
-UNIT = 1.95, 0.78  # inches of a box's width and height
+UNIT = 1.42, 0.6  # inches of a box's width and height
 FILL = {"input": "#2f7f79", "state": "#4c6fd1", "output": "#b23a24", "layer": INK}
-LINE = 0.2  # inches
+LINE = 0.165  # inches
 
 
 def lines_of(box: Box) -> list[str]:
@@ -15,7 +15,7 @@ def lines_of(box: Box) -> list[str]:
 
 
 def size_of(box: Box) -> tuple[float, float]:
-    return (box.width - 0.12) * UNIT[0], max(0.46, 0.18 + LINE * len(lines_of(box)))
+    return (box.width - 0.12) * UNIT[0], max(0.36, 0.16 + LINE * len(lines_of(box)))
 
 
 def draw_diagram(panel: Diagram):
@@ -38,10 +38,10 @@ def draw_diagram(panel: Diagram):
         (x, y), (a, b), text = at[name], half[name], lines_of(box)
         if box.kind != "more":
             colour = FILL.get(box.kind, INK)
-            axes.add_patch(FancyBboxPatch((x - a, y - b), 2 * a, 2 * b, boxstyle="round,pad=0,rounding_size=0.08", facecolor="none",
-                                          edgecolor=colour, lw=1.1))  # fmt: skip
-            axes.add_patch(FancyBboxPatch((x - a, y - b), 2 * a, 2 * b, boxstyle="round,pad=0,rounding_size=0.08", facecolor=colour,
-                                          alpha=0.05 if box.kind == "layer" else 0.14, lw=0))  # fmt: skip
+            place, style = ((x - a, y - b), 2 * a, 2 * b), "round,pad=0,rounding_size=0.08"
+            axes.add_patch(FancyBboxPatch(*place, boxstyle=style, facecolor="none", edgecolor=colour, lw=1.1))
+            opacity = 0.05 if box.kind == "layer" else 0.14
+            axes.add_patch(FancyBboxPatch(*place, boxstyle=style, facecolor=colour, alpha=opacity, lw=0))
         for line, words in enumerate(text):
             axes.text(x, y + (line - (len(text) - 1) / 2) * LINE, words, ha="center", va="center", fontsize=8 if line else 10)
     return figure
@@ -50,7 +50,17 @@ def draw_diagram(panel: Diagram):
 def _arrow(axes, arrow: Arrow, at: dict, half: dict) -> None:
     """Straight where one box stands over or beside the other, bent elsewhere."""
     (ax, ay), (bx, by), (aw, ah), (bw, bh) = at[arrow.start], at[arrow.end], half[arrow.start], half[arrow.end]
-    style = {"arrowstyle": "-|>,head_length=0.32,head_width=0.16", "color": INK, "alpha": 0.6, "lw": 0.9, "shrinkA": 0, "shrinkB": 0}
+    from matplotlib.patches import FancyArrowPatch
+    from matplotlib.path import Path
+
+    style = {"arrowstyle": "-|>,head_length=0.32,head_width=0.16", "edgecolor": INK, "alpha": 0.6, "lw": 0.9, "shrinkA": 0,
+             "shrinkB": 0}  # fmt: skip
+    if ax + aw + 0.5 * UNIT[0] < bx - bw:  # from one part of a network to another: from side to side, in a bow
+        start, end = (ax + aw, ay), (bx - bw, by)
+        bend = (start[0] + end[0]) / 2
+        path = Path([start, (bend, ay), (bend, by), end], [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
+        axes.add_patch(FancyArrowPatch(path=path, mutation_scale=10, facecolor=INK, **style))
+        return
     if abs(ay - by) <= (ah + bh) / 2:
         way = 1 if bx > ax else -1
         start, end = (ax + way * aw, ay), (bx - way * bw, by)
@@ -62,7 +72,7 @@ def _arrow(axes, arrow: Arrow, at: dict, half: dict) -> None:
             start, end = (x, ay + way * ah), (x, by - way * bh)
         else:
             start, end = (ax, ay + way * ah), (bx, by - way * bh)
-    axes.annotate("", end, start, arrowprops=style)
+    axes.add_patch(FancyArrowPatch(start, end, mutation_scale=10, facecolor=INK, **style))
     if arrow.label:
         axes.text((start[0] + end[0]) / 2 + 0.05, (start[1] + end[1]) / 2 - 0.08, clean(arrow.label, 30), fontsize=8, alpha=0.8)
 

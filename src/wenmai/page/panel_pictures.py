@@ -21,7 +21,8 @@ RED, BLUE = "#b23a24", "#2f7f79"
 SERIES = ["#3f7fd0", "#d55e00", "#009e73", "#c75b9b", "#b58900", "#7d67c9", "#858585", "#2f9fb0"]
 FINE = 64  # points to a side that one of many maps has at most: the largest of what falls on a point
 LINES = 30  # rows of a table, bars
-NO_CHINESE = Message("No Chinese font was found here: Chinese stands as boxes in this PNG; the SVG beside it has its text as text.")
+NO_CHINESE = Message("No Chinese font was found here: Chinese stands as boxes in this PNG; the SVG beside it has its text as "
+                     "text.")  # fmt: skip
 
 
 def pictures(inspection: Inspection) -> dict[str, str | bytes]:
@@ -171,7 +172,8 @@ def heads(panel: Matrix, lang: str):
     figure, axes = new(0.9 + cell * across, 1.15 + cell * down * tall / wide, left=0.75, top=0.72, bottom=0.3)
     axes.imshow(sheet, interpolation="none", aspect="auto")
     (*_, (name, names)), middles = panel.choices, (np.arange(across) * (wide + gap) + wide / 2 - 0.5)
-    axes.xaxis.set_ticks(middles, [f"{clean(name.told_in(lang), 12)} {shown(one)}" if across < 9 else shown(one) for one in names])
+    before = f"{clean(name.told_in(lang), 12)} " if across < 9 else ""
+    axes.xaxis.set_ticks(middles, [before + shown(one) for one in names])
     if down > 1:
         own = [[f"{clean(words.told_in(lang), 12)} {shown(one)}" for one in each] for words, each in panel.choices[:-1]]
         combined = own[0]
@@ -236,12 +238,13 @@ def patch(axes, x, y, width, height, colour, opacity) -> None:
 def curves(panel: Curves, lang: str):
     texts = len(panel.x) > 0 and isinstance(panel.x[0], str)
     longest = max((width_of(shown(str(x))) for x in panel.x), default=1) if texts else 3
-    figure, axes = new(7.6, 3.7, left=0.75, right=1.8, bottom=0.35 + (0.07 * longest if texts else 0.1) + 0.2 * bool(panel.x_title))
+    below = 0.35 + (0.07 * longest if texts else 0.1) + 0.2 * bool(panel.x_title)
+    figure, axes = new(7.6, 3.7, left=0.75, right=1.8, bottom=below)
     x = np.arange(len(panel.x)) if texts else np.asarray(panel.x, np.float64)
     for at, (values, name) in enumerate(zip(panel.values, panel.series)):
         style = ["-", (0, (5, 1.5)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5))][at // len(SERIES) % 4]
         axes.plot(x, values, color=SERIES[at % len(SERIES)], ls=style, lw=1.7, marker="o" if len(x) <= 40 else None, ms=3,
-                  label=shown(name, 22).removeprefix("_") or "–", gid=f"series-{at}")  # fmt: skip
+                  label=shown(name, 22).removeprefix("_") or "–")  # fmt: skip
     if panel.logarithmic and np.nanmax(panel.values, initial=0) > 0:
         axes.set_yscale("log")
     if texts:
@@ -256,7 +259,8 @@ def curves(panel: Curves, lang: str):
 
 def bars(panel: Bars, lang: str):
     names, values = [shown(name, 34) for name in panel.names[:LINES]], np.asarray(panel.values[:LINES], np.float64)
-    figure, axes = new(7.2, 0.95 + 0.24 * len(names), left=0.4 + 0.075 * max(map(width_of, names), default=1), right=1.9, bottom=0.45)
+    left = 0.4 + 0.075 * max(map(width_of, names), default=1)
+    figure, axes = new(7.2, 0.95 + 0.24 * len(names), left=left, right=1.9, bottom=0.45)
     places = np.arange(len(names))
     axes.barh(places, values, 0.62, color=[BLUE if value < 0 else RED for value in values])
     axes.axvline(0, color=INK, lw=0.7, alpha=0.5)
@@ -265,7 +269,8 @@ def bars(panel: Bars, lang: str):
     axes.tick_params(length=0)
     for at, value in enumerate(values):
         detail = shown(panel.details[at], 26) if at < len(panel.details) else ""
-        axes.text(1.02, at, f"{number(float(value))}  {detail}".rstrip(), transform=axes.get_yaxis_transform(), va="center", fontsize=8.5)
+        said = f"{number(float(value))}  {detail}".rstrip()
+        axes.text(1.02, at, said, transform=axes.get_yaxis_transform(), va="center", fontsize=8.5)
     axes.set_xlabel(clean(panel.value_title.told_in(lang)) if panel.value_title else "")
     return figure
 
@@ -276,8 +281,8 @@ def points(panel: Points, lang: str):
     whose = np.array([groups.index(group) for group in panel.groups] or [0] * len(places))
     for at in range(max(1, len(groups))):
         own = places[whose == at]
-        axes.scatter(*own.T, s=14, marker="os^D"[at % 4], color=SERIES[at % len(SERIES)], label=shown(groups[at], 24).removeprefix("_")
-                     if groups else None, gid=f"group-{at}")  # fmt: skip
+        name = shown(groups[at], 24).removeprefix("_") if groups else None
+        axes.scatter(*own.T, s=14, marker="os^D"[at % 4], color=SERIES[at % len(SERIES)], label=name)
     low, high = places.min(0), places.max(0)
     spots, taken = (places - low) / np.where(high > low, high - low, 1), []
     for name, place, (x, y) in zip(panel.names, places, spots):

@@ -1,7 +1,7 @@
 """An Inspection as strict JSON and back.
 
     a Message   {"en": …, "zh": …}
-    an array    {"array": NAME, "shape": […], "values": […]}; a large one lies in the arrays beside the JSON alone, under that name
+    an array    {"array": NAME, "shape": […], "values": […]}; a large one lies in the arrays beside the JSON alone
     a panel     {"panel": "Matrix", …}, its fields by their names
 
 `encoded` goes over an Inspection and leaves to its caller what becomes of an array and of a user's words, so that a page can hold

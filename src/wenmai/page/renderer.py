@@ -17,10 +17,10 @@ SCRIPT = "(() => {\n'use strict'\n" + asset(*(f"drawing/{name}" for name in FILE
 CSS = asset("base.css", "renderer.css")
 WORDS = phrases(
     "renderer",
-    heat="heat map", lines="lines", picture="on the picture", view="view", all="All of them, small; choose one", smaller="smaller",
-    larger="larger", numbers="The numbers", keys="Arrow keys go from cell to cell, + and − zoom.", series="series", name="name",
+    heat="heat map", lines="lines", picture="on the picture", view="view", all="All of them, small; choose one",
+    smaller="smaller", larger="larger", numbers="The numbers", keys="Arrow keys go from cell to cell, + and − zoom.", series="series", name="name",
     value="value", detail="detail", picture_of="as a bar", more="Show the others", find="Find", group="group",
-    beside="beside it:", token="token", box="box", before="one back", after="one on", **{"from": "from"},
+    beside="beside it:", token="token", box="box", before="one back", after="one on", whence="from",
 )  # fmt: skip
 
 
@@ -29,7 +29,8 @@ def data(inspection: Inspection) -> dict:
     pack = Packing()
     document = encoded(inspection, pack, shown)
     pack.finished()
-    return {"inspection": document, "words": {key: {lang: words.told_in(lang) for lang in ("en", "zh")} for key, words in WORDS.items()}}
+    words = {key: {lang: words.told_in(lang) for lang in ("en", "zh")} for key, words in WORDS.items()}
+    return {"inspection": document, "words": words}
 
 
 def shown(text: str) -> str:

@@ -301,7 +301,7 @@ function picture(view, self) { // the weights of one row, laid on the picture pa
   const canvas = make('canvas', {}), select = make('select', {}, panel.rows.map((name, at) => make('option', {value: at}, name)))
   select.onchange = () => self.move(select.selectedIndex, state.column)
   const box = make('div', {class: 'picture', tabindex: 0, role: 'application', label: panel.title, 'aria-describedby': self.readingId}, canvas)
-  view.append(make('div', {class: 'controls'}, make('label', {}, WORDS.from, ' ', select)), box)
+  view.append(make('div', {class: 'controls'}, make('label', {}, WORDS.whence, ' ', select)), box)
   const scale = Math.max(1, Math.floor(Math.min(360, view.clientWidth || 360) / wide)), cw = wide * scale / across, ch = tall * scale / down
   const ratio = Math.min(devicePixelRatio || 1, 2), context = canvas.getContext('2d'), points = panel.picture.numbers
   canvas.width = wide * scale * ratio; canvas.height = tall * scale * ratio; canvas.style.width = wide * scale + 'px'

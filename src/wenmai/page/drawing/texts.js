@@ -56,6 +56,10 @@ function diagram(holder, panel) {
     const ax = a.x * W, ay = a.y * H, bx = b.x * W, by = b.y * H
     const overlap = [Math.max(ax - half(a), bx - half(b)), Math.min(ax + half(a), bx + half(b))]
     if (a === b) return {path: `M${ax + half(a)} ${ay - 8}c28 -6 28 22 0 16`, x: ax + half(a) + 22, y: ay}
+    if (ax + half(a) + .5 * W < bx - half(b)) { // from one part of a network to another: from side to side, in a bow
+      const from = ax + half(a), to = bx - half(b), middle = (from + to) / 2
+      return {path: `M${from} ${ay}C${middle} ${ay} ${middle} ${by} ${to} ${by}`, x: middle, y: (ay + by) / 2}
+    }
     if (Math.abs(ay - by) * 2 <= tall(a) / 2 + tall(b) / 2) { // side by side
       const way = Math.sign(bx - ax), from = ax + way * half(a), to = bx - way * half(b)
       return {path: `M${from} ${ay}L${to} ${by}`, x: (from + to) / 2 - 8, y: ay - 2}
