@@ -95,7 +95,8 @@ def test_of_a_linear_answer_all_three_are_the_same():
     reading = Reading(estimator, np.array([1.0, 2.0, 3.0]))
     values, difference = attribution.integrated_gradients(reading, raw=True)
     at_zero = estimator.predict(np.array([estimator.inputs_.mean]))[0]  # standardised numbers are 0 there
-    assert difference == pytest.approx(reading.support - at_zero, abs=1e-5) and values.sum() == pytest.approx(difference, abs=1e-3)
+    assert difference == pytest.approx(reading.support - at_zero, abs=1e-5)
+    assert values.sum() == pytest.approx(difference, abs=1e-3)
 
 
 # Parts
@@ -158,8 +159,10 @@ def test_a_unit_that_is_off_shows_nothing():
     assert off(reading, "lstm.0.units:5") == pytest.approx(support_in(changed(reading.estimator, shut), reading), abs=1e-5)
 
 
-@pytest.mark.parametrize(("rung", "task", "kind"), [("transformer", "classify", "texts"), ("lstm", "classify", "texts"),
-                                                    ("attention", "translate", "sources"), ("bert", "choose", "choices")])  # fmt: skip
+@pytest.mark.parametrize(("rung", "task", "kind"), [
+    ("transformer", "classify", "texts"), ("lstm", "classify", "texts"), ("attention", "translate", "sources"),
+    ("bert", "choose", "choices"),
+])  # fmt: skip
 def test_what_is_ranked_together_is_what_each_does_alone(rung, task, kind):
     reading = Reading(fitted(rung, task, kind), made(kind, rows=3, seed=1, task=task)[0][1])
     effects = switches.ranking(reading)
