@@ -8,6 +8,8 @@ anything, at several lengths; `panels` a run's own, on the user's text."""
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -21,7 +23,7 @@ from wenmai.locale import Message, phrase
 from wenmai.page.panels import Curves, Panel
 
 LENGTHS = (10, 30, 100)
-WIDTH, ROWS = 32, 8
+WIDTH, ROWS = 16, 4
 BLOCK = "transformer"
 
 
@@ -94,6 +96,7 @@ def flow(kind: str, length: int, seed: int = 0) -> np.ndarray:
     return (size / size[-1].clamp(min=1e-30)).clamp(min=1e-30).double().numpy()
 
 
+@cache
 def of_cells(lengths: tuple[int, ...] = LENGTHS) -> Panel:
     """One picture: every cell and a block of a Transformer, at several lengths, from the last step to the first."""
     most, series, values = max(lengths), [], []

@@ -28,7 +28,7 @@ from wenmai.page.panels import Bars, Panel, Table
 
 HELD = 1e4  # before a sigmoid: it is 0 or 1 then, exactly
 SHOWN = 24  # removals that are ranked
-UNITS = 256  # of a layer, that are tried one by one
+UNITS = 256  # of a layer, that are tried one by one; those of a block's MLP, which are thousands, only where they are named
 ROOM = 1 << 21
 COLUMNS = list(phrases("column", "switched off", "answer", "what speaks for it", "lost").values())
 
@@ -96,6 +96,8 @@ def parts(reading: Reading) -> dict[str, list[Switch]]:
     for point, shape in points(reading).items():
         if point.endswith(".heads"):
             known[point] = [Switch(point, head) for head in range(shape[1])]
+        elif point.endswith(".mlp.units"):
+            continue
         elif point.endswith(".units"):
             known[point] = [Switch(point, unit) for unit in range(min(UNITS, shape[-1]))]
         elif point.endswith(".gates"):
@@ -192,7 +194,7 @@ def of_words(reading: Reading) -> list[Effect]:
     effects = []
     for word in reading.removable:
         before, after = reading.support_without(word)
-        less = reading.without(word)
+        less = reading.without(word)  # as it was read for that
         effects.append(Effect(Switch("", word=word.name), less.named(less.outputs), after, before - after))
     return effects
 

@@ -41,17 +41,24 @@ def words_read(tokenizer, special, ids: Sequence[int], texts: Sequence[str]) -> 
     them."""
     found = located(tokenizer, ids, texts)
     words: list[Word] = []
+    spaces: list[int] = []  # places of a mark that stands before a word, and is one with it
     for place, span in enumerate(found):
         if span is None:
             words.append(Word(name_of(tokenizer, int(ids[place])), [place]))
             continue
         text, start, end = span
+        if tokenizer.kind not in SINGLE and not texts[text][start:end].strip() and place + 1 < len(found):
+            spaces.append(place)
+            continue
         before = words[-1].span if words else None
         if before is not None and before[0] == text and start < before[2]:  # a piece of the same word, or byte of a character
-            words[-1].places.append(place)
+            words[-1].places += [*spaces, place]
+            words[-1].span = text, before[1], max(before[2], end)
+            words[-1].name = shown(texts[text][before[1] : max(before[2], end)])
         else:
             start, end = whole(tokenizer.kind, texts[text], start, end)
-            words.append(Word(shown(texts[text][start:end]), [place], (text, start, end)))
+            words.append(Word(shown(texts[text][start:end]), [*spaces, place], (text, start, end)))
+        spaces = []
     return words
 
 
@@ -137,7 +144,7 @@ def words_written(tokenizer, special, ids: Sequence[int], names: Sequence[str]) 
 
 def joins(before: str, piece: str) -> bool:
     """Whether a piece goes on with the word before it: letters with letters, and none of scripts without spaces."""
-    if not before or not piece:
+    if not before.strip() or not piece:
         return True
     return before[-1].isalnum() and piece[0].isalnum() and not CHINESE.match(before[-1]) and not CHINESE.match(piece[0])
 
