@@ -165,7 +165,7 @@ def test_draw_shows_text_and_json_and_takes_data(wenmai_cli, tmp_path, monkeypat
     (tmp_path / "reviews.csv").write_text("text,label\n" + "a truly good film,pos\nbad and dull,neg\n" * 10)
     ran = wenmai_cli("draw", "lstm", "--data", "reviews.csv", "--json")
     boxes = json.loads(ran.out.splitlines()[-1])["boxes"]
-    assert any(box["detail"].startswith("9 × 64") for box in boxes)  # seven words, <pad> and <unk>
+    assert any(box["detail"].startswith("21 × 64") for box in boxes)  # letters, and special tokens
 
 
 @pytest.mark.parametrize(("arguments", "said"), [
