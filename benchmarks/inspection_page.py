@@ -3,8 +3,8 @@
     python benchmarks/inspection_page.py                    512 tokens × 6 layers × 12 heads, and 32 tokens
     python benchmarks/inspection_page.py --tokens 128       another size
 
-Usable: the first map is painted and answers the keyboard. All: every head is painted small. Weights are drawn at random, sharper and
-flatter heads among them: such are packed worse than a trained model's. What is to be reached: under 20 MB, usable in under 3 s."""
+Usable: the first map is painted and answers the keyboard. All: every head is painted small. Weights are drawn at random, sharper
+and flatter heads among them: such are packed worse than a trained model's. To be reached: under 20 MB, usable in under 3 s."""
 
 import argparse
 import shutil

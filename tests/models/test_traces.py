@@ -11,6 +11,7 @@ from test_language_model import TEXT
 from test_language_model import trained as language_model
 from test_translators import SMALL, batch, built
 
+from wenmai.data.examples.batches import Batch
 from wenmai.layers.trace import Trace
 from wenmai.models.attention_decoder import attention_translator
 from wenmai.models.seq2seq import seq2seq
@@ -73,6 +74,29 @@ def test_every_row_of_the_catalog_writes_each_name_once(rung, task, kind):
 def test_so_does_running_text(rung):
     trace = language_model(rung, layers=2).trace(TEXT)
     assert trace.notes and not any(name.startswith(("encoder", "decoder")) for name in trace.notes)
+
+
+@pytest.mark.parametrize("rung", LANGUAGE_RUNGS)
+def test_and_its_formulas_come_to_the_same(rung):
+    model = language_model(rung, layers=2)
+    tokens = torch.from_numpy(model.inputs_.prompt("the cat sat on the log\na dog saw").astype(np.int64))[None]
+    batch = Batch(tokens, torch.ones_like(tokens, dtype=torch.bool))
+    with torch.no_grad():
+        torch.testing.assert_close(model.model_(batch, Trace()), model.model_(batch), atol=1e-5, rtol=1e-5)
+
+
+def test_what_passes_can_be_looked_at_and_changed():
+    seen = []
+
+    def reach(name, value, instead):
+        seen.append(name)
+        return value * 2 if name == "encoder.block.0.heads" else value
+
+    trace = Trace(reach=reach)
+    assert trace.under("encoder").passing("block.0.heads", torch.ones(1)).item() == 2
+    assert trace.under("encoder").apart().passing("units", torch.ones(1)).item() == 1
+    assert seen == ["encoder.block.0.heads", "encoder.units"] and not trace.notes
+    assert Trace().passing("units", torch.ones(1)).item() == 1
 
 
 @pytest.mark.parametrize("copy", [False, True])

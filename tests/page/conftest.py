@@ -21,8 +21,8 @@ def chromium():
 
 @pytest.fixture
 def opened(chromium):
-    """`with opened(file, lang="zh", theme="dark", width=390) as page`: drawn to its end; whatever it complains of or asks for fails
-    the test."""
+    """`with opened(file, lang="zh", theme="dark", width=390) as page`: drawn to its end; whatever it complains of or asks for
+    fails the test."""
 
     @contextmanager
     def open_page(file, lang="en", theme="light", width=1200, **how):

@@ -21,7 +21,7 @@ from wenmai.page.panels import (
 
 HARM = "<script>alert(1)</script>"
 ESCAPE = "\x1b[31mred\x07"
-ENGLISH = "He tossed this tennis ball to serve".split()
+ENGLISH = ["He", "tossed", "this", "tennis", "ball", "to", "serve"]
 CHINESE = list("他抛起网球准备发球")
 
 
@@ -84,7 +84,8 @@ def points() -> Points:
 
 def table() -> Table:
     rows = [["cat", 0.987654, 3], [HARM, float("nan"), 4], ["猫", -1.5, 5]]
-    return Table("nearest", Message("Nearest"), Message("By cosine."), [Message("word"), Message("cosine"), Message("rank")], rows)
+    columns = [Message("word"), Message("cosine"), Message("rank")]
+    return Table("nearest", Message("Nearest"), Message("By cosine."), columns, rows)
 
 
 def formula() -> Formula:

@@ -1,5 +1,5 @@
-"""The page in a real Chromium: its numbers, by mouse and keyboard, in both languages and themes, wide and narrow; nothing is asked
-of anybody, nothing complained of, and axe finds nothing serious."""
+"""The page in a real Chromium: its numbers, by mouse and keyboard, in both languages and themes, wide and narrow; nothing is
+asked of anybody, nothing complained of, and axe finds nothing serious."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def test_every_panel_is_drawn(opened, page_file, lang, theme, width):
 
 @pytest.mark.parametrize(("lang", "theme", "width"), EVERY)
 def test_axe_finds_nothing_serious(opened, page_file, lang, theme, width):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe judges pages: pip install axe-playwright-python")
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe judges pages: install axe-playwright-python")
     with opened(page_file, lang, theme, width, bypass_csp=True) as page:
         for details in page.locator("details.numbers > summary").all()[:12]:
             details.click()

@@ -38,7 +38,7 @@ def draw(
         raise Mistake("--format png: a picture is no text; say where it is to be written, as in --out {file}.",
                       file=f"{Path(what).name}.png")  # fmt: skip
     diagram = drawn(what, task, data, settings_from(settings))
-    for note in diagram.notes:
+    for note in diagram.notes if kind or as_json else ():
         say(note)
     if kind:
         deliver(diagram, kind, out)

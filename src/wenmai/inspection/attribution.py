@@ -1,11 +1,13 @@
 """Which input moved the answer: how much of what speaks for it, f, each word has.
 
     input × gradient        x_t · ∂f/∂x_t                                          (Simonyan et al. 2014; Shrikumar et al. 2017)
-    integrated gradients    x_t · ∫₀¹ ∂f/∂x_t (α x) dα,  Σ_t = f(x) − f(0)          (Sundararajan et al. 2017)
+    integrated gradients    (x_t − x⁰_t) · ∫₀¹ ∂f/∂x_t (x⁰ + α (x − x⁰)) dα,  Σ_t = f(x) − f(x⁰)     (Sundararajan et al. 2017)
     occlusion               f(text) − f(text without the word), read anew           (Zeiler & Fergus 2014; Li et al. 2016)
 
-x_t is what the input layer gives at place t, and 0 what it is compared with; f is log p of the answer, or the number. The integral
-is a sum over the points of Gauss and Legendre, which for so smooth a curve comes closer than as many equal steps."""
+x_t is what the input layer gives at place t, f is log p of the answer, or the number. x⁰ is what it is compared with: nothing,
+or, a network that learned with words hidden from it (BERT), the text with every word hidden; its norms make all of the way from
+nothing one jump. The integral is a sum over the points of Gauss and Legendre, which for so smooth a curve comes closer than as
+many equal steps."""
 
 from __future__ import annotations
 
@@ -26,14 +28,28 @@ ROOM = 1 << 22  # places × places that are held at once
 SERIES = list(phrases("series", "input × gradient", "integrated gradients", "lost without it").values())
 
 
+def compared_with(reading: Reading) -> Tensor | None:
+    """x⁰ (T, E); None for nothing"""
+    wrapping, special = getattr(reading.source, "wrapping", None), getattr(reading.source, "special", None)
+    if reading.ids is None or wrapping is None or special.mask is None:
+        return None
+    tokens = reading.batch.inputs.clone()
+    places = [place for word in reading.words if word.span is not None for place in word.places]
+    tokens[reading.row, places] = special.mask
+    with torch.no_grad():
+        return reading.model.input(replace(reading.batch, inputs=tokens))[0][reading.row]
+
+
 def gradient_at(reading: Reading, scale: Tensor, raw: bool = False) -> tuple[Tensor, Tensor, Tensor]:
-    """(x, ∂f/∂(α x) for every α of `scale`, f there): x (T, E), the gradients (K, T, E). `raw`: x are the numbers or points of
-    the input itself, not what the input layer makes of them."""
+    """(x − x⁰, ∂f/∂x on the way to x for every α of `scale`, f there): x (T, E), the gradients (K, T, E). `raw`: x are the
+    numbers or points of the input itself, not what the input layer makes of them."""
     model, count = reading.model, len(scale)
     batch = repeated(reading.batch, count, reading.row)
     with torch.no_grad():
         x, mask = (batch.inputs.float(), batch.mask) if raw else model.input(batch)
-    points = (x * scale.view(-1, *[1] * (x.dim() - 1))).to(x.dtype).requires_grad_()
+    start = None if raw else compared_with(reading)
+    way = x if start is None else x - start
+    points = (x - (1 - scale.view(-1, *[1] * (x.dim() - 1))).to(x.dtype) * way).requires_grad_()
     chosen = reading.chosen
     with torch.enable_grad():
         if raw:
@@ -44,7 +60,7 @@ def gradient_at(reading: Reading, scale: Tensor, raw: bool = False) -> tuple[Ten
         asked = reading.mask[:1].expand(count, *reading.mask.shape[1:])
         f = reading.support_of(outputs, chosen, asked)  # (K,)
         (gradient,) = torch.autograd.grad(f.sum(), points)
-    return x[0].detach(), gradient, f.detach()
+    return way[0].detach(), gradient, f.detach()
 
 
 def several_texts(reading: Reading) -> bool:
@@ -55,13 +71,14 @@ def several_texts(reading: Reading) -> bool:
 def gradient_of_choice(reading: Reading, scale: float) -> tuple[Tensor, Tensor, Tensor]:
     """The same where several texts belong to one question: with respect to the one that was chosen, at one α."""
     x, mask = reading.x
-    points = x.clone()
-    own = (x[reading.row] * scale).requires_grad_()
+    points, start = x.clone(), compared_with(reading)
+    way = x[reading.row] if start is None else x[reading.row] - start
+    own = (x[reading.row] - (1 - scale) * way).requires_grad_()
     with torch.enable_grad():
         points = torch.cat([points[: reading.row], own[None], points[reading.row + 1 :]])
         f = reading.support_of(reading.model.outputs_from(points, mask, None, batch=reading.batch))
         (gradient,) = torch.autograd.grad(f.sum(), own)
-    return x[reading.row], gradient[None], f.detach()
+    return way, gradient[None], f.detach()
 
 
 def in_pieces(reading: Reading, scale: Tensor, raw: bool = False) -> tuple[Tensor, Tensor, Tensor]:
@@ -76,18 +93,19 @@ def in_pieces(reading: Reading, scale: Tensor, raw: bool = False) -> tuple[Tenso
 
 def input_times_gradient(reading: Reading, raw: bool = False) -> np.ndarray:
     """(T,), or of every number or point"""
-    x, gradient, _ = in_pieces(reading, torch.ones(1), raw)
+    _, gradient, _ = in_pieces(reading, torch.ones(1), raw)
+    x = reading.batch.inputs[0].float() if raw else reading.x[0][reading.row]
     return per_place(x * gradient[0], raw)
 
 
 def integrated_gradients(reading: Reading, raw: bool = False, points: int = POINTS) -> tuple[np.ndarray, float]:
-    """((T,), f(x) − f(0), which they add up to)"""
+    """((T,), f(x) − f(x⁰), which they add up to)"""
     places, weights = np.polynomial.legendre.leggauss(points)
     scale = torch.tensor((places + 1) / 2, dtype=torch.float32)
-    x, gradient, _ = in_pieces(reading, scale, raw)
+    way, gradient, _ = in_pieces(reading, scale, raw)
     weights = torch.tensor(weights / 2, dtype=gradient.dtype).view(-1, *[1] * (gradient.dim() - 1))
     ends = in_pieces(reading, torch.tensor([1.0, 0.0]), raw)[2]
-    return per_place(x * (gradient * weights).sum(0), raw), float(ends[0] - ends[1])
+    return per_place(way * (gradient * weights).sum(0), raw), float(ends[0] - ends[1])
 
 
 def per_place(values: Tensor, raw: bool) -> np.ndarray:
@@ -124,9 +142,9 @@ def panels(reading: Reading, occluded: bool = True) -> list[Panel]:
     series = [gradient, summed(integrated[: len(reading.ids)], reading.words)]
     if occluded:
         series.append(occlusion(reading))
-    caption = Message("What speaks for the answer, word by word: above 0 it speaks for it, below 0 against it. Integrated gradients "
-                      "add up to {difference:.4g}, the whole way from nothing to this text; what is lost without a word is what a "
-                      "second reading without it says.", difference=difference)  # fmt: skip
+    caption = Message("What speaks for the answer, word by word: above 0 it speaks for it, below 0 against it. Integrated "
+                      "add up to {difference:.4g}, the whole way from nothing to this text; what is lost without a word is what "
+                      "a second reading without it says.", difference=difference)  # fmt: skip
     return [Tokens("attribution", Message("Which words moved the answer"), caption, [word.name for word in reading.words],
                    np.stack(series), SERIES[: len(series)], see=("switches",))]  # fmt: skip
 

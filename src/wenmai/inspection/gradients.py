@@ -8,6 +8,8 @@ anything, at several lengths; `panels` a run's own, on the user's text."""
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -21,7 +23,7 @@ from wenmai.locale import Message, phrase
 from wenmai.page.panels import Curves, Panel
 
 LENGTHS = (10, 30, 100)
-WIDTH, ROWS = 32, 8
+WIDTH, ROWS = 16, 4
 BLOCK = "transformer"
 
 
@@ -65,8 +67,8 @@ def panels(reading: Reading) -> list[Panel]:
         for row, size in enumerate(sizes.values()):
             values[row, : len(size)] = np.maximum(size, 1e-30)
         made.append(Curves("gradients", Message("How far the answer reaches back"),
-                           Message("‖∂f/∂h_t‖ at every step of this text, f being what speaks for the answer: a curve that falls to "
-                                   "the left has forgotten how it began."), list(range(1, steps + 1)), values,
+                           Message("‖∂f/∂h_t‖ at every step of this text, f being what speaks for the answer: a curve that falls "
+                                   "to the left has forgotten how it began."), list(range(1, steps + 1)), values,
                            [name.removesuffix(".units") for name in sizes], phrase("axis", "step"),
                            phrase("axis", "size of the gradient"), logarithmic=True))  # fmt: skip
     return [*made, of_cells()]
@@ -94,6 +96,7 @@ def flow(kind: str, length: int, seed: int = 0) -> np.ndarray:
     return (size / size[-1].clamp(min=1e-30)).clamp(min=1e-30).double().numpy()
 
 
+@cache
 def of_cells(lengths: tuple[int, ...] = LENGTHS) -> Panel:
     """One picture: every cell and a block of a Transformer, at several lengths, from the last step to the first."""
     most, series, values = max(lengths), [], []
@@ -104,7 +107,8 @@ def of_cells(lengths: tuple[int, ...] = LENGTHS) -> Panel:
             series.append(f"{kind}, {length}")
             values.append(row)
     return Curves("gradient-flow", Message("Gradient flow of every cell, before it has learned"),
-                  Message("From the last step back to the first, as a share of the last, at {lengths} steps: the plain rnn loses it "
-                          "by a power, gates that begin open keep more, and a Transformer is as near to the first step as to any.",
+                  Message("From the last step back to the first, as a share of the last, at {lengths} steps: the plain rnn loses "
+                          "it by a power, gates that begin open keep more, and a Transformer is as near to the first as to all.",
                           lengths=", ".join(map(str, lengths))), list(range(most)), np.array(values), series,
-                  phrase("axis", "steps back"), phrase("axis", "share of the last step's gradient"), logarithmic=True)  # fmt: skip
+                  phrase("axis", "steps back"), phrase("axis", "share of the last step's gradient"),
+                  logarithmic=True)  # fmt: skip

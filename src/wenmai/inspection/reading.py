@@ -39,7 +39,7 @@ class Reading:
         self.trained, self.inputs, self.model = estimator.trained(), estimator.inputs_, estimator.model_
         self.running, self.network = self.inputs.kind == "lines", isinstance(self.model, nn.Module)
         self.notes_said: list[Message] = []
-        self.text = text
+        self.text, self.shorter = text, {}
         if not self.network:
             self.batch = None
             self.examples = None if self.running else self.task.examples(self.trained, self.together())
@@ -189,21 +189,24 @@ class Reading:
         return places if places.any() else mask
 
     @cached_property
+    def answered(self) -> tuple[Tensor, Tensor]:
+        """(outputs, which places they are asked for) of the network as it answers"""
+        with torch.inference_mode():
+            return self.masked()
+
+    @cached_property
     def outputs(self) -> Tensor | None:
         if self.network:
-            return self.outputs_of()
+            return self.answered[0]
         if self.running:
             return self.trained.language.begin(self.inputs.prompt(self.value))[0].unsqueeze(1)  # (1, 1, V)
         outputs = self.task.outputs(self.trained, self.examples)
-        return torch.from_numpy(np.array(outputs[0] if isinstance(outputs, Sequences) else outputs[:1]))[
-            (None,) if isinstance(outputs, Sequences) else slice(None)
-        ]
+        return torch.from_numpy(np.array(outputs[0])).unsqueeze(0)
 
     @cached_property
     def mask(self) -> Tensor:
         if self.network:
-            with torch.inference_mode():
-                return self.masked()[1]
+            return self.answered[1]
         return torch.ones(self.outputs.shape[:2], dtype=torch.bool)
 
     @property
@@ -300,7 +303,12 @@ class Reading:
         return [word for word in words if joining.without(self.texts[word.span[0]], *word.span[1:]).strip()]
 
     def without(self, word: Word) -> Reading:
-        """The input without this word, read anew: what is written for it stays the same."""
+        """The input without this word, read anew, once: what is written for it stays the same."""
+        if word.span not in self.shorter:
+            self.shorter[word.span] = self.read_without(word)
+        return self.shorter[word.span]
+
+    def read_without(self, word: Word) -> Reading:
         text, start, end = word.span
         if self.given is not None:
             value = [token for at, token in enumerate(self.given) if at != start]

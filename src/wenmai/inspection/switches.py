@@ -28,14 +28,15 @@ from wenmai.page.panels import Bars, Panel, Table
 
 HELD = 1e4  # before a sigmoid: it is 0 or 1 then, exactly
 SHOWN = 24  # removals that are ranked
-UNITS = 256  # of a layer, that are tried one by one
+UNITS = 256  # of a layer, that are tried one by one; those of a block's MLP, which are thousands, only where they are named
 ROOM = 1 << 21
 COLUMNS = list(phrases("column", "switched off", "answer", "what speaks for it", "lost").values())
 
 
 @dataclass(frozen=True)
 class Switch:
-    """`point` is where it reaches in (Trace.passing), `index` which of the heads or units, None for all; `held`: a gate's value."""
+    """`point` is where it reaches in (Trace.passing), `index` which of the heads or units, None for all; `held`: at what a gate
+    is held."""
 
     point: str
     index: int | None = None
@@ -96,6 +97,8 @@ def parts(reading: Reading) -> dict[str, list[Switch]]:
     for point, shape in points(reading).items():
         if point.endswith(".heads"):
             known[point] = [Switch(point, head) for head in range(shape[1])]
+        elif point.endswith(".mlp.units"):
+            continue
         elif point.endswith(".units"):
             known[point] = [Switch(point, unit) for unit in range(min(UNITS, shape[-1]))]
         elif point.endswith(".gates"):
@@ -192,7 +195,7 @@ def of_words(reading: Reading) -> list[Effect]:
     effects = []
     for word in reading.removable:
         before, after = reading.support_without(word)
-        less = reading.without(word)
+        less = reading.without(word)  # as it was read for that
         effects.append(Effect(Switch("", word=word.name), less.named(less.outputs), after, before - after))
     return effects
 
@@ -222,14 +225,15 @@ def panels(reading: Reading, off: Sequence[str] = (), words: bool = True) -> lis
     answer = reading.named(reading.outputs)
     if off:
         rows = [(phrase("switch", "nothing"), answer, round(reading.support, 6), 0.0)]
-        rows += [(one.switch.name, one.answer, round(one.support, 6), round(one.lost, 6)) for one in before_and_after(reading, off)]
-        made.append(Table("off", Message("Before and after"), Message("The answer with everything on, and with each of these off."),
-                          COLUMNS, rows))  # fmt: skip
+        rows += [(one.switch.name, one.answer, round(one.support, 6), round(one.lost, 6))
+                 for one in before_and_after(reading, off)]  # fmt: skip
+        made.append(Table("off", Message("Before and after"),
+                          Message("The answer with everything on, and with each of these off."), COLUMNS, rows))  # fmt: skip
     effects = ranking(reading, words)
     shown = effects[:SHOWN]
-    caption = Message("Everything stays but one part, and the answer is asked for again: the longer the bar, the more of what speaks "
-                      "for it went with that part; below 0, the part spoke against it. The answer given then stands beside it, "
-                      "where it is another.")  # fmt: skip
+    caption = Message("Everything stays but one part, and the answer is asked for again: the longer the bar, the more of what "
+                      "speaks for it went with that part; below 0, the part spoke against it. The answer given then stands "
+                      "beside it, where it is another.")  # fmt: skip
     notes = [Message("{shown} of {all} removals: those that change most", shown=len(shown), all=len(effects))]
     made.append(Bars("switches", Message("Switched off, one at a time"), caption, [one.switch.name for one in shown],
                      np.array([one.lost for one in shown]), ["" if one.answer == answer else one.answer for one in shown],

@@ -20,9 +20,9 @@ from wenmai.models.encoder_decoder import EncoderDecoder
 from wenmai.page.panels import Arrow
 
 LABELS = {"TokenEmbedding": "Embedding", "FramedTokens": "Embedding + position + segment", "Frames": "Linear",
-          "Names": "Embedding", "Picture": "Linear, of all points", "ImageRows": "Linear, of every row", "Patches": "Linear, of every patch",
-          "Dense": "Dense", "LayerNorm": "Norm", "Spelling": "Letters of the word", "CRF": "Transitions of tags",
-          "Learned": "+ positions, learned", "Conv2d": "Filters", "Conv1d": "Filters"}  # fmt: skip
+          "Names": "Embedding", "Picture": "Linear, of all points", "ImageRows": "Linear, of every row",
+          "Patches": "Linear, of every patch", "Dense": "Dense", "LayerNorm": "Norm", "Spelling": "Letters of the word",
+          "CRF": "Transitions of tags", "Learned": "+ positions, learned", "Conv2d": "Filters", "Conv1d": "Filters"}  # fmt: skip
 POOLED = {"first": "the first place", "last": "the last place", "ends": "the last place of either way"}
 OPEN = 4  # closed blocks that are drawn each by itself
 

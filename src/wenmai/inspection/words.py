@@ -1,9 +1,9 @@
-"""Words of a text, and the places where a network reads them: pieces and bytes are joined, so that nobody has to read ##ing or half
-of a character.
+"""Words of a text, and the places where a network reads them: pieces and bytes are joined, so that nobody has to read ##ing or
+half of a character.
 
-A network reads places; people read words. Of a text that was given, a word knows where it stands in it (`span`), so that it can be
-taken out; of one that was written, there are its tokens alone, which are joined by the marks that they carry (## of WordPiece, the
-space before a word of byte-level BPE and Unigram)."""
+A network reads places; people read words. Of a text that was given, a word knows where it stands in it (`span`), so that it can
+taken out; of one that was written, there are its tokens alone, which are joined by the marks that they carry (## of WordPiece,
+the space before a word of byte-level BPE and Unigram)."""
 
 from __future__ import annotations
 
@@ -41,17 +41,24 @@ def words_read(tokenizer, special, ids: Sequence[int], texts: Sequence[str]) -> 
     them."""
     found = located(tokenizer, ids, texts)
     words: list[Word] = []
+    spaces: list[int] = []  # places of a mark that stands before a word, and is one with it
     for place, span in enumerate(found):
         if span is None:
             words.append(Word(name_of(tokenizer, int(ids[place])), [place]))
             continue
         text, start, end = span
+        if tokenizer.kind not in SINGLE and not texts[text][start:end].strip() and place + 1 < len(found):
+            spaces.append(place)
+            continue
         before = words[-1].span if words else None
         if before is not None and before[0] == text and start < before[2]:  # a piece of the same word, or byte of a character
-            words[-1].places.append(place)
+            words[-1].places += [*spaces, place]
+            words[-1].span = text, before[1], max(before[2], end)
+            words[-1].name = shown(texts[text][before[1] : max(before[2], end)])
         else:
             start, end = whole(tokenizer.kind, texts[text], start, end)
-            words.append(Word(shown(texts[text][start:end]), [place], (text, start, end)))
+            words.append(Word(shown(texts[text][start:end]), [*spaces, place], (text, start, end)))
+        spaces = []
     return words
 
 
@@ -137,7 +144,7 @@ def words_written(tokenizer, special, ids: Sequence[int], names: Sequence[str]) 
 
 def joins(before: str, piece: str) -> bool:
     """Whether a piece goes on with the word before it: letters with letters, and none of scripts without spaces."""
-    if not before or not piece:
+    if not before.strip() or not piece:
         return True
     return before[-1].isalnum() and piece[0].isalnum() and not CHINESE.match(before[-1]) and not CHINESE.match(piece[0])
 
@@ -164,7 +171,7 @@ def by_bytes(tokenizer) -> bool:
 
 @cache
 def byte_alphabet() -> dict[str, int]:
-    """How byte-level tokenizers write bytes as letters (Radford et al. 2019): those that print as they are, the rest from 256 on."""
+    """How byte-level tokenizers write bytes as letters (Radford et al. 2019): those that print as they are, others beyond."""
     own = [*range(33, 127), *range(161, 173), *range(174, 256)]
     rest = [byte for byte in range(256) if byte not in own]
     return {chr(byte): byte for byte in own} | {chr(256 + at): byte for at, byte in enumerate(rest)}

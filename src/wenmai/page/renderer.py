@@ -18,9 +18,9 @@ CSS = asset("base.css", "renderer.css")
 WORDS = phrases(
     "renderer",
     heat="heat map", lines="lines", picture="on the picture", view="view", all="All of them, small; choose one",
-    smaller="smaller", larger="larger", numbers="The numbers", keys="Arrow keys go from cell to cell, + and − zoom.", series="series", name="name",
-    value="value", detail="detail", picture_of="as a bar", more="Show the others", find="Find", group="group",
-    beside="beside it:", token="token", box="box", before="one back", after="one on", whence="from",
+    smaller="smaller", larger="larger", numbers="The numbers", keys="Arrow keys go from cell to cell, + and − zoom.",
+    series="series", name="name", value="value", detail="detail", picture_of="as a bar", more="Show the others", find="Find",
+    group="group", beside="beside it:", token="token", box="box", before="one back", after="one on", whence="from",
 )  # fmt: skip
 
 
