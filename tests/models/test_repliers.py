@@ -17,7 +17,7 @@ ANSWERS = ["Rome", "Bob"]
 def test_a_question_stands_first_and_every_sentence_has_its_number():
     inputs = Stories.learn(ROWS, ANSWERS, tokenizer="words")
     rows, names = inputs.encode(ROWS), inputs.source.tokenizer.tokens
-    assert [names[number] for number in rows[1]][1:] == ["who", "left", "?", "</s>", "bob", "left", ".", "</s>"]
+    assert [names[number] for number in rows[1]][1:] == ["who", "left", "?", "<eos>", "bob", "left", ".", "<eos>"]
     assert rows.segment[rows.starts[1] :].tolist() == [0] * 5 + [1] * 4
     assert rows.segment[: rows.stops[0]].max() == 3 and [word for word in inputs.spelled(ROWS)[1] if word] == [
         "Who", "left", "?", "Bob", "left", "."]  # fmt: skip
@@ -72,7 +72,7 @@ def test_two_texts_are_parted_and_joined_again():
 
 
 def test_words_that_no_vocabulary_holds_are_copied_as_they_stand_there():
-    model = Replier("attention", steps=2, hidden=8, copy=True).fit(ROWS * 4, ANSWERS * 4)
+    model = Replier("attention", steps=2, hidden=8, copy=True, tokenizer="words").fit(ROWS * 4, ANSWERS * 4)
     examples = model.examples([("Zoë went home.", "Who went home?")])
     (own,) = examples.inputs.words
     assert "Zoë" in own and list(own.values()) == [model.inputs_.target.vocabulary + n for n in range(len(own))]
