@@ -204,6 +204,9 @@ TARGETS = {
         ".json", "json", dumped({"n": 1, "data": whole.ROWS}), json.dumps({"rows": whole.TAGGED}, indent=1), weight=30
     ),
     "squad": texts(".json", "json", dumped(whole.SQUAD), weight=60),
+    "babi": texts(".txt", "text", whole.STORY, weight=30),
+    "c3": texts(".json", "json", dumped(whole.CHOICES), weight=30),
+    "choices": texts(".csv", "csv", whole.CHOSEN, weight=20),
     "numbers": texts(".jsonl", "jsonl", lines_of(*whole.STEPS), lines_of(*whole.FRAMES), encodings=False, weight=60),
     "documents": Target(
         partial(text_seeds, ".txt", "text", "one\nanother 文脉，相承。\n\na second document\nof two\n"), read_documents, 20

@@ -84,6 +84,13 @@ STEPS = [{"inputs": [3, 5, 1.5], "targets": [3, 8, 9.5]}, {"inputs": [1], "targe
 FRAMES = [{"inputs": [[1, 2], [3, 4], [n, n]], "target": n} for n in range(4)]
 QUESTION = {"id": "q1", "question": "Who?", "answers": [{"text": "Ada", "answer_start": 0}]}
 SQUAD = {"version": "1", "data": [{"title": "t", "paragraphs": [{"context": "Ada saw 文脉.", "qas": [QUESTION, QUESTION]}]}]}
+STORY = "".join(
+    f"1 Ada went to Rome{n}.\n2 文 slept.\n3 Where is Ada? \tRome{n}\t1\n4 Bob left.\n5 Who left?\tBob\t4\n" for n in range(3)
+)
+CHOICES = [
+    [[f"男：你好{n}。", "Ada: Hi."], [{"question": "Who?", "choice": ["男", "Ada"], "answer": "Ada"}], f"1-{n}"] for n in range(3)
+]
+CHOSEN = "context,question,choices,answer\n" + "".join(f"It rains {n}.,Is it dry?,yes|no,no\n" for n in range(4))
 CONLL = "-DOCSTART- -X- O\n\n" + "".join(f"Ada NNP B-PER\nsaw VBD O\nRome{n} NNP B-LOC\n文 NN O\n\n" for n in range(3))
 UNIVERSAL = "".join(
     f"# sent_id = {s}\n1-2\tdon't\t_\t_\t_\t_\t_\t_\t_\t_\n1\tdo\tdo\tAUX\tVB\tF=1\t0\troot\t_\t_\n"

@@ -21,7 +21,7 @@ from wenmai.locale import phrase
 from wenmai.tasks import hypotheses, rows, writing
 from wenmai.tasks.columns import line_of, texts_in
 from wenmai.tasks.contract import Answers, Parts, Trained, Untrained, row_name
-from wenmai.tasks.measuring.baselines import usual_answer
+from wenmai.tasks.measuring.baselines import bag_of_words
 from wenmai.tasks.measuring.translations import measure_translations, translation_terms
 from wenmai.tasks.overviews import describe_questions
 from wenmai.tasks.profile import Profile
@@ -145,7 +145,7 @@ class Reply:
 
     profile = Profile(phrase("task", "reply"), measure_translations, describe_questions,
                       few_rows=([("a b", "a c"), ("b c", "b d")] * 2, ["x", "y"] * 2), judged="exact_match", quick={"beam": 1},
-                      terms=translation_terms, baseline=usual_answer, counted="tokens",
+                      terms=translation_terms, baseline=bag_of_words, counted="tokens",
                       next_command="answer {run} --context … --question …")  # fmt: skip
 
 

@@ -37,7 +37,8 @@ class Stories(Pairs):
         tokenizing = {"vocabulary": 8_000} | tokenizing
         texts = list(dict.fromkeys(text for pair in stories for text in pair))
         first = tokenizing.pop("tokenizer", "auto")
-        first = tokenizers.suited(texts) if first == "auto" else first  # words, or characters where there are no spaces
+        if first == "auto":  # words, or characters where there are no spaces
+            first = tokenizers.suited([f"{context} {question}" for context, question in stories])
         second = first if target_tokenizer == "auto" else target_tokenizer  # an answer is most often a word of its context
         for name, kind in (("tokenizer", first), ("target_tokenizer", second)):
             if kind not in tokenizers.KINDS:

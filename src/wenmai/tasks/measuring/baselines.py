@@ -6,7 +6,7 @@ mean        regress: always the mean of the training targets    last value  of a
 unigram     generate, compose: how often each token occurs      lead, copy  translate: the source's beginning, or all of it
 usual word  pretrain (hidden_words.py): always the most frequent token
 likest      answer: the sentence that shares most words with the question; choose: the choice that the context has most of
-            reply: the most frequent answer
+            reply: what a bag of words says: of the answers that were seen, the likeliest by the words of question and context
 """
 
 from collections import Counter
@@ -160,16 +160,41 @@ def of_compositions(data: Dataset, metric: str, loaded: Callable) -> Baseline:
     return Baseline("unigram", phrase("baseline", "unigram"), UNIGRAM, scores, terms)
 
 
-def usual_answer(data: Dataset, metric: str, loaded: Callable) -> Baseline:
-    """Of answers that are written out, the most frequent of the training rows."""
-    most, terms, scores = Counter(data.train.targets).most_common(1)[0][0], {}, {}
+def bag_of_words(data: Dataset, metric: str, loaded: Callable) -> Baseline:
+    """Of answers that are written out: naive Bayes over the words of the question and those of the context, each told apart."""
+    say, terms, scores = naive_bayes(*data.train.pair), {}, {}
     for part in ("valid", "test"):
-        targets = list(getattr(data, part).targets)
-        answers = [most] * len(targets)
-        terms[part] = bundled(data.task.score_terms(answers, targets, metric))
-        scores = data.task.scores(answers, targets)
-    about = Message("Always answers {label}, the most frequent answer of the training rows.", label=most)
-    return Baseline("usual-answer", phrase("baseline", "usual answer"), about, scores, terms)
+        inputs, targets = getattr(data, part).pair
+        answers = say(inputs)
+        terms[part] = bundled(data.task.score_terms(answers, list(targets), metric))
+        scores = data.task.scores(answers, list(targets))
+    about = Message("Gives the answer of the training rows that the words of question and context make likeliest, in no order.")
+    return Baseline("bag-of-words", phrase("baseline", "bag of words"), about, scores, terms)
+
+
+def naive_bayes(inputs, targets) -> Callable[[list], list[str]]:
+    """argmax over answers a of log p(a) + Σ_w log p(w | a), every word counted once a text, and once more than it was seen."""
+    answers = {text: number for number, text in enumerate(dict.fromkeys(targets))}
+    rows, known = [bag(pair) for pair in inputs], {}
+    for row in rows:
+        for word in row:
+            known.setdefault(word, len(known))
+    counts, seen = np.ones((len(known) + 1, len(answers))), np.zeros(len(answers))
+    for row, target in zip(rows, targets):
+        counts[[known[word] for word in row], answers[target]] += 1
+        seen[answers[target]] += 1
+    log_probs, first, texts = np.log(counts / (seen + 2)), np.log(seen / seen.sum()), list(answers)
+
+    def say(inputs) -> list[str]:
+        found = ([known[word] for word in bag(pair) if word in known] for pair in inputs)
+        return [texts[int((first + log_probs[row].sum(0)).argmax())] for row in found]
+
+    return say
+
+
+def bag(pair) -> set[tuple[int, str]]:
+    """The words of context and question, each with which of the two it stands in."""
+    return {(side, word) for side, text in enumerate(pair[:2]) for word in words_of(text)}
 
 
 def scores_of(terms: np.ndarray) -> dict[str, float]:
