@@ -166,7 +166,7 @@ def by_chance(kind, all_rows: Part, shares: list[float], given: dict[str, Part |
         if again.any() and unseen and not again.all():
             given["test"] = given["test"].take(np.flatnonzero(~again))
         if again.any():
-            words = {"found": again.sum(), "rows": len(again), "what": what}
+            words = {"actual": again.sum(), "rows": len(again), "what": what}
             notes.append(Message("{actual} of the {rows} test rows dropped: their {what}s stand in the valid rows too", **words)
                          if unseen and not again.all() else
                          Message("{actual} of the {rows} test {what}s stand in the valid rows too, by which training is "
