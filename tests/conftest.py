@@ -12,6 +12,15 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["LC_ALL"] = "C.UTF-8"
 
 
+# Files that take longest come first: processes take a file each, and none is to begin a long one when the others are done.
+LONG = ("test_contract.py", "test_documents.py", "test_kills.py", "test_distributed.py", "test_mistakes.py", "test_fuzz.py",
+        "test_exits.py", "test_crafted.py", "test_chinese.py")  # fmt: skip
+
+
+def pytest_collection_modifyitems(items) -> None:
+    items.sort(key=lambda item: LONG.index(item.path.name) if item.path.name in LONG else len(LONG))
+
+
 class Ran(NamedTuple):
     status: int
     out: str

@@ -38,14 +38,14 @@ def documentation(owner: type, text: str) -> str:
 
 def options_of(owner: type) -> dict[str, tuple[list[Option], list[str]]]:
     """By name: how the rungs of a task have it, and which of them do."""
-    found: dict[str, tuple[list[Option], list[str]]] = {}
+    described: dict[str, tuple[list[Option], list[str]]] = {}
     for rung in rungs_for(owner.task_name):
         for function in owner(rung.name)._owners().values():
             for name, option in options_in(function).items():
-                options, rungs = found.setdefault(name, ([], []))
+                options, rungs = described.setdefault(name, ([], []))
                 options += [option] if option not in options else []
                 rungs.append(rung.name)
-    return found
+    return described
 
 
 KNOWN: dict[Callable, dict[str, Option]] = {}
@@ -68,7 +68,7 @@ def kind_of(option: Option) -> str:
 
 def kind_in_words(option: Option) -> str:
     """'int', 'float | None', or what may be chosen: '{tanh, relu}'."""
-    return re.sub(r"Literal\[(.*?)\]", lambda found: f"{{{found[1]}}}".replace("'", ""), kind_of(option))
+    return re.sub(r"Literal\[(.*?)\]", lambda literal: f"{{{literal[1]}}}".replace("'", ""), kind_of(option))
 
 
 def html_of(estimator) -> str:

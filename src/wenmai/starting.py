@@ -114,8 +114,8 @@ class Start:
             for key in sorted(known.keys() | own.keys()):
                 there, wanted = (None if key not in state else tuple(state[key].shape) for state in (known, own))
                 if there != wanted:
-                    raise Mistake("{run} does not fit: {name} has the shape {found}, expected {expected}; start from another "
-                                  "run, or train without --from.", run=self.run, name=f"{part}.{key}", found=there,
+                    raise Mistake("{run} does not fit: {name} has the shape {actual}, expected {expected}; start from another "
+                                  "run, or train without --from.", run=self.run, name=f"{part}.{key}", actual=there,
                                   expected=wanted)  # fmt: skip
                 if part == "body" and fine_tuning.begins_anew(f"body.{key}", network, training.reinitialise):
                     continue

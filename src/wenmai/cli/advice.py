@@ -19,10 +19,10 @@ def check_dashes(command, arguments: list[str]) -> None:
     called = getattr(command, "commands", {}).get(next(iter(arguments), ""))
     options = {option for parameter in getattr(called, "params", ()) for option in parameter.opts}
     for argument in arguments[1:]:
-        found = DASHES.fullmatch(argument)
-        if found and f"--{found[1]}" in options:
+        dashes = DASHES.fullmatch(argument)
+        if dashes and f"--{dashes[1]}" in options:
             raise Mistake("{argument} begins with a long dash, which editors make of two hyphens; write --{option}.",
-                          argument=argument, option=found[1] + found[2])  # fmt: skip
+                          argument=argument, option=dashes[1] + dashes[2])  # fmt: skip
 
 
 def on_usage(error, arguments: list[str]) -> Message:

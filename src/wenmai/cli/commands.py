@@ -126,7 +126,7 @@ def main() -> None:
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"] or ["--help"]
     if arguments[:1] in (["predict"], ["compose"], ["inspect"]):  # -1,2 is a row of numbers, no option
         arguments = [f" {argument}" if NEGATIVE.fullmatch(argument) else argument for argument in arguments]
-    arguments = [f"{found[1]}{expanduser(found[2])}" if (found := HOME.fullmatch(argument)) else argument
+    arguments = [f"{home[1]}{expanduser(home[2])}" if (home := HOME.fullmatch(argument)) else argument
                  for argument in arguments]  # fmt: skip
     asked: list[int] = []
     try:
@@ -193,7 +193,7 @@ def in_users_language(command):
 
 def with_headings(get_help, context) -> str:
     """Typer's own words in a help, which it says in English."""
-    help = re.sub(THEIR_WORDS, lambda found: translate(found.group().rstrip(), "zh", "theirs"), get_help(context), flags=re.M)
+    help = re.sub(THEIR_WORDS, lambda word: translate(word.group().rstrip(), "zh", "theirs"), get_help(context), flags=re.M)
     return re.sub(r"^(\w+):$", r"\1：", help, flags=re.M)
 
 

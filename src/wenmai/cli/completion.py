@@ -16,11 +16,11 @@ def rungs(incomplete: str) -> list[str]:
 
 def runs(incomplete: str) -> list[str]:
     """Run folders that begin so; of folders that hold some, those."""
-    found = {str(path) for path in below(incomplete) if (path / "run.json").is_file()}
-    found |= {f"{path}/" for path in below(incomplete) if any(path.glob("*/run.json"))}
-    if not incomplete and "runs/" in found:
+    paths = {str(path) for path in below(incomplete) if (path / "run.json").is_file()}
+    paths |= {f"{path}/" for path in below(incomplete) if any(path.glob("*/run.json"))}
+    if not incomplete and "runs/" in paths:
         return runs("runs/")
-    return sorted(found)
+    return sorted(paths)
 
 
 def rungs_and_runs(incomplete: str) -> list[str]:

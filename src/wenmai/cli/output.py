@@ -46,7 +46,7 @@ def json_line(value) -> str:
 
 def escaped(text: str) -> str:
     """JSON with every control character as an escape."""
-    return CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return CONTROLS.sub(lambda control: f"\\u{ord(control[0]):04x}", text)
 
 
 def say_scores(scores: dict, as_json: bool, unit: str = "") -> None:

@@ -153,8 +153,8 @@ def main_score(run: dict, lang: str) -> str:
     for part in ("test", "valid"):
         for name, score in (scores.get(part) or {}).items():
             if isinstance(score, (int, float)):
-                told = Message("{metric} {score:.4f} ({part})", metric=metric_name(name), score=score, part=WORDS[part])
-                return told.told_in(lang)
+                score_line = Message("{metric} {score:.4f} ({part})", metric=metric_name(name), score=score, part=WORDS[part])
+                return score_line.told_in(lang)
     return "–"
 
 

@@ -197,16 +197,16 @@ def import_(
             if value is not None:
                 raise Mistake("--{name} is for n-grams, and {file} is another kind of model; leave it out.", name=name, file=file)
         model, more = hugging_face.imported(place), {}
-        told = Message("{weights:,} weights", weights=model.model_.parameters_count())
+        size = Message("{weights:,} weights", weights=model.model_.parameters_count())
     else:
         model = arpa_files.imported(file, layout or "fast", tokenizer or "spaces")
         more = {"order": model.options["order"]}
-        told = Message("{grams:,} n-grams up to order {order}", grams=model.model_.parameters_count(), **more)
+        size = Message("{grams:,} n-grams up to order {order}", grams=model.model_.parameters_count(), **more)
     model.save(folder, replace, **about)
     for note in model.notes_ if not more else ():
         say(note)
     command = model.task_.profile.next_command.format(run=typed(folder))
-    say("{told}; kept in {run}. Next: wenmai {command}", told=told, run=folder, command=command)
+    say("{size}; kept in {run}. Next: wenmai {command}", size=size, run=folder, command=command)
     finish({"run": str(folder), "task": model.task_name, "rung": model.rung, **more}, as_json, quiet=True)
 
 

@@ -83,8 +83,8 @@ def go_on(folder: Path, draw: Bars, say: Callable) -> dict:
                 raise Mistake("{folder} was trained by {before} processes, and there are {now} now; go on with {command}.",
                               folder=folder, before=before, now=together.size, command=resuming(folder, before))  # fmt: skip
             dataset = dataset_for(arguments)
-            for name, found in fingerprint(arguments, dataset).items():
-                if found != arguments["fingerprint"].get(name):
+            for name, digest in fingerprint(arguments, dataset).items():
+                if digest != arguments["fingerprint"].get(name):
                     raise Mistake("{data} is not what {folder} was trained on: {what} have changed; put the old data back, or "
                                   "start anew with wenmai train.", data=arguments["source"], folder=folder,
                                   what=DECIDING[name])  # fmt: skip
@@ -222,9 +222,9 @@ def carry_out(arguments: dict, dataset: Dataset, folder: Path, kept: Checkpoints
     draw(rung, (last and last.note) or Message("training"), None)
     if dataset.task.running_text and not scores:
         say("learned from all of the text; for a perplexity, hold some of it out with --valid 0.1, or give --valid FILE")
-    told = {getattr(note, "template", note) for note in estimator.notes_}
+    shown = {getattr(note, "template", note) for note in estimator.notes_}
     noted = list(scores.values())[-1].notes if scores else []  # of the last part
-    noted = [note for note in noted if getattr(note, "template", note) not in told]
+    noted = [note for note in noted if getattr(note, "template", note) not in shown]
     for note in dict.fromkeys(dataset.notes + estimator.notes_ + noted):
         if note not in warnings:
             say(note)

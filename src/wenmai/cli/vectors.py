@@ -53,7 +53,7 @@ def embed(
             if best is not None:
                 best.see(values, vectors)
             rows, width, notes = rows + len(vectors), vectors.shape[1], notes + more
-    told(estimator, run, out, rows, width, notes, best, kept, as_json)
+    show_result(estimator, run, out, rows, width, notes, best, kept, as_json)
 
 
 def embedded(estimator, embedder, table) -> Iterator[tuple]:
@@ -106,7 +106,8 @@ def beside(out: Path) -> Iterator[Path]:
             raise Mistake("there are no texts to embed, and {file} was not written.", file=out)
 
 
-def told(estimator, run: Path, out: Path | None, rows: int, width: int, notes: list, best, kept: list, as_json: bool) -> None:
+def show_result(estimator, run: Path, out: Path | None, rows: int, width: int, notes: list, best, kept: list,
+                as_json: bool) -> None:  # fmt: skip
     from wenmai.cli.answers import all_told
 
     for note in all_told(notes, rows):

@@ -80,7 +80,7 @@ def open_table(source: str | Table, columns: dict[str, str] | None = None, targe
     if target is not None:
         raise Mistake("--target {target} is the second of two files, and {name} is a built-in set; leave --target out.",
                       target=target, name=name)  # fmt: skip
-    option = option or ("" if task is None else BUILTIN[name].suits.get(task.name, ""))
+    option = option or ("" if task is None else BUILTIN[name].option_for_task.get(task.name, ""))
     chunk = BUILTIN[name].load(**({name.replace("-", "_"): option} if option else {}))
     if columns:
         names = list(chunk.columns)
@@ -155,21 +155,21 @@ def by_chance(kind, all_rows: Part, shares: list[float], given: dict[str, Part |
                           file=part.source, what=what, part=PARTS[name])  # fmt: skip
         if leaked.any() and unseen:
             given[name] = part.take(np.flatnonzero(~leaked))
-            notes.append(Message("{found} of the {rows} {part} rows dropped: their {what}s stand in the training rows too",
-                                 found=leaked.sum(), rows=len(part), part=PARTS[name], what=what))  # fmt: skip
+            notes.append(Message("{actual} of the {rows} {part} rows dropped: their {what}s stand in the training rows too",
+                                 actual=leaked.sum(), rows=len(part), part=PARTS[name], what=what))  # fmt: skip
         elif leaked.any():
-            notes.append(Message("{found} of the {rows} {part} {what}s stand in the training rows too: the score flatters; "
-                                 "--unseen drops them", found=leaked.sum(), rows=len(part), part=PARTS[name],
+            notes.append(Message("{actual} of the {rows} {part} {what}s stand in the training rows too: the score flatters; "
+                                 "--unseen drops them", actual=leaked.sum(), rows=len(part), part=PARTS[name],
                                  what=what))  # fmt: skip
     if all(given.values()):
         again = shared(*(kind.split_keys(*part.pair)[0] for part in given.values()))
         if again.any() and unseen and not again.all():
             given["test"] = given["test"].take(np.flatnonzero(~again))
         if again.any():
-            words = {"found": again.sum(), "rows": len(again), "what": what}
-            notes.append(Message("{found} of the {rows} test rows dropped: their {what}s stand in the valid rows too", **words)
+            words = {"actual": again.sum(), "rows": len(again), "what": what}
+            notes.append(Message("{actual} of the {rows} test rows dropped: their {what}s stand in the valid rows too", **words)
                          if unseen and not again.all() else
-                         Message("{found} of the {rows} test {what}s stand in the valid rows too, by which training is "
+                         Message("{actual} of the {rows} test {what}s stand in the valid rows too, by which training is "
                                  "stopped and a rung is chosen: the score flatters; --unseen drops them", **words))  # fmt: skip
     return split(keys, shares, seed, classes, groups) if any(shares) else []
 
@@ -189,8 +189,8 @@ def half_seen(kind, train: Part, held: dict[str, Part | None]) -> list[Message]:
     for name, part in held.items():
         for (side, theirs), (_, ours) in zip(sides(kind, part), sides(kind, train)) if part is not None else ():
             if count := int(shared(ours, theirs).sum()):
-                notes.append(Message("{found} of the {rows} {part} rows have a {side} that stands in the training rows too",
-                                     found=count, rows=len(part), part=PARTS[name], side=side))  # fmt: skip
+                notes.append(Message("{actual} of the {rows} {part} rows have a {side} that stands in the training rows too",
+                                     actual=count, rows=len(part), part=PARTS[name], side=side))  # fmt: skip
     return notes
 
 

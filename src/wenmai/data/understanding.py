@@ -21,8 +21,8 @@ def understood(table: Table, given: dict[str, str] | None, tasks: dict[str, type
     if table.choose is None or table.plain is not None or table.files or answer is False:
         return table, None
     asked = {word: table.own[word] for word in given or ()}
-    found = guess(list(table.every), asked, lambda names: contents(table, names), answer)
-    return (table.choose(found.columns), found) if found else (table, None)
+    guessed = guess(list(table.every), asked, lambda names: contents(table, names), answer)
+    return (table.choose(guessed.columns), guessed) if guessed else (table, None)
 
 
 def found_again(table: Table, given: dict[str, str] | None, seen: dict[str, str], kind, answers: bool = True,
@@ -41,22 +41,22 @@ def found_again(table: Table, given: dict[str, str] | None, seen: dict[str, str]
     if not chosen and set(reads) <= set(table.own):
         chosen = {word: table.own[word] for word in reads}
     if chosen:
-        told = {word: folded.get(seen.get(word, word).lower()) or folded.get(word) for word in right if word} | asked
-        chosen |= {word: name for word, name in told.items() if answers and name and name not in chosen.values()}
+        named = {word: folded.get(seen.get(word, word).lower()) or folded.get(word) for word in right if word} | asked
+        chosen |= {word: name for word, name in named.items() if answers and name and name not in chosen.values()}
         same = chosen == dict(table.own) and len(chosen) == len(table.every)
         return (table if same else table.choose(chosen, beside)), None
     answer = answer_of(kind) if answers else ""
     missing = [name for name in reads.values() if name.lower() not in folded]
     if not set(reads) & set(WORDS) and 0 < len(missing) < len(reads):  # numbers
-        raise Mistake("{file} lacks what was read in training: {names}; found are {found}; add it, or rename columns.",
-                      file=table.source, names=listed(missing), found=listed(table.every))  # fmt: skip
+        raise Mistake("{file} lacks what was read in training: {names}; found are {actual}; add it, or rename columns.",
+                      file=table.source, names=listed(missing), actual=listed(table.every))  # fmt: skip
     if "text" not in reads or answer is False:
         return table, None
-    found = guess(list(table.every), asked, lambda names: contents(table, names), answer)
-    if found is None or "text" not in found.columns:
+    guessed = guess(list(table.every), asked, lambda names: contents(table, names), answer)
+    if guessed is None or "text" not in guessed.columns:
         raise Mistake("{file} has the columns {names}, expected a text, which in training stood in the column {column}; name it "
                       "with --columns text=NAME.", file=table.source, names=listed(table.every), column=seen["text"])  # fmt: skip
-    return table.choose(found.columns, beside), found
+    return table.choose(guessed.columns, beside), guessed
 
 
 def answer_of(kind) -> str | bool | None:

@@ -44,14 +44,14 @@ def parted(added: Sequence[str], task: str, names: Sequence[str]) -> tuple[dict[
     starts: dict[str, Pretrained] = {}
     runs = []
     for run in added:
-        found = pretrained(run, task)
-        if found is None:
+        start = pretrained(run, task)
+        if start is None:
             runs.append(run)
             continue
         name = Path(run).name
         while name in (*names, *starts):
             name += "-started"
-        starts[name] = found
+        starts[name] = start
     return starts, runs
 
 

@@ -133,11 +133,11 @@ def compare(data: Dataset, minutes: float, rungs: list[str] | None = None, seed:
         name = str(run) if name in terms else name  # two runs of one name are told apart by their folders
         yield name, Message("measuring"), None
         try:
-            estimator, said = load(run), doubt(data, run)
+            estimator, note = load(run), doubt(data, run)
             row, test = measured(plan, estimator, name)
             terms[name] = {"valid": [plan.terms(estimator, data.valid)], "test": [test]}
-            row |= {"run": run, "bytes": folder_bytes(Path(run)), "doubtful": said is not None,
-                    "notes": row.get("notes", []) + [said] * (said is not None)}  # fmt: skip
+            row |= {"run": run, "bytes": folder_bytes(Path(run)), "doubtful": note is not None,
+                    "notes": row.get("notes", []) + [note] * (note is not None)}  # fmt: skip
         except (Mistake, OSError, ValueError) as error:
             row = failure(data, name, error)
         rows.append(row)
@@ -307,8 +307,8 @@ def summary(plan: Plan, rows: list[dict], terms: dict[str, dict], minutes: float
     judged = judged if any(not row["failed"] for row in judged) else rows
     advice = recommend(judged, valid, metric, len(next(iter(terms.values()))["valid"][0]) if terms else 0)
     baseline = without_model(plan, rows, metric) if advice else None
-    said = [*remarks(data, metric, rows[0], baseline)] if baseline else []
-    for sentence in (*said, *undecided(rows, minutes, kept)) if advice else ():
+    remarks_on_best = [*remarks(data, metric, rows[0], baseline)] if baseline else []
+    for sentence in (*remarks_on_best, *undecided(rows, minutes, kept)) if advice else ():
         advice |= {"reason": f"{advice['reason']} {sentence.english}", "reason_zh": advice["reason_zh"] + sentence.chinese}
     if advice:
         advice["next"] = next_command(data, next(row["run"] for row in rows if row["rung"] == advice["rung"]))
@@ -328,10 +328,11 @@ def without_model(plan: Plan, rows: list[dict], metric: str) -> dict | None:
     how = metric_named(metric)
     for row in (row for row in rows if not row["failed"]):
         with suppress(Mistake, OSError):
-            found = plan.data.task.profile.baseline(plan.data, metric, partial(load, row["run"]))
-            valid, test = (drawn([found.terms[part]], how) for part in ("valid", "test"))
-            row = {"rung": found.name, "name": found.words.english, "name_zh": found.words.chinese, "failed": None,
-                   "about": found.about.english, "about_zh": found.about.chinese, "scores": {"test": found.scores}}  # fmt: skip
+            baseline = plan.data.task.profile.baseline(plan.data, metric, partial(load, row["run"]))
+            valid, test = (drawn([baseline.terms[part]], how) for part in ("valid", "test"))
+            row = {"rung": baseline.name, "name": baseline.words.english, "name_zh": baseline.words.chinese, "failed": None,
+                   "about": baseline.about.english, "about_zh": baseline.about.chinese,
+                   "scores": {"test": baseline.scores}}  # fmt: skip
             return row | scored(row, valid, test, metric)
     return None
 
@@ -342,8 +343,8 @@ def remarks(data: Dataset, metric: str, best: dict, baseline: dict) -> Iterator[
     if remark := data.task.profile.remark(data, metric, top, without):
         yield remark
     elif metric_named(metric).sign * (top - without) <= 0:
-        yield Message("No rung does better than the baseline, {name} ({found:.3f}).", name=phrase("baseline", baseline["name"]),
-                      found=without)  # fmt: skip
+        yield Message("No rung does better than the baseline, {name} ({actual:.3f}).", name=phrase("baseline", baseline["name"]),
+                      actual=without)  # fmt: skip
 
 
 def next_command(data: Dataset, run: str) -> str:

@@ -51,9 +51,9 @@ class Comparison:
     def __repr__(self) -> str:
         from rich.console import Console
 
-        told = Console(width=120, color_system=None)
-        with told.capture() as captured:
-            told.print(leaderboard(self.report, language(), 120))
+        console = Console(width=120, color_system=None)
+        with console.capture() as captured:
+            console.print(leaderboard(self.report, language(), 120))
         lines = [line.rstrip() for line in captured.get().splitlines()]
         return "\n".join([*lines, *filter(None, (self.reason,)), str(Message("Report: {file}", file=self.path))])
 
@@ -122,8 +122,8 @@ def in_memory(data, columns: Mapping[str, str] | None) -> Table:
     held = {word_: listed(data[names[name]]) for word_, name in chosen.items()}
     lengths = {name: len(values) for name, values in held.items()}
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name} {count}" for name, count in lengths.items())
-        raise Mistake("the columns are of different lengths ({lengths}); expected a value in each for every row.", lengths=told)
+        each = ", ".join(f"{name} {count}" for name, count in lengths.items())
+        raise Mistake("the columns are of different lengths ({lengths}); expected a value in each for every row.", lengths=each)
     chunk = Chunk(held, range(1, 1 + next(iter(lengths.values()), 0)))
     name = f"data:{digest_of(*held.values())[:8]}"  # other rows are other data
     return Table(name, list(held), [], lambda rows: iter([chunk]))

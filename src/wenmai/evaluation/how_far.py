@@ -42,9 +42,9 @@ def is_short(row: dict) -> bool:
 def undecided(rows: list[dict], minutes: float, kept: Unfinished | None) -> list[Message]:
     """What more time would settle, and the command for it, in sentences."""
     short, rising = ([row["rung"] for row in rows if row.get("state") == state] for state in ("short", "rising"))
-    said = [Message("Too short to tell, and not judged: {choices}.", choices=Listed(short))] if short else []
-    said += [Message("Still rising when the budget ended: {choices}.", choices=Listed(rising))] if rising else []
+    sentences = [Message("Too short to tell, and not judged: {choices}.", choices=Listed(short))] if short else []
+    sentences += [Message("Still rising when the budget ended: {choices}.", choices=Listed(rising))] if rising else []
     more = max(1, ceil(MORE * minutes * (len(short) + len(rising)) / len(rows)))
-    if said and kept:
-        said.append(Message("More time for these alone settles it: {command}", command=kept.with_minutes(more)))
-    return said
+    if sentences and kept:
+        sentences.append(Message("More time for these alone settles it: {command}", command=kept.with_minutes(more)))
+    return sentences

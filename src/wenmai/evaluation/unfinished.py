@@ -110,7 +110,7 @@ class Unfinished:
         """Of these rungs, those that are done; one that was damaged is not."""
         from safetensors.numpy import load_file
 
-        found = {}
+        kept = {}
         for name in names:
             folder = self.folder / name
             with suppress(Mistake, OSError), understood(folder / "row.json") as path:
@@ -120,8 +120,8 @@ class Unfinished:
                 row["notes"] = [Told.of(*both) for both in take.items(row, "notes")]
                 each = range(len(arrays) // 2)
                 terms = {part: [arrays[f"{part}.{seed}"] for seed in each] for part in ("valid", "test")}
-                found[name] = Done(row, terms, float(known["seconds"]))
-        return found
+                kept[name] = Done(row, terms, float(known["seconds"]))
+        return kept
 
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -122,9 +122,9 @@ def weights(name: str, repository: str, commit: str, there: set[str], held: Path
         return [WEIGHTS]
     if INDEX not in there:
         packed = sorted(one for one in there if one.endswith((".bin", ".h5", ".msgpack", ".ckpt")))
-        raise Mistake("{name} has no {file} on the hub (found: {found}); where you trust it, load it with transformers, write it "
-                      "with model.save_pretrained, and name that folder.", name=name, file=WEIGHTS,
-                      found=Listed(packed[:5]) if packed else Message("no weights"))  # fmt: skip
+        raise Mistake("{name} has no {file} on the hub (found: {actual}); where you trust it, load it with transformers, write "
+                      "it with model.save_pretrained, and name that folder.", name=name, file=WEIGHTS,
+                      actual=Listed(packed[:5]) if packed else Message("no weights"))  # fmt: skip
     index = received(repository, commit, INDEX, held)
     with understood(Path(name, INDEX)):
         shards = {str(shard) for shard in take.value(read_json(index), "weight_map").values()}

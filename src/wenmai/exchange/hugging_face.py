@@ -219,7 +219,7 @@ class Checkpoint:
         with understood(self.folder / CONFIG):
             if build.options["layers"] > len(self.weights.place):  # each has weights of its own
                 raise take.Unfit("found {count} arrays for {layers} layers", count=len(self.weights.place),
-                                 layers=take.told(build.options["layers"]))  # fmt: skip
+                                 layers=take.summary(build.options["layers"]))  # fmt: skip
             assign_options(build.options, {"rung": rung_named(build.rung, task.name).builder(task.name)})  # what is no size
             blank = build.blank(task, inputs)
         wanted = self.family.names(self.options) | head

@@ -42,7 +42,7 @@ def read_json(path: Path) -> dict:
             raise take.Unfit("it is larger than {size} MB", size=LARGEST >> 20)
         value = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(value, dict):
-            raise take.Unfit("found {value}, expected an object", value=take.told(value))
+            raise take.Unfit("found {value}, expected an object", value=take.summary(value))
         return value
 
 

@@ -99,15 +99,15 @@ class PretrainingHead(nn.Module):
 
     def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
         """`batch.target` (M,) is what stood at `batch.places` (M,) of the B·T; `batch.follows` (B,) where the second follows."""
-        found = []
+        losses = []
         if self.masked:
             rows = self.transformed(y.flatten(0, 1)[batch.places])  # (M, E): places that are not hidden are left out
             total = next_loss(rows, self.output.weight, self.output.bias, batch.target, 0.0)
-            found.append(Loss("masked words", 1.0, total, len(batch.target)))
+            losses.append(Loss("masked words", 1.0, total, len(batch.target)))
         if self.next_sentence:
             total = functional.nll_loss(self.following(y), (~batch.follows).long(), reduction="sum")
-            found.append(Loss("next sentence", 1.0, total, len(batch.follows)))
-        return found
+            losses.append(Loss("next sentence", 1.0, total, len(batch.follows)))
+        return losses
 
     def counts(self, batch: Batch) -> Sequence[int]:
         counts = {"masked": batch.target, "next_sentence": batch.follows}

@@ -242,8 +242,8 @@ class Regression:
 
     def solves(self, rows: Rows | Pieces) -> bool:
         if self.solver == "closed" and rows.width > 5 * CLOSED:
-            raise Mistake("solver=closed: found {found:,} features, expected at most {most:,}; use solver=gradient.",
-                          found=rows.width, most=5 * CLOSED)  # fmt: skip
+            raise Mistake("solver=closed: found {actual:,} features, expected at most {most:,}; use solver=gradient.",
+                          actual=rows.width, most=5 * CLOSED)  # fmt: skip
         return self.solver == "closed" or (self.solver == "auto" and rows.width <= CLOSED)
 
     def solve(self, rows: Rows | Pieces, wanted: np.ndarray) -> None:

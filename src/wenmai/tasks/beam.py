@@ -36,8 +36,8 @@ def check(size: int, penalty: float, count: int) -> None:
     for name, value, kind in (("beam", size, Integral), ("penalty", penalty, Real), ("best", count, Integral)):
         if isinstance(value, bool) or not isinstance(value, kind):
             expected = Message("a whole number") if kind is Integral else phrase("number", "a number")
-            raise Mistake("{option}={value!r}: expected {wanted}, found {found}.", option=name, value=value, wanted=expected,
-                          found=type(value).__name__)  # fmt: skip
+            raise Mistake("{option}={value!r}: expected {wanted}, found {actual}.", option=name, value=value, wanted=expected,
+                          actual=type(value).__name__)  # fmt: skip
     if not 1 <= size <= 1000:
         raise Mistake("beam={size}: expected 1 to 1000, how many texts are kept at every step; 1 is the most probable token.",
                       size=size)  # fmt: skip

@@ -52,8 +52,8 @@ def texts_in(chunk: Chunk, name: str, source: str) -> list[str]:
         for value, line in zip(values, chunk.lines):
             if value is None or isinstance(value, (list, dict, tuple, bytes)):
                 cell = phrase("cell", "nothing") if value is None else repr(short(str(value), 40))
-                raise Mistake("{file}, line {line}: found {found} in column {name}, expected a text; correct it or remove the "
-                              "row.", file=source, line=line, found=cell, name=name)  # fmt: skip
+                raise Mistake("{file}, line {line}: found {actual} in column {name}, expected a text; correct it or remove the "
+                              "row.", file=source, line=line, actual=cell, name=name)  # fmt: skip
     return values if kinds == {str} and isinstance(values, list) else [str(value) for value in values]
 
 

@@ -134,9 +134,9 @@ class Pretrain:
 
         def encoded() -> Iterator[Sequences]:
             for chunk in chunks(sentences.texts):
-                found = inputs.tokenizer.encode(chunk)
-                found.flat = 2 * found.flat + (0 if words is None else words.going_on(chunk, found))
-                yield found
+                tokens = inputs.tokenizer.encode(chunk)
+                tokens.flat = 2 * tokens.flat + (0 if words is None else words.going_on(chunk, tokens))
+                yield tokens
 
         tokens, ends = laid_end_to_end(encoded(), 2 * inputs.vocabulary)
         return MaskedText(tokens, ends, sentences.documents, inputs.special, inputs.wrapping, inputs.vocabulary, inputs.longest,
@@ -165,7 +165,7 @@ class Pretrain:
     def counted(self, trained: Trained, examples: MaskedText, some: np.ndarray | None = None) -> np.ndarray:
         """(N, 4) of every row: hidden words that were guessed, hidden words, pairs that were told right, pairs."""
         some = np.arange(len(examples)) if some is None else some
-        found, head = np.zeros((len(some), 4)), trained.model.head
+        sums, head = np.zeros((len(some), 4)), trained.model.head
 
         def judged(chosen: np.ndarray) -> np.ndarray:
             batch = examples.batch(some[chosen]).to(trained.device)
@@ -175,14 +175,14 @@ class Pretrain:
             words = np.bincount(row, right.cpu().numpy(), len(chosen)), np.bincount(row, minlength=len(chosen))
             if not self.next_sentence:
                 return np.stack([*words, np.zeros(len(chosen)), np.zeros(len(chosen))], 1)
-            told = (head.following(y).argmax(-1) == 0) == batch.follows
-            return np.stack([*words, told.cpu().numpy(), np.ones(len(chosen))], 1)
+            follows_right = (head.following(y).argmax(-1) == 0) == batch.follows
+            return np.stack([*words, follows_right.cpu().numpy(), np.ones(len(chosen))], 1)
 
         with torch.inference_mode():
             batches = by_length(examples.lengths[some], 4096 if trained.device == "cpu" else 16_384)
             for chosen, counts in memory.in_pieces(batches, judged, trained.device):
-                found[chosen] = counts
-        return found
+                sums[chosen] = counts
+        return sums
 
     def ratios(self, sums: np.ndarray) -> dict[str, float]:
         scores = {"masked_accuracy": float(sums[0] / max(1, sums[1]))}
@@ -218,17 +218,17 @@ class Pretrain:
 
     def outputs(self, trained: Trained, examples: Examples) -> np.ndarray:
         """(N, 2) log p: it does not follow, it follows"""
-        found, model = np.empty((len(examples), 2), np.float32), trained.model
+        log_probs, model = np.empty((len(examples), 2), np.float32), trained.model
 
-        def told(chosen: np.ndarray) -> np.ndarray:
+        def following(chosen: np.ndarray) -> np.ndarray:
             y, *_ = model.body(*model.input(examples.batch(chosen).to(trained.device)))
             return model.head.following(y).flip(-1).cpu().numpy()
 
         with torch.inference_mode():
             batches = by_length(examples.lengths, 4096) if len(examples) else []
-            for chosen, values in memory.in_pieces(batches, told, trained.device):
-                found[chosen] = values
-        return found
+            for chosen, values in memory.in_pieces(batches, following, trained.device):
+                log_probs[chosen] = values
+        return log_probs
 
     def predict_proba(self, trained: Trained, pairs) -> np.ndarray:
         return np.exp(self.outputs(trained, self.read_pairs(trained, pairs)))
@@ -240,8 +240,8 @@ class Pretrain:
         """{"follows", "probability"} a pair: the probability of what is said."""
         examples = self.read_pairs(trained, pairs)
         p = np.exp(self.outputs(trained, examples))
-        told = ({"follows": bool(row.argmax()), "probability": round(float(row.max()), 6)} for row in p)
-        return Answers(told, rows.cut_note(examples.inputs.uncut, trained.inputs.longest))
+        answers = ({"follows": bool(row.argmax()), "probability": round(float(row.max()), 6)} for row in p)
+        return Answers(answers, rows.cut_note(examples.inputs.uncut, trained.inputs.longest))
 
     # Hidden words
 

@@ -75,14 +75,14 @@ def references_of(given, context: str, where) -> References:
 
 
 def located(texts: Sequence[str], starts: Sequence[int], context: str, where) -> References:
-    found, moved = [], 0
+    places, moved = [], 0
     for number, text in enumerate(texts):
-        said = starts[number] if number < len(starts) else None
-        said = said if isinstance(said, int) and said >= 0 else None
-        start = place_of(text, said, context)
-        moved += start != NOWHERE and said is not None and start != said
-        found.append(start)
-    if texts and all(start == NOWHERE for start in found):
+        given = starts[number] if number < len(starts) else None
+        given = given if isinstance(given, int) and given >= 0 else None
+        start = place_of(text, given, context)
+        moved += start != NOWHERE and given is not None and start != given
+        places.append(start)
+    if texts and all(start == NOWHERE for start in places):
         many = context.count(texts[0])
         if many:
             raise Mistake("{where}: the answer {answer!r} does not stand at {start}, where it is said to begin, and {count} "
@@ -90,7 +90,7 @@ def located(texts: Sequence[str], starts: Sequence[int], context: str, where) ->
                           answer=short(texts[0]), start=starts[0], count=many)  # fmt: skip
         raise Mistake("{where}: the answer {answer!r} does not stand in its context; correct the row, or have answers written "
                       "out, which --task reply does.", where=where, answer=short(texts[0]))  # fmt: skip
-    return References(tuple(texts), tuple(found), moved, tuple(tuple(islice(whole(text, context), MOST)) for text in texts),
+    return References(tuple(texts), tuple(places), moved, tuple(tuple(islice(whole(text, context), MOST)) for text in texts),
                       any(start is not None for start in starts))  # fmt: skip
 
 
@@ -109,13 +109,13 @@ def goes_on(left: str, right: str) -> bool:
     return left.isalnum() and right.isalnum() and not (CHINESE.match(left) or CHINESE.match(right))
 
 
-def place_of(text: str, said: int | None, context: str) -> int:
+def place_of(text: str, given: int | None, context: str) -> int:
     """Where it begins: as was said, where that is so; else where it stands once; where nothing was said, where it is first, as
     whole words if it is anywhere."""
-    if said is not None and context.startswith(text, said):
-        return said
+    if given is not None and context.startswith(text, given):
+        return given
     first = context.find(text)
-    if said is None:
+    if given is None:
         return next(whole(text, context), first)
     return first if context.find(text, first + 1) < 0 else NOWHERE
 

@@ -79,8 +79,8 @@ class Regress:
         wrong = np.flatnonzero(rows.lengths != steps)
         if len(wrong):
             row = wrong[0]
-            raise Mistake("{file}, line {line}: found {found} {targets} for {steps} inputs, expected one for every step, or "
-                          "one number for the row.", file=source, line=chunk.lines[row], found=rows.lengths[row], 
+            raise Mistake("{file}, line {line}: found {actual} {targets} for {steps} inputs, expected one for every step, or "
+                          "one number for the row.", file=source, line=chunk.lines[row], actual=rows.lengths[row], 
                           targets=TARGETS[name], steps=steps[row])  # fmt: skip
         return rows
 
@@ -156,7 +156,7 @@ class Regress:
     def encode(self, targets, where=row_name):
         values = flat_table(targets, where)
         if values.shape[1] != len(self.mean):
-            raise Mistake("found {found} targets a row, expected {expected} as in training.", found=values.shape[1],
+            raise Mistake("found {actual} targets a row, expected {expected} as in training.", actual=values.shape[1],
                           expected=len(self.mean))  # fmt: skip
         all_finite(values, where, targets)
         return Sequences(values, targets.offsets) if self.per_step else values
@@ -250,8 +250,8 @@ def all_finite(values: np.ndarray, where, targets=None) -> np.ndarray:
 def table_of(rows: Sequences, where) -> np.ndarray:
     wrong = np.flatnonzero(rows.lengths != rows.lengths[0])
     if len(wrong):
-        raise Mistake("{where}: found {found} targets, expected {expected} as in the first row.", where=where(wrong[0]),
-                      found=rows.lengths[wrong[0]], expected=rows.lengths[0])  # fmt: skip
+        raise Mistake("{where}: found {actual} targets, expected {expected} as in the first row.", where=where(wrong[0]),
+                      actual=rows.lengths[wrong[0]], expected=rows.lengths[0])  # fmt: skip
     return rows.flat.reshape(len(rows), -1)
 
 

@@ -120,9 +120,9 @@ def examples(task, trained: Trained, inputs, targets=None, where: Callable = row
     examples = Examples(trained.inputs.encode(inputs), encoded, longest=trained.inputs.longest)
     if isinstance(examples.targets, Sequences):
         for row in np.flatnonzero(examples.inputs.lengths != examples.targets.lengths)[:1]:
-            raise Mistake("{where}: found {found} {targets} for a text that is cut into {expected} tokens, expected one "
+            raise Mistake("{where}: found {actual} {targets} for a text that is cut into {expected} tokens, expected one "
                           "for each; give the tokens instead of the text.", where=where(row), targets=task.target,
-                          found=examples.targets.lengths[row], expected=examples.inputs.lengths[row])  # fmt: skip
+                          actual=examples.targets.lengths[row], expected=examples.inputs.lengths[row])  # fmt: skip
     return examples
 
 

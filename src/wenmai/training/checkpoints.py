@@ -88,8 +88,8 @@ class Checkpoints:
         write_arrays(part / "arrays.safetensors", snapshot.arrays)
 
     def all(self) -> list[Path]:
-        found = self.folder.iterdir() if self.folder.is_dir() else ()
-        return sorted(path for path in found if CHECKPOINT.fullmatch(path.name) and path.is_dir())
+        paths = self.folder.iterdir() if self.folder.is_dir() else ()
+        return sorted(path for path in paths if CHECKPOINT.fullmatch(path.name) and path.is_dir())
 
     def resume(self) -> tuple[dict, Snapshot, list[str]]:
         """The arguments of the training, the last whole checkpoint, and a sentence on every damaged one that was passed over."""
@@ -159,5 +159,5 @@ def check_arguments(known: dict) -> None:
 def object_in(path: Path) -> dict:
     known = take.json_in(path)
     if not isinstance(known, dict):
-        raise take.Unfit("found {value}, expected an object", value=take.told(known))
+        raise take.Unfit("found {value}, expected an object", value=take.summary(known))
     return known

@@ -61,13 +61,13 @@ class Team:
         distributed.broadcast(length, 0)
         header = header if self.rank == 0 else np.empty(int(length), np.uint8)
         distributed.broadcast(torch.from_numpy(header), 0)
-        found = {}
+        arrays = {}
         for name, (kind, shape) in json.loads(header.tobytes()).items():
             array = np.ascontiguousarray(named[name]) if self.rank == 0 else np.empty(shape, np.dtype(kind))
-            found[name] = array.reshape(shape)
+            arrays[name] = array.reshape(shape)
             if array.size:
-                distributed.broadcast(torch.from_numpy(found[name].reshape(-1).view(np.uint8)), 0)
-        return found
+                distributed.broadcast(torch.from_numpy(arrays[name].reshape(-1).view(np.uint8)), 0)
+        return arrays
 
     def all(self, value) -> list:
         """Each one's value, of which JSON knows the kind."""

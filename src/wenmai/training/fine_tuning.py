@@ -44,7 +44,7 @@ def check(network: nn.Module, options: TrainingOptions) -> None:
     asked = {"layer_decay": options.layer_decay != 1.0, "freeze": options.freeze not in (0, "all"),
              "reinitialise": options.reinitialise != 0}  # fmt: skip
     layers = layers_of(network)
-    for name in (name for name, said in asked.items() if said):
+    for name in (name for name, value in asked.items() if value):
         if not layers:
             raise Mistake("{name}={value}: this body is no stack of layers; leave {name} out.", name=name,
                           value=getattr(options, name))  # fmt: skip

@@ -132,15 +132,15 @@ def standing(folder: Path) -> Path:
 
 def left_of(folder: Path, kind: str) -> list[Path]:
     """What stands `beside` the folder, by the names that `write` gives; others are not ours."""
-    found = sorted(folder.parent.glob(f".{glob.escape(folder.name)}.{kind}.*"))
-    return [path for path in found if HALF_WRITTEN.fullmatch(path.name) and path.is_dir() and not path.is_symlink()]
+    paths = sorted(folder.parent.glob(f".{glob.escape(folder.name)}.{kind}.*"))
+    return [path for path in paths if HALF_WRITTEN.fullmatch(path.name) and path.is_dir() and not path.is_symlink()]
 
 
 def recover(folder: Path) -> None:
     """Finishes what a kill between the two renames of `replace` left: the new folder takes its place if it is whole, or the
     old one goes back. Only who holds the lock may."""
-    if (found := standing(folder)) != folder:
-        found.rename(folder)
+    if (whole := standing(folder)) != folder:
+        whole.rename(folder)
 
 
 def checksum(file: Path) -> dict:
@@ -184,7 +184,7 @@ def check(folder: Path, *needed: str) -> None:
         if name not in there:
             raise Damaged("{reason}: the folder is damaged; train it again.", reason=Message("{file} is missing", file=file))
         if (bytes_there := file.stat().st_size) != size:
-            reason = Message("{file}: found {found} bytes, expected {expected}", file=file, found=bytes_there, expected=size)
+            reason = Message("{file}: found {actual} bytes, expected {expected}", file=file, actual=bytes_there, expected=size)
             raise Damaged("{reason}: the file is damaged; train it again.", reason=reason)
         if checksum(file) != about:
             reason = Message("{file} is not as it was written (its checksum differs)", file=file)

@@ -67,19 +67,19 @@ class Optimizer:
         keys = [key.split(".") for key in known.arrays]
         for key in keys:
             if len(key) != 3:
-                raise take.Unfit("the moments {name} are of no weight here", name=take.told(".".join(key)))
+                raise take.Unfit("the moments {name} are of no weight here", name=take.summary(".".join(key)))
         for owner, index in {(key[0], key[1]) for key in keys}:
             number, at = int(owner) if owner.isdecimal() else -1, int(index) if index.isdecimal() else -1
             part = self.parts[number] if 0 <= number < len(self.parts) else None
             weights = [weight for group in part.param_groups for weight in group["params"]] if part else []
             named = {key[2] for key in keys if key[:2] == [owner, index]}
             if not 0 <= at < len(weights) or named != names:
-                raise take.Unfit("the moments {name} are of no weight here", name=take.told(f"{owner}.{index}"))
+                raise take.Unfit("the moments {name} are of no weight here", name=take.summary(f"{owner}.{index}"))
             steps = torch.zeros((), dtype=torch.int64 if isinstance(part, torch.optim.SparseAdam) else torch.float32)
             for name in names:
                 (array,) = known.like(**{f"{owner}.{index}.{name}": steps if name == "step" else weights[at]})
                 if name == "step" and not 1 <= array.item() <= 1 << 40:
-                    raise take.Unfit("the moments {name} are of no weight here", name=take.told(f"{owner}.{index}"))
+                    raise take.Unfit("the moments {name} are of no weight here", name=take.summary(f"{owner}.{index}"))
 
     def load(self, state: dict[str, torch.Tensor]) -> None:
         for number, part in enumerate(self.parts):

@@ -186,8 +186,8 @@ def read(folder: Path) -> SavedRun:
     with understood(folder / "run.json") as path:
         about = take.json_in(path)
         if take.value(about, "format") != FORMAT:
-            raise Mistake("{file}: trained by another version of wenmai (format {found}, here {expected}); train it again.",
-                          file=path, found=take.told(about["format"]), expected=FORMAT)  # fmt: skip
+            raise Mistake("{file}: trained by another version of wenmai (format {actual}, here {expected}); train it again.",
+                          file=path, actual=take.summary(about["format"]), expected=FORMAT)  # fmt: skip
     folders.check(folder, *FILES)
     with understood(folder / "inputs.json") as path:
         inputs = take.json_in(path)
@@ -233,7 +233,7 @@ def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
             kinds = {name: (slice_.get_dtype(), tuple(slice_.get_shape()) or (1,)) for name, slice_ in slices.items()
                      if not name.startswith("words.")}  # fmt: skip
         if layers > len(kinds):
-            raise take.Unfit("found {count} arrays for {layers} layers", count=len(kinds), layers=take.told(layers))
+            raise take.Unfit("found {count} arrays for {layers} layers", count=len(kinds), layers=take.summary(layers))
         with torch.device("meta"):
             model = build()
         if is_mapped(model):

@@ -35,7 +35,7 @@ class Builtin:
     task: str
     load: Callable[..., Chunk]
     about: Message
-    suits: Mapping[str, str] = field(default_factory=dict)
+    option_for_task: Mapping[str, str] = field(default_factory=dict)
 
 
 BUILTIN = {data.name: data for data in (

@@ -50,8 +50,8 @@ def parse_columns(text: str) -> dict[str, str]:
         word, equals, name = (piece.strip() for piece in (part[:at], part[at : at + 1], part[at + 1 :]))
         word = CALLED.get(word, word)
         if not (word and equals and name):
-            raise Mistake('--columns {columns}: found "{found}", expected word=column, as in text=0,label=1.', columns=text,
-                          found=part.strip())  # fmt: skip
+            raise Mistake('--columns {columns}: found "{actual}", expected word=column, as in text=0,label=1.', columns=text,
+                          actual=part.strip())  # fmt: skip
         if word in columns:
             raise Mistake("--columns {columns}: {word} is given twice; give it one column.", columns=text, word=word)
         columns[word] = name

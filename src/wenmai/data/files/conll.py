@@ -102,9 +102,9 @@ def _sentences(file: TextFile, layout: Layout) -> Iterator[tuple[int, list[tuple
             if layout.is_aside(line, cells, bool(rows)):
                 continue
             if len(cells) != layout.width:
-                raise Mistake("{file}, line {line}: found {found} columns, expected {expected} as in the lines at the "
+                raise Mistake("{file}, line {line}: found {actual} columns, expected {expected} as in the lines at the "
                               "beginning, or a blank line between sentences; correct the line.", file=file.source, line=number,
-                              found=len(cells), expected=layout.width)  # fmt: skip
+                              actual=len(cells), expected=layout.width)  # fmt: skip
             begin = begin if rows else number
             rows.append(cells)
 

@@ -82,9 +82,9 @@ def lines_of(file: TextFile, size: int) -> Iterator[list[str]]:
 
 def table(file: TextFile, columns: dict[str, str] | None, mark: str, quotes: bool, seen: Collection[str] = ()) -> Format:
     csv.field_size_limit(LONGEST)
-    if found := SEPARATOR.match(file.sample):  # which would be taken for a row, and the header for another
+    if separator := SEPARATOR.match(file.sample):  # which would be taken for a row, and the header for another
         raise Mistake("{file} begins with the line {line}, which tells Excel the delimiter and is no part of the table; remove "
-                      "this line.", file=file.source, line=found[1].strip())  # fmt: skip
+                      "this line.", file=file.source, line=separator[1].strip())  # fmt: skip
     first, *below = _beginning(file, mark, quotes)
     header = has_header(first, below, columns, seen)
     if header and not below:
@@ -290,8 +290,8 @@ def _of_width(rows: list[list[str]], where: Sequence[int], width: int, source: s
         rows[:] = [row if len(row) == width else [None] * width for row in rows]
     if set(map(len, rows)) - {width}:
         line, cells = next((line, len(row)) for line, row in zip(where, rows) if len(row) != width)
-        raise Mistake("{file}, line {line}: found {found} columns, expected {expected} as in the first row; correct the line "
-                      "or remove it.", file=source, line=line, found=cells, expected=width)  # fmt: skip
+        raise Mistake("{file}, line {line}: found {actual} columns, expected {expected} as in the first row; correct the line "
+                      "or remove it.", file=source, line=line, actual=cells, expected=width)  # fmt: skip
 
 
 def _columns(rows: list[list[str]], width: int) -> list[list[str]]:

@@ -51,9 +51,9 @@ class Documents(Corpus):
         """Where the first document begins from here on; the end where none does."""
         low, reach = max(self.start, at - 2), REACH
         while True:
-            for found in BLANK.finditer(self.read(low, min(self.end, low + reach))):
-                if at <= low + found.end() < min(self.end, low + reach):
-                    return low + found.end()
+            for blank in BLANK.finditer(self.read(low, min(self.end, low + reach))):
+                if at <= low + blank.end() < min(self.end, low + reach):
+                    return low + blank.end()
             if low + reach >= self.end:
                 return self.end
             reach *= 16
@@ -63,7 +63,7 @@ class Documents(Corpus):
         reach = REACH
         while True:
             low = max(self.start, at - reach)
-            ends = [low + found.end() for found in BLANK.finditer(self.read(low, at)) if low + found.end() < at]
+            ends = [low + blank.end() for blank in BLANK.finditer(self.read(low, at)) if low + blank.end() < at]
             if ends or low == self.start:
                 return ends[-1] if ends else self.start
             reach *= 16
@@ -86,9 +86,9 @@ def sentences(line: str) -> list[str]:
     """At least one; nothing of the line is lost but spaces between two."""
     if len(line) <= LONG:
         return [line]
-    found, start = [], 0
+    sentences, start = [], 0
     for mark in AFTER.finditer(line):
-        found.append(line[start : mark.end()].strip())
+        sentences.append(line[start : mark.end()].strip())
         start = mark.end()
-    found.append(line[start:].strip())
-    return [text[at : at + MOST] for text in found if text for at in range(0, len(text), MOST)]
+    sentences.append(line[start:].strip())
+    return [text[at : at + MOST] for text in sentences if text for at in range(0, len(text), MOST)]

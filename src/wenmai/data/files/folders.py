@@ -26,10 +26,10 @@ def labels(path: Path, source: str) -> Format:
         return idx.images(train[0], str(train[0]))
     below = {other.name: _inside(other, str(other)) for other in inside if other.is_dir()}
     for ending, column in (((".txt",), "text"), (PICTURES, "image")):
-        found = {name: [file for file in within if bare_name(file).endswith(ending)] for name, within in below.items()}
-        found = {name: within for name, within in found.items() if within}
-        if len(found) > 1:
-            return _folder_a_label(path, found, column)
+        files_of = {name: [file for file in within if bare_name(file).endswith(ending)] for name, within in below.items()}
+        files_of = {name: within for name, within in files_of.items() if within}
+        if len(files_of) > 1:
+            return _folder_a_label(path, files_of, column)
     deeper = [name for name, within in below.items() if sum(other.is_dir() for other in within) > 1]
     if deeper:
         raise Mistake("{folder} holds the folders {names}, which hold folders; expected one folder a label; give one of them, "
@@ -70,9 +70,9 @@ def _file_a_label(texts: list[Path], source: str) -> Format:
     return Format(["text", "label"], notes, stream)
 
 
-def _folder_a_label(path: Path, found: dict[str, list[Path]], column: str) -> Format:
+def _folder_a_label(path: Path, files_of: dict[str, list[Path]], column: str) -> Format:
     """A file is a row: its text, or its path below the folder, and the name of the folder that it is in."""
-    rows = [(file, label) for label, files in found.items() for file in files]
+    rows = [(file, label) for label, files in files_of.items() for file in files]
 
     def stream(size: int, positions: list[int]) -> Iterator:
         for start in range(0, len(rows), size):
@@ -81,7 +81,7 @@ def _folder_a_label(path: Path, found: dict[str, list[Path]], column: str) -> Fo
             columns = [_text(f) if column == "text" else str(f.relative_to(path)) for f in files], list(labels)
             yield [columns[position] for position in positions], range(start + 1, start + 1 + len(block))
 
-    counts = ", ".join(f"{name} {len(files):,}" for name, files in found.items())
+    counts = ", ".join(f"{name} {len(files):,}" for name, files in files_of.items())
     note = Message("One folder a label, a file a row: {names}.", names=counts)
     return Format([column, "label"], [note], stream)
 

@@ -79,7 +79,7 @@ class Guess:
     def sentence(self, source: str, task: str, names: list[str]) -> Message | None:
         """In one line what was understood, and how to say otherwise; None where there is nothing to say."""
         as_said = {name: name if ODD.isdisjoint(name) else str(names.index(name)) for name in self.columns.values()}
-        said = ",".join(f"{word}={as_said[self.columns[word]]}" for word in WORDS if word in self.columns)
+        columns = ",".join(f"{word}={as_said[self.columns[word]]}" for word in WORDS if word in self.columns)
         left = [Message("{name} ({kind})", name=short(name), kind=KINDS[kind]) for name, kind in self.left.items()]
         left = Listed([*left[:8], *(["…"] if len(left) > 8 else [])])
         if not self.guessed and not self.left:
@@ -89,9 +89,9 @@ class Guess:
                            names=Listed(map(short, self.columns.values())), left=left)  # fmt: skip
         if not self.left:
             return Message("{file}: by what its columns hold it is read as --columns {columns} --task {task}; give these options "
-                           "to say otherwise", file=source, columns=said, task=task)  # fmt: skip
+                           "to say otherwise", file=source, columns=columns, task=task)  # fmt: skip
         return Message("{file}: by what its columns hold it is read as --columns {columns} --task {task}; left out: {left}; give "
-                       "these options to say otherwise", file=source, columns=said, task=task, left=left)  # fmt: skip
+                       "these options to say otherwise", file=source, columns=columns, task=task, left=left)  # fmt: skip
 
 
 def guess(names: list[str], given: dict[str, str], look: Callable[[list[str]], dict[str, Content]],
@@ -134,5 +134,5 @@ def guess(names: list[str], given: dict[str, str], look: Callable[[list[str]], d
     columns = dict(sorted(taken.items(), key=lambda pair: names.index(pair[1])))
     above = {path[:dot] for path in taken.values() for dot, mark in enumerate(path) if mark == "."}
     left = {name: holds[name].kind for name in names if name not in taken.values() and name not in above}
-    told = {word for word, name in taken.items() if word in given or (word == name and not given)}
-    return Guess(columns, left, bool(set(taken) & set(WORDS) - told))
+    given_words = {word for word, name in taken.items() if word in given or (word == name and not given)}
+    return Guess(columns, left, bool(set(taken) & set(WORDS) - given_words))

@@ -186,7 +186,7 @@ def _parquet(path: Path, source: str) -> Format:
                 done += len(batch)
                 yield columns, lines
         if done != count:
-            raise Mistake("{file} is damaged: it announces {announced} rows and holds {found}; write it again.", file=source,
-                          announced=count, found=done)  # fmt: skip
+            raise Mistake("{file} is damaged: it announces {announced} rows and holds {actual}; write it again.", file=source,
+                          announced=count, actual=done)  # fmt: skip
 
     return Format(names, [Message("Parquet with {rows} rows.", rows=count)], stream)

@@ -37,15 +37,15 @@ def questions_of_stories(file: TextFile) -> Iterator[tuple[int, tuple]]:
     story: list[str] = []
     with file.open() as text:
         for number, line in enumerate(text, 1):
-            found = NUMBERED.fullmatch(line.rstrip("\r\n"))
-            if found is None:
+            numbered = NUMBERED.fullmatch(line.rstrip("\r\n"))
+            if numbered is None:
                 if line.isspace():
                     continue
                 raise Mistake("{file}, line {line}: found {value!r}, expected a number and a sentence, as in bAbI's stories.",
                               file=file.source, line=number, value=line.strip()[:40])  # fmt: skip
-            if found[1] == "1":
+            if numbered[1] == "1":
                 story = []
-            sentence, *answer = found[2].split("\t")
+            sentence, *answer = numbered[2].split("\t")
             if not answer:
                 story.append(sentence.strip())
                 continue

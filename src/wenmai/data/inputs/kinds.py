@@ -104,8 +104,8 @@ def continued(inputs, kind: str, values, run: str, longest: int | None = None, g
         tokenizer = tokenizers.Spaces(inputs.words.words(), inputs.lowercase)
     cut = kind in ("tokens", "given", "lines", "questions")
     if cut != (tokenizer is not None) or (not cut and inputs.kind != kind):
-        raise Mistake("{run} reads {kind}, and here is another kind of input ({found}); start from another run.", run=run,
-                      kind=inputs.kind, found=kind)  # fmt: skip
+        raise Mistake("{run} reads {kind}, and here is another kind of input ({actual}); start from another run.", run=run,
+                      kind=inputs.kind, actual=kind)  # fmt: skip
     if kind == "lines":
         return inputs if isinstance(inputs, Lines) else Lines(tokenizer)
     if kind == "questions":
@@ -276,7 +276,7 @@ class Images:
     def encode(self, values) -> np.ndarray:
         values = np.asarray(values)
         if values.shape[1:] != self.shape:
-            raise Mistake("expected images of shape {shape}, found {found}.", shape=self.shape, found=values.shape[1:])
+            raise Mistake("expected images of shape {shape}, found {actual}.", shape=self.shape, actual=values.shape[1:])
         return values
 
     def flatten(self, encoded: np.ndarray) -> np.ndarray:
@@ -316,7 +316,7 @@ class Frames:
     def encode(self, values: Sequences) -> Sequences:
         flat = two_dimensional(values.flat)
         if flat.shape[1] != self.width:
-            raise Mistake("expected frames of {width} numbers, found frames of {found}.", width=self.width, found=flat.shape[1])
+            raise Mistake("expected frames of {width} numbers, found frames of {actual}.", width=self.width, actual=flat.shape[1])
         if not np.isfinite(flat).all():
             at, column = np.argwhere(~np.isfinite(flat))[0]
             row = int(np.searchsorted(values.offsets, at, "right"))

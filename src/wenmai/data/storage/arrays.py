@@ -70,9 +70,10 @@ def mapped(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
         kind = np.dtype(TYPES[take.one_of(entry, "dtype", tuple(TYPES))])
         shape, place = take.integers(entry, "shape"), take.integers(entry, "data_offsets")
         if len(place) != 2 or len(shape) > DEEPEST or math.prod(shape) * kind.itemsize != place[1] - place[0]:
-            raise Unfit("{name}: its shape and its place do not fit each other", name=take.told(name))
+            raise Unfit("{name}: its shape and its place do not fit each other", name=take.summary(name))
         if place[1] > size - start or (start + place[0]) % kind.itemsize:
-            raise Unfit("{name}: its place is not inside the file, or not one where such numbers can lie", name=take.told(name))
+            raise Unfit("{name}: its place is not inside the file, or not one where such numbers can lie",
+                        name=take.summary(name))  # fmt: skip
         places.append(place)
         if not name.startswith(FILLED):
             try:
@@ -116,7 +117,7 @@ def header_of(length: bytes, file, size: int) -> tuple[dict, int]:
     except (ValueError, RecursionError):
         raise Unfit("its header is no JSON") from None
     if not isinstance(header, dict):
-        raise Unfit("found {value}, expected an object", value=take.told(header))
+        raise Unfit("found {value}, expected an object", value=take.summary(header))
     return header, 8 + long
 
 

@@ -50,13 +50,13 @@ def json_in(path: Path):
 
 def value(saved: object, key: str):
     if not isinstance(saved, dict):
-        raise Unfit("found {value}, expected an object", value=told(saved))
+        raise Unfit("found {value}, expected an object", value=summary(saved))
     if key not in saved:
         raise Unfit('found no "{key}"', key=key)
     return saved[key]
 
 
-def told(one: object) -> str:
+def summary(one: object) -> str:
     """A value as JSON calls it; of a long one its beginning."""
     if isinstance(one, str):
         return f'"{short(one, 40)}"'
@@ -68,7 +68,7 @@ def told(one: object) -> str:
 
 
 def unfit(key: str, one: object, expected: str) -> Unfit:
-    return Unfit('"{key}" is {value}, expected {expected}', key=key, value=told(one), expected=expected)
+    return Unfit('"{key}" is {value}, expected {expected}', key=key, value=summary(one), expected=expected)
 
 
 def is_integer(one: object, least: int = 0, most: int = MOST) -> bool:

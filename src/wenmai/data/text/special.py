@@ -52,8 +52,8 @@ class Special:
             raise take.Unfit("the special tokens are not those that a vocabulary may have")
         for name, number in saved.items():
             if not take.is_integer(number) or number >= vocabulary:
-                raise take.Unfit("the special token {name} has the number {found}, which the vocabulary lacks", name=name,
-                                 found=take.told(number))  # fmt: skip
+                raise take.Unfit("the special token {name} has the number {actual}, which the vocabulary lacks", name=name,
+                                 actual=take.summary(number))  # fmt: skip
         return cls(**saved)
 
 

@@ -37,20 +37,20 @@ def read(source: str) -> tuple[list[str], np.ndarray]:
                               value=line[:60]) from None  # fmt: skip
             if len(rows[-1]) != len(rows[0]) or not numbers:
                 expected = len(rows[0]) or Message("at least one")
-                raise Mistake("{file}, line {line}: found {found} numbers, expected {expected}.", file=path, line=number,
-                              found=len(rows[-1]), expected=expected)  # fmt: skip
+                raise Mistake("{file}, line {line}: found {actual} numbers, expected {expected}.", file=path, line=number,
+                              actual=len(rows[-1]), expected=expected)  # fmt: skip
             if not np.isfinite(rows[-1]).all():
                 infinite = numbers[int(np.argmin(np.isfinite(rows[-1])))][:40]
-                raise Mistake("{file}, line {line}: found {found!r}, expected a finite number; correct the line.", file=path,
-                              line=number, found=infinite)  # fmt: skip
+                raise Mistake("{file}, line {line}: found {actual!r}, expected a finite number; correct the line.", file=path,
+                              line=number, actual=infinite)  # fmt: skip
             words.append(word)
     if not words:
         raise Mistake("{file} holds no vectors; expected lines of a word and its numbers.", file=path)
     size = len(rows), len(rows[0])
     if announced and announced != tuple(map(str, size)):
-        raise Mistake("{file}, line 1: found {words} words of {numbers} numbers announced, and {found} of {width} below; copy "
+        raise Mistake("{file}, line 1: found {words} words of {numbers} numbers announced, and {actual} of {width} below; copy "
                       "the file again, or correct the line.", file=path, words=announced[0][:20], numbers=announced[1][:20],
-                      found=size[0], width=size[1])  # fmt: skip
+                      actual=size[0], width=size[1])  # fmt: skip
     return words, np.stack(rows)
 
 

@@ -18,15 +18,15 @@ class WholeWords:
     def going_on(self, texts: list[str], rows: Sequences) -> np.ndarray:
         """(ΣT,) of the tokens of these texts"""
         pieces = bool(self.inner.any())
-        found = self.inner[rows.flat] if pieces else np.zeros(len(rows.flat), bool)
+        inside = self.inner[rows.flat] if pieces else np.zeros(len(rows.flat), bool)
         looked_at = [row for row, text in enumerate(texts) if not pieces or CHINESE.search(text)]
         for row, spans in zip(looked_at, self.tokenizer.spans([texts[row] for row in looked_at])):
             text, begins = texts[row], word_starts(texts[row])
             for at, (start, _) in enumerate(spans, rows.starts[row]):
-                found[at] |= start not in begins and (not pieces or bool(CHINESE.match(text, start)))
+                inside[at] |= start not in begins and (not pieces or bool(CHINESE.match(text, start)))
                 begins.discard(start)  # a token of a space alone stands where the next does
-        found[rows.starts[rows.lengths > 0]] = False
-        return found
+        inside[rows.starts[rows.lengths > 0]] = False
+        return inside
 
 
 def word_starts(text: str) -> set[int]:

@@ -98,8 +98,8 @@ class Lines:
 
 def expect(heading: str, line: str, path: Path) -> None:
     if line != heading:
-        raise Mistake("{file}: found {found!r}, expected {heading}; the file is cut off, or its counts are wrong.", file=path,
-                      found=short(line, 40), heading=heading)  # fmt: skip
+        raise Mistake("{file}: found {actual!r}, expected {heading}; the file is cut off, or its counts are wrong.", file=path,
+                      actual=short(line, 40), heading=heading)  # fmt: skip
 
 
 def header(lines: Lines, path: Path) -> tuple[list[int], str]:
@@ -116,8 +116,8 @@ def header(lines: Lines, path: Path) -> tuple[list[int], str]:
             break
         match = re.fullmatch(rf"ngram\s+{len(sizes) + 1}\s*=\s*([0-9]{{1,15}})", line)
         if not match:
-            raise Mistake("{file}, line {line}: found {found!r}, expected ngram {order}=COUNT.", file=path, line=number,
-                          found=short(line, 40), order=len(sizes) + 1)  # fmt: skip
+            raise Mistake("{file}, line {line}: found {actual!r}, expected ngram {order}=COUNT.", file=path, line=number,
+                          actual=short(line, 40), order=len(sizes) + 1)  # fmt: skip
         sizes.append(int(match[1]))
     order = len(sizes)
     if not 1 <= order <= HIGHEST:
@@ -147,8 +147,8 @@ def section(lines: Lines, n: int, size: int, vocabulary: Vocabulary | None, path
             break
         lines.more()
     if filled != size:
-        raise Mistake("{file}: found {found:,} {order}-grams, expected {size:,} as its header says; copy it again.", file=path,
-                      found=filled, order=n, size=size)  # fmt: skip
+        raise Mistake("{file}: found {actual:,} {order}-grams, expected {size:,} as its header says; copy it again.", file=path,
+                      actual=filled, order=n, size=size)  # fmt: skip
     grams, probs, backoffs = (np.concatenate(part) for part in zip(*parts))
     return (words if vocabulary is None else grams), probs, backoffs
 
@@ -158,10 +158,10 @@ def wrong(status: int, path: Path, number: int, line: str, n: int, size: int, wh
     if status == UNKNOWN:
         return Mistake("{file}, line {line}: the word {word!r} is not among the 1-grams.", file=path, line=number, word=word)
     if status == NUMBER:
-        return Mistake("{file}, line {line}: found {found!r}, expected logarithms, of a probability at most 0.", file=path,
-                       line=number, found=line)  # fmt: skip
-    return Mistake("{file}, line {line}: found {found!r}, expected one of {size:,} {order}-grams: a number, {count} words and at "
-                   "most one number more.", file=path, line=number, found=line, size=size, order=n, count=n)  # fmt: skip
+        return Mistake("{file}, line {line}: found {actual!r}, expected logarithms, of a probability at most 0.", file=path,
+                       line=number, actual=line)  # fmt: skip
+    return Mistake("{file}, line {line}: found {actual!r}, expected one of {size:,} {order}-grams: a number, {count} words and "
+                   "at most one number more.", file=path, line=number, actual=line, size=size, order=n, count=n)  # fmt: skip
 
 
 def write(out: TextIO, words: list[str], levels: list[Level], smoothed: Smoothed) -> None:

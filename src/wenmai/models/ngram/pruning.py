@@ -37,11 +37,11 @@ def thresholds(given: str | Sequence[int], order: int) -> list[int]:
                       "order 3 on.", given=given)  # fmt: skip
     least = [int(cell) for cell in cells] or [0]
     if len(least) > order:
-        raise Mistake("prune={given}: found {found} thresholds, expected at most {order}, one for every order.", given=given,
-                      found=len(least), order=order)  # fmt: skip
+        raise Mistake("prune={given}: found {actual} thresholds, expected at most {order}, one for every order.", given=given,
+                      actual=len(least), order=order)  # fmt: skip
     if least[0]:
-        raise Mistake("prune={given}: found {found} for single words, expected 0; words that are too rare become <unk> before "
-                      "n-grams are counted.", given=given, found=least[0])  # fmt: skip
+        raise Mistake("prune={given}: found {actual} for single words, expected 0; words that are too rare become <unk> before "
+                      "n-grams are counted.", given=given, actual=least[0])  # fmt: skip
     if least != sorted(least):
         raise Mistake("prune={given}: expected thresholds that do not fall; an n-gram is not seen more often than what it "
                       "begins with.", given=given)  # fmt: skip

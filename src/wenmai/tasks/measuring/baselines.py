@@ -82,12 +82,12 @@ def likest_sentence(task, inputs, targets) -> tuple:
     """For every question the sentence of its context that shares most of its words; of equal ones the first."""
 
     def answer(inputs, expected) -> np.ndarray:
-        found = np.empty(len(inputs), object)
+        answers = np.empty(len(inputs), object)
         for row, (context, question) in enumerate(inputs):
             asked = words_of(question)
             start, end = max(sentences_of(context), key=lambda place: len(words_of(context[slice(*place)]) & asked))
-            found[row] = task.whole(context[start:end], start, end)
-        return found
+            answers[row] = task.whole(context[start:end], start, end)
+        return answers
 
     about = Message("Answers with the sentence of the context that shares most words with the question.")
     return "likest-sentence", phrase("baseline", "likest sentence"), about, answer

@@ -47,8 +47,8 @@ def usual_word(data: Dataset, metric: str, loaded: Callable) -> Baseline:
         examples = task.examples(trained, getattr(data, part).inputs)
         batches = [examples.batch(np.array([row])) for row in range(len(examples))]
         follows = [float(batch.follows[0]) if task.next_sentence else 0.0 for batch in batches]
-        counts = [((batch.target == most).sum().item(), len(batch.target), told, task.next_sentence)
-                  for batch, told in zip(batches, follows)]  # fmt: skip
+        counts = [((batch.target == most).sum().item(), len(batch.target), known, task.next_sentence)
+                  for batch, known in zip(batches, follows)]  # fmt: skip
         counts = np.array(counts, np.float64).reshape(-1, 4)
         terms[part], scores = terms_of(counts, metric), task.ratios(counts.sum(0))
     about = Message("Guesses the most frequent token wherever one is hidden, and that every sentence follows.")

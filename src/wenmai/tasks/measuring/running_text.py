@@ -64,11 +64,11 @@ def common_metric(metric: str, rows: list[dict], terms: dict[str, dict]) -> tupl
     unlike = len({(row["unit"], row["vocabulary"], row["tokens_known"]) for row in able}) > 1
     if metric == "perplexity" and not unlike:
         return metric, []
-    told = {"curve": "valid"} | ({"sizes": "test"} if metric == "perplexity" else {})  # those are perplexities still
+    parts = {"curve": "valid"} | ({"sizes": "test"} if metric == "perplexity" else {})  # those are perplexities still
     for row in able:
         own = {part: each[0].sum(0) for part, each in terms[row["rung"]].items()}  # (4,): −log p, tokens, bytes, spelling
         row["scores"]["test"]["bits_per_byte"] = float(bits_per_byte(own["test"]))
-        for name, at in told.items():
+        for name, at in parts.items():
             for part, point in ((own[at], point) for point in row.get(name, ())):
                 point["score"] = point["score"] and (log2(point["score"]) * part[1] + part[3] / log(2)) / part[2]
     spells = any(terms[row["rung"]]["test"][0][:, 3].any() for row in able)

@@ -105,7 +105,7 @@ def lead(data: Dataset, best: float) -> Message | None:
     reached, words = lead_score(data, data.test, count), spaced(data)
     unit = phrase("unit", "words") if words else phrase("unit", "characters")
     if best <= reached:
-        return Message("Without a model, the first {count} {unit} of every source, taken as its summary, score {found:.3f}: no "
-                       "rung has more.", count=count, unit=unit, found=reached)  # fmt: skip
-    return Message("Without a model, the first {count} {unit} of every source, taken as its summary, score {found:.3f}.",
-                   count=count, unit=unit, found=reached)  # fmt: skip
+        return Message("Without a model, the first {count} {unit} of every source, taken as its summary, score {actual:.3f}: no "
+                       "rung has more.", count=count, unit=unit, actual=reached)  # fmt: skip
+    return Message("Without a model, the first {count} {unit} of every source, taken as its summary, score {actual:.3f}.",
+                   count=count, unit=unit, actual=reached)  # fmt: skip
