@@ -32,7 +32,7 @@ def trained(run, wenmai_cli, monkeypatch):
 
 
 def test_it_shows_what_is_worth_seeing(trained):
-    status, out, err = trained("inspect", "runs/reviews-gru", TEXT)
+    status, out, _ = trained("inspect", "runs/reviews-gru", TEXT)
     assert status == 0 and "Which words moved the answer" in out and "How open the gates are" in out
     assert "Switched off, one at a time" in out and "word=good" in out
 
@@ -95,7 +95,8 @@ def test_a_training_that_was_stopped_keeps_what_it_had_kept(trained, run, monkey
                 signal.raise_signal(signal.SIGINT)
 
     whole = loop.train
-    small = ("--set", "steps=30", "--set", "patience=20", "--set", "hidden=8", "--set", "embed=8", "--set", "evaluations=10", "--quiet")
+    given = ("steps=30", "patience=20", "hidden=8", "embed=8", "evaluations=10")
+    small = (*(word for pair in given for word in ("--set", pair)), "--quiet")
     with monkeypatch.context() as patch:
         patch.setattr(loop, "train", stopped)
         status = trained("train", "gru", "reviews.csv", *small, "--keep", "4", "--out", "runs/stopped").status

@@ -132,7 +132,7 @@ def there_is(reading: Reading, asked: Asked) -> list[str]:
 def facts_of(reading: Reading, run: str) -> list[tuple[Message, str]]:
     estimator = reading.estimator
     facts = [(phrase("fact", "run"), run)] if run else []
-    facts += [(phrase("fact", "rung"), estimator.rung), (phrase("fact", "task"), str(estimator.task_.profile.words))]
+    facts += [(phrase("fact", "rung"), estimator.rung), (phrase("fact", "task"), estimator.task_.profile.words)]
     facts += [(phrase("fact", "input"), shown_value(reading))]
     if reading.network and reading.batch.target_mask is not None:
         facts += [(phrase("fact", "written"), reading.written_text), (phrase("fact", "log p"), f"{reading.support:.4f}")]
