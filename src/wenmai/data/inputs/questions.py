@@ -114,28 +114,26 @@ def checked(reading: Reading) -> Reading:
 def placed(tokenizer, texts: list[str]) -> tuple[Sequences, np.ndarray]:
     """(tokens, the characters that each stands for (ΣT, 2)). A long text is cut into pieces first, so that what a tokenizer notes
     beside its tokens is never held of all of it."""
-    flats, spans, lengths = [np.zeros(0, np.int32)], [np.zeros((0, 2), np.int32)], []
-    for group in together(texts):
-        parts = [(row, start, text[start:end]) for row, text in enumerate(group) for start, end in pieces(text)]
-        rows, places = encoded(tokenizer, [part for *_, part in parts])
+    flats, spans, sizes = [np.zeros(0, np.int32)], [np.zeros((0, 2), np.int32)], np.zeros(len(texts), np.int64)
+    for parts in together(texts):
+        rows, places = encoded(tokenizer, [texts[row][start:end] for row, start, end in parts])
         flats.append(rows.flat)
         each = np.repeat(np.array([start for _, start, _ in parts], np.int32), rows.lengths)
         spans.append((places + each[:, None]).astype(np.int32))
-        size = np.bincount(np.array([row for row, *_ in parts], np.int64), rows.lengths, len(group)).astype(np.int64)
-        lengths.append(size)
-    sizes = np.concatenate(lengths) if lengths else np.zeros(0, np.int64)
+        np.add.at(sizes, [row for row, *_ in parts], rows.lengths)
     return Sequences(np.concatenate(flats), offsets_of(sizes)), np.concatenate(spans)
 
 
-def together(texts: list[str]) -> Iterator[list[str]]:
-    """Some megabytes of texts at a time; a long one alone."""
+def together(texts: list[str]) -> Iterator[list[tuple[int, int, int]]]:
+    """(row, from, to) of the pieces of all texts, a megabyte of them at a time."""
     group, size = [], 0
-    for text in texts:
-        if group and size + len(text) > 16 * PIECE:
-            yield group
-            group, size = [], 0
-        group.append(text)
-        size += len(text)
+    for row, text in enumerate(texts):
+        for start, end in pieces(text):
+            if group and size + end - start > 16 * PIECE:
+                yield group
+                group, size = [], 0
+            group.append((row, start, end))
+            size += end - start
     if group:
         yield group
 
