@@ -84,6 +84,8 @@ def value_of(estimator, given: list[str], choices: list[str]):
         return (*given, choices) if choices else tuple(given)
     if choices:
         raise Mistake("--choice goes with a run that chooses an answer; leave it out.")
+    if len(given) == 1 and getattr(estimator.task_, "pairs", False):  # an encoder, asked about two texts, reads one as well
+        return given[0]
     values = read_arguments(estimator, given)
     if len(values) != 1:
         raise Mistake("inspect looks at one input at a time: found {found}; put a text in quotes.", found=len(values))
