@@ -14,7 +14,7 @@ import numpy as np
 
 from wenmai.locale import Message, language
 from wenmai.page.panel_diagram import draw_diagram
-from wenmai.page.panels import Bars, Beside, Curves, Diagram, Formula, Inspection, Matrix, Panel, Points, Table, Tokens
+from wenmai.page.panels import Bars, Beside, Curves, Diagram, Formula, Inspection, Matrix, Panel, Points, Table, Tokens, spoken
 from wenmai.page.pictures import INK, LANGS, _style, _svg, as_file, chinese_fonts, clean, number
 
 RED, BLUE = "#b23a24", "#2f7f79"
@@ -66,7 +66,7 @@ def named(panels, before: str = "") -> Iterator[tuple[str, Panel]]:
 
 def drawn(panel: Panel, lang: str):
     """The figure of a panel, its title above it."""
-    figure = DRAW[type(panel)](panel, lang)
+    figure = DRAW[type(panel)](spoken(panel, lang), lang)
     figure.suptitle(clean(panel.title.told_in(lang), 90), x=0.02, ha="left", fontsize=10.5, color=INK)
     return figure
 
@@ -150,7 +150,7 @@ def matrix(panel: Matrix, lang: str):
         step = max(1, ceil(len(names) / (50 if axis is axes.xaxis else 45)))
         axis.set_ticks(range(0, len(names), step), names[::step])
         axis.set_tick_params(length=0, labelsize=7.5)
-    axes.tick_params(axis="x", top=False, labeltop=True, labelbottom=False, rotation=90)
+    axes.tick_params(axis="x", top=False, labeltop=True, labelbottom=False, rotation=turned(labels[1]))
     axes.grid(False)
     axes.spines[:].set_visible(False)
     scale_bar(figure, most, panel.scale)
@@ -168,13 +168,23 @@ def heads(panel: Matrix, lang: str):
     for at, part in enumerate(parts):
         y, x = at // across * (tall + gap), at % across * (wide + gap)
         sheet[y : y + tall, x : x + wide] = coloured(part, "positive")[0]
-    cell = min(1.1, 8.4 / across)
-    figure, axes = new(0.9 + cell * across, 1.15 + cell * down * tall / wide, left=0.75, top=0.72, bottom=0.3)
+    named_cells = down == 1 and across <= 4 and max(rows, columns) <= 24  # few and small: their words stand beside them
+    cell = 2.3 if named_cells else min(1.1, 8.4 / across)
+    labels = [[shown(one) for one in names] for names in (panel.rows, panel.columns)]
+    left, top = (0.25 + 0.07 * max(map(width_of, names)) if named_cells else 0.0 for names in labels)
+    figure, axes = new(max(0.9, left + 0.2) + cell * across, top + 1.2 + cell * down * tall / wide, left=max(0.75, left),
+                       top=0.72 + top, bottom=0.3)  # fmt: skip
     axes.imshow(sheet, interpolation="none", aspect="auto")
     (*_, (name, names)), middles = panel.choices, (np.arange(across) * (wide + gap) + wide / 2 - 0.5)
-    before = f"{clean(name.told_in(lang), 12)} " if across < 9 else ""
-    axes.xaxis.set_ticks(middles, [before + shown(one) for one in names])
-    if down > 1:
+    before = f"{clean(name.told_in(lang), 12)} " if across < 9 and all(one.isdigit() for one in names) else ""
+    axes.xaxis.set_ticks(middles, [before + shown(one, 30) for one in names])
+    if named_cells:
+        for middle, one in zip(middles, names):
+            axes.text(middle, -(top + 0.12) / cell * wide, before + shown(one, 30), ha="center", fontsize=8.5)
+        places = [at * (wide + gap) + column for at in range(across) for column in range(wide)]
+        axes.xaxis.set_ticks(places, labels[1] * across, rotation=turned(labels[1]))
+        axes.yaxis.set_ticks(range(tall), labels[0])
+    elif down > 1:
         own = [[f"{clean(words.told_in(lang), 12)} {shown(one)}" for one in each] for words, each in panel.choices[:-1]]
         combined = own[0]
         for each in own[1:]:
@@ -186,6 +196,11 @@ def heads(panel: Matrix, lang: str):
     axes.grid(False)
     axes.spines[:].set_visible(False)
     return figure
+
+
+def turned(names: list[str]) -> int:
+    """How far names over columns are turned: single letters stand upright."""
+    return 90 if max(map(width_of, names), default=1) > 2 else 0
 
 
 def scale_bar(figure, most: float, scale: str) -> None:
@@ -260,16 +275,17 @@ def curves(panel: Curves, lang: str):
 def bars(panel: Bars, lang: str):
     names, values = [shown(name, 34) for name in panel.names[:LINES]], np.asarray(panel.values[:LINES], np.float64)
     left = 0.4 + 0.075 * max(map(width_of, names), default=1)
-    figure, axes = new(7.2, 0.95 + 0.24 * len(names), left=left, right=1.9, bottom=0.45)
+    beside = [f"{number(float(value))}  {shown(panel.details[at], 26) if at < len(panel.details) else ''}".rstrip()
+              for at, value in enumerate(values)]  # fmt: skip
+    right = 0.3 + 0.075 * max(map(width_of, beside), default=1)
+    figure, axes = new(left + right + 3.6, 0.95 + 0.24 * len(names), left=left, right=right, bottom=0.45)
     places = np.arange(len(names))
     axes.barh(places, values, 0.62, color=[BLUE if value < 0 else RED for value in values])
     axes.axvline(0, color=INK, lw=0.7, alpha=0.5)
     axes.set_yticks(places, names, fontsize=8.5)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(length=0)
-    for at, value in enumerate(values):
-        detail = shown(panel.details[at], 26) if at < len(panel.details) else ""
-        said = f"{number(float(value))}  {detail}".rstrip()
+    for at, said in enumerate(beside):
         axes.text(1.02, at, said, transform=axes.get_yaxis_transform(), va="center", fontsize=8.5)
     axes.set_xlabel(clean(panel.value_title.told_in(lang)) if panel.value_title else "")
     return figure
