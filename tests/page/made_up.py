@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from wenmai.locale import Message
+from wenmai.locale import Message, phrase
 from wenmai.page.panels import (
     Arrow,
     Bars,
@@ -79,7 +79,7 @@ def points() -> Points:
     names = ["cat", "dog", "猫", "狗", HARM, *(f"word{at}" for at in range(60))]
     places = np.random.default_rng(5).normal(size=(len(names), 2))
     return Points("map", Message("Words"), Message("Words that are near are used alike."), names, places,
-                  ["animal"] * 4 + ["other"] * 61)  # fmt: skip
+                  [phrase("renderer", "name")] * 4 + [phrase("renderer", "value")] * 61)  # fmt: skip
 
 
 def table() -> Table:

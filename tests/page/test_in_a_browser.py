@@ -203,7 +203,9 @@ def test_the_language_is_changed_on_the_page(opened, page_file):
         page.get_by_role("link", name="中文").click()
         assert panel(page, "attention").get_by_role("button", name="热力图").count() == 1
         assert page.locator("#panel-attention .heads button").first.get_attribute("aria-label") == "layer 1, head 1"
+        assert panel(page, "map").locator(".keys bdi").all_inner_texts() == ["名称", "值"]  # names that are words of ours
         page.get_by_role("link", name="English").click()
+        assert panel(page, "map").locator(".keys bdi").all_inner_texts() == ["name", "value"]
         assert panel(page, "attention").get_by_role("button", name="heat map").count() == 1
 
 

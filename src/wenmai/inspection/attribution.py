@@ -23,7 +23,7 @@ from wenmai.locale import Message
 from wenmai.locale.messages import phrases
 from wenmai.page.panels import Bars, Matrix, Panel, Tokens
 
-POINTS = 32  # of the integral
+POINTS = 24  # of the integral
 ROOM = 1 << 22  # places × places that are held at once
 SERIES = list(phrases("series", "input × gradient", "integrated gradients", "lost without it").values())
 

@@ -15,7 +15,7 @@ from rich.text import Text
 from wenmai.locale import Message, language, phrases
 from wenmai.page.panel_diagram import lines_of
 from wenmai.page.panel_pictures import shown, values_of
-from wenmai.page.panels import Bars, Beside, Curves, Diagram, Formula, Inspection, Matrix, Panel, Points, Table, Tokens
+from wenmai.page.panels import Bars, Beside, Curves, Diagram, Formula, Inspection, Matrix, Panel, Points, Table, Tokens, spoken
 from wenmai.page.pictures import clean, number
 from wenmai.page.terminal import Screen, text_table
 
@@ -39,7 +39,7 @@ def show(inspection: Inspection, console: Console | None = None, lang: str | Non
 def show_panel(panel: Panel, console: Console, lang: str, before: str = "") -> None:
     console.print()
     console.print(Text(before + clean(panel.title.told_in(lang), 200), "bold underline"))
-    for part in DRAW[type(panel)](panel, lang, console):
+    for part in DRAW[type(panel)](spoken(panel, lang), lang, console):
         console.print(part)
     console.print(Text(clean(panel.caption.told_in(lang), 1000), "italic"))
     for note in panel.notes:

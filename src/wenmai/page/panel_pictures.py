@@ -14,7 +14,7 @@ import numpy as np
 
 from wenmai.locale import Message, language
 from wenmai.page.panel_diagram import draw_diagram
-from wenmai.page.panels import Bars, Beside, Curves, Diagram, Formula, Inspection, Matrix, Panel, Points, Table, Tokens
+from wenmai.page.panels import Bars, Beside, Curves, Diagram, Formula, Inspection, Matrix, Panel, Points, Table, Tokens, spoken
 from wenmai.page.pictures import INK, LANGS, _style, _svg, as_file, chinese_fonts, clean, number
 
 RED, BLUE = "#b23a24", "#2f7f79"
@@ -66,7 +66,7 @@ def named(panels, before: str = "") -> Iterator[tuple[str, Panel]]:
 
 def drawn(panel: Panel, lang: str):
     """The figure of a panel, its title above it."""
-    figure = DRAW[type(panel)](panel, lang)
+    figure = DRAW[type(panel)](spoken(panel, lang), lang)
     figure.suptitle(clean(panel.title.told_in(lang), 90), x=0.02, ha="left", fontsize=10.5, color=INK)
     return figure
 

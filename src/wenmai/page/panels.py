@@ -17,7 +17,7 @@ and captions are Messages; names of tokens and labels are the user's own words, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -125,6 +125,23 @@ class Beside(Panel):
     names: Sequence[str]  # of the runs, or the steps of its checkpoints
     panels: Sequence[Sequence[Panel]]  # for each of them
     slider: bool = False
+
+
+def spoken(panel: Panel, lang: str) -> Panel:
+    """With every name a text: names are the user's own words, mostly; where they are Messages, they are told in this language."""
+
+    def told(value):
+        if isinstance(value, list | tuple):
+            return type(value)(map(told, value))
+        return value.told_in(lang) if isinstance(value, Message) else value
+
+    names = ("rows", "columns", "tokens", "x", "series", "names", "details", "groups")
+    changed = {field: told(getattr(panel, field)) for field in names if isinstance(getattr(panel, field, None), list | tuple)}
+    if isinstance(panel, Table | Tokens):  # whose headings are Messages
+        changed.pop("columns" if isinstance(panel, Table) else "series")
+    if isinstance(panel, Matrix):
+        changed["choices"] = [(words, told(list(each))) for words, each in panel.choices]
+    return replace(panel, **changed)
 
 
 @dataclass

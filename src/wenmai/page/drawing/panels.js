@@ -3,13 +3,32 @@
 
 const KINDS = {Matrix: matrix, Tokens: tokens, Curves: curves, Bars: bars, Points: points, Table: rows, Formula: formula, Diagram: diagram, Beside: beside}
 
+// Names are the user's own words, mostly; where they are words of ours, they come in both languages.
+
+const NAMES = {Matrix: ['rows', 'columns'], Tokens: ['tokens'], Curves: ['x', 'series'], Bars: ['names', 'details'], Points: ['names', 'groups'], Beside: ['names']}, relanguage = []
+const ours = list => list?.some(one => one && typeof one == 'object')
+const names = panel => (NAMES[panel.panel] ?? []).some(field => ours(panel[field])) || panel.panel == 'Matrix' && panel.choices.some(([, list]) => ours(list))
+const tell = list => list.map(one => one && typeof one == 'object' ? told(one) : one)
+function spoken(panel) {
+  if (!names(panel)) return panel
+  const own = {...panel}
+  for (const field of NAMES[panel.panel]) if (ours(own[field])) own[field] = tell(own[field])
+  if (own.choices) own.choices = own.choices.map(([name, list]) => [name, tell(list)])
+  return own
+}
+new MutationObserver(() => relanguage.forEach(again => again())).observe(page, {attributeFilter: ['lang']})
+
 function drawPanel(panel, level, anchor, state, titles) {
   const figure = make('figure', {}), section = make('section', {class: 'panel kind-' + panel.panel.toLowerCase(), id: anchor}, make('h' + level, {}, panel.title), figure, make('p', {class: 'caption'}, panel.caption))
   for (const name of panel.see ?? []) if (titles[name]) section.append(make('p', {class: 'see'}, '→ ', make('a', {href: '#panel-' + name}, titles[name])))
   if (panel.notes?.length) section.append(make('ul', {class: 'notes'}, panel.notes.map(note => make('li', {}, note))))
   const draw = async () => {
+    if (names(panel)) { // told anew in another language
+      let lang = language()
+      relanguage.push(() => { if (figure.isConnected && lang != language()) { lang = language(); figure.replaceChildren(); state.peers = []; KINDS[panel.panel](figure, spoken(panel), state, level, anchor, titles) } })
+    }
     for (const array of panel.panel == 'Matrix' ? [] : [panel.values, panel.places]) if (array?.slices) { array.numbers = Array.from(await unpacked(array, 0)); delete array.slices }
-    KINDS[panel.panel](figure, panel, state, level, anchor, titles)
+    KINDS[panel.panel](figure, spoken(panel), state, level, anchor, titles)
   }
   return [section, draw]
 }
