@@ -143,8 +143,8 @@ def panels(reading: Reading, occluded: bool = True) -> list[Panel]:
     if occluded:
         series.append(occlusion(reading))
     caption = Message("What speaks for the answer, word by word: above 0 it speaks for it, below 0 against it. Integrated "
-                      "gradients add up to {difference:.4g}, the whole way from nothing to this text; what is lost without a word "
-                      "is what a second reading without it says.", difference=difference)  # fmt: skip
+                      "gradients add up to {difference:.4g}, the whole way from nothing to this text; what is lost without a "
+                      "word is what a second reading without it says.", difference=difference)  # fmt: skip
     return [Tokens("attribution", Message("Which words moved the answer"), caption, [word.name for word in reading.words],
                    np.stack(series), SERIES[: len(series)], see=("switches",))]  # fmt: skip
 
