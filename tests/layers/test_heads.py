@@ -191,7 +191,6 @@ def test_what_a_head_says_of_itself_is_so(name):
 
 
 def test_the_next_token_bias_begins_at_nothing_and_what_is_forbidden_is_impossible():
-    y, mask, _ = a_batch()
     with_bias, without = Next(7, unwritten=(2,))(4, bias=True), Next(7, unwritten=(2,))(4, bias=False)
     assert not with_bias.output.bias.any() and without.output.bias is None
     for head in (with_bias, without):
