@@ -18,6 +18,7 @@ from wenmai.estimators import load as load
 {imports}
 from wenmai.evaluation.comparison import compare as compare
 from wenmai.exchange.hugging_face import checkpoint as checkpoint
+from wenmai.inspection.inspecting import inspect as inspect
 
 __version__: str
 """

@@ -15,6 +15,7 @@ from wenmai.language_model import LanguageModel as _LanguageModel
 from wenmai.translator import Translator as _Translator
 from wenmai.evaluation.comparison import compare as compare
 from wenmai.exchange.hugging_face import checkpoint as checkpoint
+from wenmai.inspection.inspecting import inspect as inspect
 
 __version__: str
 

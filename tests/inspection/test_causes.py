@@ -95,7 +95,8 @@ def test_of_a_linear_answer_all_three_are_the_same():
     reading = Reading(estimator, np.array([1.0, 2.0, 3.0]))
     values, difference = attribution.integrated_gradients(reading, raw=True)
     at_zero = estimator.predict(np.array([estimator.inputs_.mean]))[0]  # standardised numbers are 0 there
-    assert difference == pytest.approx(reading.support - at_zero, abs=1e-5) and values.sum() == pytest.approx(difference, abs=1e-3)
+    assert difference == pytest.approx(reading.support - at_zero, abs=1e-5)
+    assert values.sum() == pytest.approx(difference, abs=1e-3)
 
 
 # Parts
@@ -158,8 +159,10 @@ def test_a_unit_that_is_off_shows_nothing():
     assert off(reading, "lstm.0.units:5") == pytest.approx(support_in(changed(reading.estimator, shut), reading), abs=1e-5)
 
 
-@pytest.mark.parametrize(("rung", "task", "kind"), [("transformer", "classify", "texts"), ("lstm", "classify", "texts"),
-                                                    ("attention", "translate", "sources"), ("bert", "choose", "choices")])  # fmt: skip
+@pytest.mark.parametrize(("rung", "task", "kind"), [
+    ("transformer", "classify", "texts"), ("lstm", "classify", "texts"), ("attention", "translate", "sources"),
+    ("bert", "choose", "choices"),
+])  # fmt: skip
 def test_what_is_ranked_together_is_what_each_does_alone(rung, task, kind):
     reading = Reading(fitted(rung, task, kind), made(kind, rows=3, seed=1, task=task)[0][1])
     effects = switches.ranking(reading)
@@ -171,6 +174,13 @@ def test_what_is_ranked_together_is_what_each_does_alone(rung, task, kind):
         assert effect.lost == pytest.approx(reading.support - effect.support, abs=1e-6)
     every = switches.points(reading)
     assert every and all(switches.named(reading, effect.switch.name) == effect.switch for effect in parts)
+
+
+def test_a_word_that_stands_there_twice_is_told_apart():
+    reading = Reading(fitted("lstm", "classify", "texts"), "the drum is so very so loud")
+    first, second = (switches.before_and_after(reading, [name])[0] for name in ("word=so", "word=so#2"))
+    again = [Reading(reading.estimator, text) for text in ("the drum is very so loud", "the drum is so very loud")]
+    assert [first.support, second.support] == [float(one.support_of(one.outputs, reading.chosen)[0]) for one in again]
 
 
 def test_nothing_is_changed_by_looking():

@@ -23,6 +23,7 @@ from wenmai.page.panels import Bars, Curves, Matrix, Points, Table, Tokens
 from wenmai.page.panels_json import to_json
 
 GENERATING = ("ngram", "mlp", "cnn", "rnn", "lstm", "gru", "gpt")
+LOOKING = ("transformer", "gpt", "bert", "attention")
 WEIGHED = [case for case in CASES if case[0] in ("perceptron", "linear", "logistic", "softmax")]
 EXACT = {"atol": 1e-5, "rtol": 1e-5}
 
@@ -73,8 +74,7 @@ def test_so_does_running_text(rung):
 # Attention
 
 
-@pytest.mark.parametrize(("rung", "task", "kind"), [case for case in CASES if case[0] in ("transformer", "gpt", "bert", "attention")],
-                         ids=str)  # fmt: skip
+@pytest.mark.parametrize(("rung", "task", "kind"), [case for case in CASES if case[0] in LOOKING], ids=str)
 def test_attention_is_that_of_the_trace_and_adds_up_to_1(rung, task, kind):
     reading = Reading(fitted(rung, task, kind), one_of(kind, task))
     parts = attention.found(reading)
@@ -104,7 +104,7 @@ def test_the_alignment_is_the_one_that_translate_gives(rung):
     expected = estimator.answers(["ice"], alignment=True)[0]
     panel = next(panel for panel in attention.panels(Reading(estimator, "ice")) if panel.name.endswith("alignment"))
     np.testing.assert_allclose(panel.values, expected["attention"], atol=1e-4)
-    assert list(panel.columns) == list("ice") + ["<eos>"] and len(panel.rows) == len(expected["target_tokens"])
+    assert list(panel.columns) == [*"ice", "<eos>"] and len(panel.rows) == len(expected["target_tokens"])
 
 
 def test_patches_lie_on_the_picture():
@@ -350,8 +350,10 @@ def test_activations_show_what_the_model_saw():
 # Formulas
 
 
-@pytest.mark.parametrize(("rung", "task", "kind"), [("transformer", "classify", "texts"), ("gpt", "classify", "texts"),
-                                                    ("bert", "classify", "texts"), ("transformer", "translate", "sources")])  # fmt: skip
+@pytest.mark.parametrize(("rung", "task", "kind"), [
+    ("transformer", "classify", "texts"), ("gpt", "classify", "texts"), ("bert", "classify", "texts"),
+    ("transformer", "translate", "sources"),
+])  # fmt: skip
 def test_a_square_of_the_map_is_opened_up(rung, task, kind):
     reading = Reading(fitted(rung, task, kind), one_of(kind, task))
     part = attention.found(reading)[0]
@@ -374,7 +376,8 @@ def test_a_step_of_a_cell_is_opened_up_and_a_cell_can_be_chosen():
     (panel,) = formula.panels(Reading(fitted("lstm", "classify", "texts"), "the drum is loud"))
     values = panel.steps[0].values
     assert values["c"] == pytest.approx(values["f"] * values["c₋₁"] + values["i"] * values["u"], abs=1e-5)
-    assert values["h"] == pytest.approx(values["o"] * np.tanh(values["c"]), abs=1e-5) and "c = f * state[1]" in panel.steps[0].source
+    assert values["h"] == pytest.approx(values["o"] * np.tanh(values["c"]), abs=1e-5)
+    assert "c = f * state[1]" in panel.steps[0].source
     reading = Reading(fitted("transformer", "classify", "texts"), "the drum is loud")
     (panel,) = formula.panels(reading, "2,1,3,2")
     assert panel.steps[1].values["a"] == pytest.approx(attention.found(reading)[0].weights[1, 0, 2, 1])
@@ -394,7 +397,8 @@ def test_a_rung_that_has_none_says_what_it_has():
 
 
 def test_a_text_longer_than_the_model_is_cut_and_said():
-    short = wenmai.Classifier("transformer", max_length=4, tokenizer="words", steps=1, width=8, heads=2).fit(["a b c", "d e f"] * 9, ["x", "y"] * 9)
+    small = {"max_length": 4, "tokenizer": "words", "steps": 1, "width": 8, "heads": 2}
+    short = wenmai.Classifier("transformer", **small).fit(["a b c", "d e f"] * 9, ["x", "y"] * 9)
     found = inspect(short, "a b c d e f a b", "attention")
     assert [str(note) for note in found.notes] == ["the text has 8 tokens, of which the network reads the first 4"]
     assert list(found.panels[0].columns) == ["a", "b", "c", "d"]

@@ -8,8 +8,8 @@ from wenmai.data.text import tokenizers
 from wenmai.inspection.words import Word, averaged, last_of, summed, without, words_read, words_written
 from wenmai.tasks.writing import token_names
 
-SENTENCES = ["He tossed this tennis ball to serve", "Bark is very cute and he is a dog", "小狗很可爱，它叫旺财。", "他把网球抛起来发球",
-             "naïve café 🙂 done", "don't stop, 真的!"]  # fmt: skip
+SENTENCES = ["He tossed this tennis ball to serve", "Bark is very cute and he is a dog", "小狗很可爱，它叫旺财。",
+             "他把网球抛起来发球", "naïve café 🙂 done", "don't stop, 真的!"]  # fmt: skip
 KINDS = ("words", "characters", "bytes", "bpe", "wordpiece", "unigram")
 
 
@@ -67,7 +67,8 @@ def test_a_word_that_is_unknown_is_named_as_it_is_written():
 def test_numbers_of_places_become_numbers_of_words():
     words, values = [Word("a", [0, 1]), Word("b", [2])], np.arange(6.0).reshape(2, 3)
     assert summed(values, words).tolist() == [[1, 2], [7, 5]] and averaged(values, words).tolist() == [[0.5, 2], [3.5, 5]]
-    assert last_of(values.T, words).tolist() == [[1, 4], [2, 5]] and last_of(values.T, words, first=True).tolist() == [[0, 3], [2, 5]]
+    assert last_of(values.T, words).tolist() == [[1, 4], [2, 5]]
+    assert last_of(values.T, words, first=True).tolist() == [[0, 3], [2, 5]]
 
 
 def test_a_word_goes_with_one_of_its_spaces():

@@ -99,8 +99,8 @@ def check_same(estimator, others: dict) -> None:
 
 
 def learned_rows(run: Path, estimator, source: str, columns: str) -> tuple:
-    """((inputs, targets, where each stands), None) of the rows that a run learned from, or (None, tokens) of running text; a Mistake where the file
-    is not that: its fingerprint is another."""
+    """((inputs, targets, where each stands), None) of the rows that a run learned from, or (None, tokens) of running text; a
+    Mistake where the file is not that: its fingerprint is another."""
     import numpy as np
 
     from wenmai.cli.training import HELD_OUT
@@ -118,5 +118,5 @@ def learned_rows(run: Path, estimator, source: str, columns: str) -> tuple:
             if dataset.task.running_text:
                 return None, np.concatenate([block for block in estimator.inputs_.token_blocks(dataset.train.inputs)])
             return (*dataset.train.pair, dataset.train.where), None
-    raise Mistake("{file} is not what {run} learned from: its rows have another fingerprint; give the file that it was trained on, "
-                  "as it was then.", file=source, run=run)  # fmt: skip
+    raise Mistake("{file} is not what {run} learned from: its rows have another fingerprint; give the file that it was trained "
+                  "on, as it was then.", file=source, run=run)  # fmt: skip

@@ -56,7 +56,7 @@ def seen(reading: Reading) -> dict[str, np.ndarray]:
             add("sigmoid" if logistic else "softmax" if probable else "step", z)
         return {name: np.concatenate(values) for name, values in found.items()}
     for layer in layers_of(reading):
-        for name, value in layer.gates.items():
+        for value in layer.gates.values():
             inside = np.clip(value, 1e-7, 1 - 1e-7)
             add("sigmoid", np.log(inside / (1 - inside)))
         new = layer.parts.get(CELLS[layer.cell].new)
@@ -82,8 +82,8 @@ def panels(reading: Reading) -> list[Panel]:
                  "relu": lambda z: np.maximum(z, 0), "gelu": gelu, "softmax": lambda z: softmax_among(z, others)}  # fmt: skip
     captions = {
         "step": Message("1 above 0, else 0: its slope is 0 everywhere, so that no gradient can teach through it."),
-        "sigmoid": Message("L / (1 + e^(−k(z − z₀))) with L = {L:g}, k = {k:g}, z₀ = {z0:g}: steepest at z₀, and flat where it is "
-                           "sure.", L=L, k=k, z0=z0),
+        "sigmoid": Message("L / (1 + e^(−k(z − z₀))) with L = {L:g}, k = {k:g}, z₀ = {z0:g}: steepest at z₀, and flat where it "
+                           "is sure.", L=L, k=k, z0=z0),
         "tanh": Message("From −1 to 1, steepest at 0: values far from 0 learn little more."),
         "relu": Message("What is below 0 is 0, and passes no gradient; above, the slope is 1 however large it is."),
         "gelu": Message("As relu, but smooth: a little below 0 still passes."),

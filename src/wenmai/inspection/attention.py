@@ -25,7 +25,8 @@ NAME = re.compile(r"(?P<side>.*?)(?P<layer>block\.\d+\.)?(?P<kind>attention|memo
 PARTS = phrases("part", encoder="the encoder", decoder="the decoder", likest="the words of the question as they are written",
                 context="the states")  # fmt: skip
 VIEWS = [phrase("view", "mean"), phrase("view", "rolled out over layers")]
-NOT_WHY = Message("Attention is where it looks, not why it answers: what a head does for the answer shows when it is switched off.")
+NOT_WHY = Message("Attention is where it looks, not why it answers: what a head does for the answer shows when it is switched "
+                  "off.")  # fmt: skip
 
 
 @dataclass
@@ -122,7 +123,7 @@ def of_texts(part: Attention) -> list[Panel]:
     rows, columns = [word.name for word in part.rows], [word.name for word in part.columns]
     joined, name = part.joined, slug(part.name)
     caption = Message("Every row is a word that looks, every column a word that is looked at; a row adds up to 1. Choose a layer "
-                      "and a head: some look at the word before, some at the same word, some at the end of the sentence.")  # fmt: skip
+                      "and a head: some look at the word before, some at the same word, some at the end.")  # fmt: skip
     made: list[Panel] = [Matrix(name, titled(part), caption, joined, rows, columns, choices(part), lines=True, notes=[NOT_WHY],
                                 see=("switches",))]  # fmt: skip
     if part.across:
@@ -134,11 +135,12 @@ def of_texts(part: Attention) -> list[Panel]:
         means = part.weights.mean(1)  # (L, T, S)
         square = part.weights.shape[-2] == part.weights.shape[-1]
         several = np.stack([means.mean(0), rollout(means)] if square else [means.mean(0)])
-        caption = Message("The mean over all heads and layers; and rolled out: how much of each word there is in what stands at a "
-                          "place after the last layer, if every layer passes on half of what came in.")  # fmt: skip
+        caption = Message("The mean over all heads and layers; and rolled out: how much of each word there is in what stands at "
+                          "a place after the last layer, if every layer passes on half of what came in.")  # fmt: skip
         made.append(Matrix(f"{name}-mean", Message("Attention of all heads together"), caption,
                            summed(averaged(several, part.rows, -2), part.columns, -1), rows, columns,
-                           [(phrase("choice", "view"), VIEWS[: len(several)])], lines=True, notes=[NOT_WHY], see=("switches",)))  # fmt: skip
+                           [(phrase("choice", "view"), VIEWS[: len(several)])], lines=True, notes=[NOT_WHY],
+                           see=("switches",)))  # fmt: skip
     return made
 
 

@@ -4,10 +4,10 @@
     integrated gradients    (x_t − x⁰_t) · ∫₀¹ ∂f/∂x_t (x⁰ + α (x − x⁰)) dα,  Σ_t = f(x) − f(x⁰)     (Sundararajan et al. 2017)
     occlusion               f(text) − f(text without the word), read anew           (Zeiler & Fergus 2014; Li et al. 2016)
 
-x_t is what the input layer gives at place t, f is log p of the answer, or the number. x⁰ is what it is compared with: nothing, or, of
-a network that learned with words hidden from it (BERT), the text with every word hidden; its norms make all of the way from nothing
-one jump. The integral is a sum over the points of Gauss and Legendre, which for so smooth a curve comes closer than as many equal
-steps."""
+x_t is what the input layer gives at place t, f is log p of the answer, or the number. x⁰ is what it is compared with: nothing,
+or, a network that learned with words hidden from it (BERT), the text with every word hidden; its norms make all of the way from
+nothing one jump. The integral is a sum over the points of Gauss and Legendre, which for so smooth a curve comes closer than as
+many equal steps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from wenmai.locale import Message
 from wenmai.locale.messages import phrases
 from wenmai.page.panels import Bars, Matrix, Panel, Tokens
 
-POINTS = 32  # of the integral
+POINTS = 24  # of the integral
 ROOM = 1 << 22  # places × places that are held at once
 SERIES = list(phrases("series", "input × gradient", "integrated gradients", "lost without it").values())
 
@@ -41,8 +41,8 @@ def compared_with(reading: Reading) -> Tensor | None:
 
 
 def gradient_at(reading: Reading, scale: Tensor, raw: bool = False) -> tuple[Tensor, Tensor, Tensor]:
-    """(x − x⁰, ∂f/∂x on the way to x for every α of `scale`, f there): x (T, E), the gradients (K, T, E). `raw`: x are the numbers
-    or points of the input itself, not what the input layer makes of them."""
+    """(x − x⁰, ∂f/∂x on the way to x for every α of `scale`, f there): x (T, E), the gradients (K, T, E). `raw`: x are the
+    numbers or points of the input itself, not what the input layer makes of them."""
     model, count = reading.model, len(scale)
     batch = repeated(reading.batch, count, reading.row)
     with torch.no_grad():
@@ -142,9 +142,9 @@ def panels(reading: Reading, occluded: bool = True) -> list[Panel]:
     series = [gradient, summed(integrated[: len(reading.ids)], reading.words)]
     if occluded:
         series.append(occlusion(reading))
-    caption = Message("What speaks for the answer, word by word: above 0 it speaks for it, below 0 against it. Integrated gradients "
-                      "add up to {difference:.4g}, the whole way from nothing to this text; what is lost without a word is what a "
-                      "second reading without it says.", difference=difference)  # fmt: skip
+    caption = Message("What speaks for the answer, word by word: above 0 it speaks for it, below 0 against it. Integrated "
+                      "gradients add up to {difference:.4g}, the whole way from nothing to this text; what is lost without a word is "
+                      "what a second reading without it says.", difference=difference)  # fmt: skip
     return [Tokens("attribution", Message("Which words moved the answer"), caption, [word.name for word in reading.words],
                    np.stack(series), SERIES[: len(series)], see=("switches",))]  # fmt: skip
 

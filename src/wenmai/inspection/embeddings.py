@@ -89,8 +89,8 @@ def panels(reading: Reading, analogies: Sequence[str] = (), how: Map = "pca") ->
     if analogies:
         rows = [(f"{a} : {b} = {c} : ?", ", ".join(f"{word}" for word, _ in found), found[0][1] if found else 0.0)
                 for a, b, c, found in ((*three, known.analogy(*three)) for three in map(three_words, analogies))]  # fmt: skip
-        made.append(Table("analogies", Message("Analogies"), Message("The words nearest to b − a + c, the nearest first."), ANALOGY,
-                          rows))  # fmt: skip
+        made.append(Table("analogies", Message("Analogies"), Message("The words nearest to b − a + c, the nearest first."),
+                          ANALOGY, rows))  # fmt: skip
     asked = list(dict.fromkeys(at for word in reading.words if (at := known.of(word.name)) is not None))[:ASKED]
     if not asked:
         return made
@@ -106,8 +106,8 @@ def panels(reading: Reading, analogies: Sequence[str] = (), how: Map = "pca") ->
         places = pca(known.vectors[shown]) if how == "pca" else tsne(known.vectors[shown])
         groups = [GROUPS[0] if at in near else GROUPS[1] for at in shown]
         made.append(Points("words", Message("A map of words"),
-                           Message("Their vectors brought to two dimensions: what stands together points the same way, mostly; two "
-                                   "of {width} dimensions do not say all.", width=known.vectors.shape[1]),
+                           Message("Their vectors brought to two dimensions: what stands together points the same way, mostly; "
+                                   "two of {width} dimensions do not say all.", width=known.vectors.shape[1]),
                            [bare(known.words[at]) for at in shown], places, groups))  # fmt: skip
     return made
 

@@ -60,8 +60,8 @@ def of_weights(reading: Reading) -> list[Panel]:
     names, shares = [*names, BIAS], np.append(shares, sign * explained.offsets[column])
     details = [f"{x:.3g} × {sign * w:.3g}" for x, w in zip(explained.values, explained.weights[:, column])] + [""]
     order = np.argsort(-np.abs(shares), kind="stable")[:SHOWN]
-    caption = Message("z = b + Σ x·W: what each feature adds to the score of {answer}, exactly; all {count:,} of them and the bias "
-                      "add up to {z:.4g}.", answer=reading.named(reading.outputs), count=len(explained.features),
+    caption = Message("z = b + Σ x·W: what each feature adds to the score of {answer}, exactly; all {count:,} of them and the "
+                      "bias add up to {z:.4g}.", answer=reading.named(reading.outputs), count=len(explained.features),
                       z=float(sign * explained.z[column]))  # fmt: skip
     bars = Bars("features", Message("Features and their weights"), caption, [names[at] for at in order], shares[order],
                 [details[at] for at in order], phrase("axis", "value × weight"))  # fmt: skip
@@ -93,8 +93,8 @@ def of_tags(reading: Reading) -> list[Panel]:
         best = np.argsort(-shares, kind="stable")[:3]
         rows.append((token, str(reading.task.classes[tag]),
                      ", ".join(f"{explained.features[one]} {shares[one]:+.3g}" for one in best)))  # fmt: skip
-    caption = Message("Of every token its tag, and the three features that add most to the score of that tag; w is a word, w-1 the "
-                      "one before it, ^ and $ are the ends.")  # fmt: skip
+    caption = Message("Of every token its tag, and the three features that add most to the score of that tag; w is a word, w-1 "
+                      "the one before it, ^ and $ are the ends.")  # fmt: skip
     return [Table("features", Message("Features that speak for every tag"), caption, TAGS, rows)]
 
 
@@ -106,8 +106,8 @@ def found_grams(reading: Reading) -> list[Matched]:
 
 
 def counted(reading: Reading, tokens: np.ndarray, first: int, last: int) -> int:
-    """How often the n-gram of these places of the text stands in training tokens."""
-    wanted = reading.ids[first:last]
+    """How often the n-gram of these places of the text stands in training tokens; before its first stands what opens a line."""
+    wanted = np.concatenate([np.full(max(0, -first), reading.inputs.opening), reading.ids[max(0, first) : last]])
     window = np.lib.stride_tricks.sliding_window_view(tokens, len(wanted)) if len(tokens) >= len(wanted) else tokens[:0, None]
     return int((window == wanted).all(1).sum())
 
@@ -121,7 +121,7 @@ def of_text(reading: Reading, training: np.ndarray | None = None) -> list[Panel]
     for at, (name, step) in enumerate(zip(names, steps)):
         first = at + 1 - step.length
         gram = " ".join(["<s>"] * max(0, -first) + names[max(0, first) : at + 1])
-        if training is not None and first >= 0:
+        if training is not None:
             gram += f" ({counted(reading, training, first, at + 1):,}×)"
         paid = " ".join(f"{weight:+.3f}" for weight in step.paid)
         rows.append((name, gram, round(step.total, 4), round(float(np.exp(step.total)), 6), paid or "–"))
@@ -139,16 +139,17 @@ def of_classes(reading: Reading) -> list[Panel]:
     other = max(rest, key=lambda number: steps[number].sum() + prior[number])
     places = steps[answered] - steps[other]
     values = [places[word.places].sum() for word in reading.words] + [float(places[len(reading.ids) :].sum())]
-    caption = Message("How much more probable each token is in texts of {answer} than in texts of {other}, the next likely, by its "
-                      "n-grams; with what the classes are before anything is read ({prior:+.3g}) they add up to {total:+.4g}.",
+    caption = Message("How much more probable each token is in texts of {answer} than in texts of {other}, the next likely, by "
+                      "its n-grams; with what the classes are before anything is read ({prior:+.3g}) they come to {total:+.4g}.",
                       answer=classes[answered], other=classes[other], prior=float(prior[answered] - prior[other]),
                       total=float(places.sum() + prior[answered] - prior[other]))  # fmt: skip
     names = [word.name for word in reading.words] + ["</s>"]
-    lengths = [found[answered][at].length for at in range(len(found[answered]))]
+    rows = []
+    for at, (name, step) in enumerate(zip(names, found[answered])):
+        gram = [*["<s>"] * max(0, step.length - at - 1), *names[max(0, at + 1 - step.length) : at + 1]]
+        rows.append((name, " ".join(gram), round(step.total, 4)))
     table = Table("features", Message("Which n-gram said it"),
-                  Message("Under {answer}: the tokens of the longest n-gram that was known, and log p.", answer=classes[answered]),
-                  [PATH[0], PATH[1], PATH[2]],
-                  [(name, " ".join([*["<s>"] * max(0, length - at - 1), *names[max(0, at + 1 - length) : at + 1]]),
-                    round(step.total, 4)) for at, (name, length, step) in enumerate(zip(names, lengths, found[answered]))])  # fmt: skip
+                  Message("Under {answer}: the longest n-gram that was known, and log p.", answer=classes[answered]),
+                  PATH[:3], rows)  # fmt: skip
     return [Tokens("attribution", Message("Which words moved the answer"), caption, names, np.array([values]),
                    [Message("log p, one class less the other")]), table]  # fmt: skip

@@ -1,7 +1,7 @@
 """Filters: which of a convolution's fired, and on which words (Kim 2014; models/cnn.py).
 
-Where the head pools by the strongest place and answers from that alone, z_c = b_c + Σ_f W_cf · max_t h_tf: a filter's share of the
-answer is exact. Of a filter in a lower layer there is what it said, and where."""
+Where the head pools by the strongest place and answers from that alone, z_c = b_c + Σ_f W_cf · max_t h_tf: a filter's share of
+the answer is exact. Of a filter in a lower layer there is what it said, and where."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def panels(reading: Reading) -> list[Panel]:
     names = {place: word.name for word in reading.words for place in word.places}
     joined = "" if reading.source.unit != "words" else " "
     words = [joined.join(dict.fromkeys(names.get(at, str(at + 1)) for at in range(first, end))) for first, end, *_ in fired]
-    caption = Message("Every filter slides over the text; here are the words on which it fired most. The bar is what it adds to the "
-                      "score of the answer, {answer}.", answer=reading.named(reading.outputs)) if share is not None else (
+    caption = Message("Every filter slides over the text; here are the words on which it fired most. The bar is what it adds to "
+                      "the score of the answer, {answer}.", answer=reading.named(reading.outputs)) if share is not None else (
         Message("Every filter slides over the text; here are the words on which it fired most, and how strongly."))  # fmt: skip
     return [Bars("filters", Message("Filters that fired"), caption, [words[at] for at in order], value[order],
                  [f"cnn.0.units:{at} ({fired[at][2]}), {fired[at][3]:.3g}" for at in order],

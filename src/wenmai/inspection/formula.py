@@ -1,4 +1,4 @@
-"""The formula with its numbers: one cell of a map opened up, with the values that went into it and the lines of source that do it.
+"""The formula with its numbers: one cell of a map opened up, with the values that went into it and the lines that do it.
 
     attention    s = q·k / √D,  a = softmax(s)_s,  c = Σ_s a_s v_s
     a cell       the step of its cell (layers/cells.py) at one word, of one unit: gates, what is new, the state before and after
@@ -93,8 +93,8 @@ def of_attention(reading: Reading, part: attention.Attention, cell: str) -> Pane
     source = attended if blocks else Context.with_weights
     if blocks and mine:
         score, size = float(q @ k[column] / sqrt(len(q))), len(q)
-        steps.append(FormulaStep("s = q·k / √D", {"q": q, "k": k[column], "D": float(size), "q·k": float(q @ k[column]), "s": score},
-                                 line_of(attended, "@ k.mT")))  # fmt: skip
+        values = {"q": q, "k": k[column], "D": float(size), "q·k": float(q @ k[column]), "s": score}
+        steps.append(FormulaStep("s = q·k / √D", values, line_of(attended, "@ k.mT")))
         scores = k @ q / sqrt(size)
     else:
         scores = np.log(np.maximum(weights, 1e-30))

@@ -98,9 +98,9 @@ def of_layer(layer: Layer, words: list[Word], most: int) -> list[Panel]:
     if layer.gates:
         gates = joined(layer.gates, words, layer.back)
         made.append(Curves(f"gates-{slug}", Message("How open the gates are: {layer}", layer=way),
-                           Message("The mean over all units, word by word: where forget (update, of a GRU) is near 1, what was read "
-                                   "before is kept, near 0 it begins anew; input near 0 passes a word by."), names, gates.mean(2),
-                           list(layer.gates),
+                           Message("The mean over all units, word by word: where forget (update, of a GRU) is near 1, what was "
+                                   "read before is kept, near 0 it begins anew; input near 0 passes a word by."), names,
+                           gates.mean(2), list(layer.gates),
                            phrase("axis", "words"), phrase("axis", "mean of the gate")))  # fmt: skip
         made.append(Matrix(f"gates-units-{slug}", Message("Gates of every unit: {layer}", layer=way),
                            Message("A row is a unit, a column a word; 0 is shut, 1 is open."),
@@ -109,7 +109,8 @@ def of_layer(layer: Layer, words: list[Word], most: int) -> list[Panel]:
     made.append(Matrix(f"states-{slug}", Message("States of every unit: {layer}", layer=way),
                        Message("A row is a unit, a column what it holds after that word: one that keeps its colour remembers."),
                        states[:, :, moving].transpose(0, 2, 1), units, names,
-                       [(phrase("choice", "state"), list(layer.states))], scale="signed", notes=cut, see=("switches",)))  # fmt: skip
+                       [(phrase("choice", "state"), list(layer.states))], scale="signed", notes=cut,
+                       see=("switches",)))  # fmt: skip
     return made
 
 

@@ -67,8 +67,8 @@ def panels(reading: Reading) -> list[Panel]:
         for row, size in enumerate(sizes.values()):
             values[row, : len(size)] = np.maximum(size, 1e-30)
         made.append(Curves("gradients", Message("How far the answer reaches back"),
-                           Message("‖∂f/∂h_t‖ at every step of this text, f being what speaks for the answer: a curve that falls to "
-                                   "the left has forgotten how it began."), list(range(1, steps + 1)), values,
+                           Message("‖∂f/∂h_t‖ at every step of this text, f being what speaks for the answer: a curve that falls "
+                                   "to the left has forgotten how it began."), list(range(1, steps + 1)), values,
                            [name.removesuffix(".units") for name in sizes], phrase("axis", "step"),
                            phrase("axis", "size of the gradient"), logarithmic=True))  # fmt: skip
     return [*made, of_cells()]
@@ -107,7 +107,8 @@ def of_cells(lengths: tuple[int, ...] = LENGTHS) -> Panel:
             series.append(f"{kind}, {length}")
             values.append(row)
     return Curves("gradient-flow", Message("Gradient flow of every cell, before it has learned"),
-                  Message("From the last step back to the first, as a share of the last, at {lengths} steps: the plain rnn loses it "
-                          "by a power, gates that begin open keep more, and a Transformer is as near to the first step as to any.",
+                  Message("From the last step back to the first, as a share of the last, at {lengths} steps: the plain rnn loses "
+                          "it by a power, gates that begin open keep more, and a Transformer is as near to the first as to all.",
                           lengths=", ".join(map(str, lengths))), list(range(most)), np.array(values), series,
-                  phrase("axis", "steps back"), phrase("axis", "share of the last step's gradient"), logarithmic=True)  # fmt: skip
+                  phrase("axis", "steps back"), phrase("axis", "share of the last step's gradient"),
+                  logarithmic=True)  # fmt: skip

@@ -101,7 +101,8 @@ def chosen_kinds(asked: Asked) -> list[str]:
             raise unknown("panel", name, (*KINDS, "all"))
     if "all" in asked.show:
         return list(KINDS)
-    implied = (["switches"] if asked.off else []) + (["embeddings"] if asked.analogies else []) + (["formula"] if asked.cell else [])
+    given = {"switches": asked.off, "embeddings": asked.analogies, "formula": asked.cell}
+    implied = [name for name, said in given.items() if said]
     return list(dict.fromkeys([*(asked.show or [name for name, (_, unasked) in KINDS.items() if unasked]), *implied]))
 
 
@@ -131,7 +132,7 @@ def there_is(reading: Reading, asked: Asked) -> list[str]:
 def facts_of(reading: Reading, run: str) -> list[tuple[Message, str]]:
     estimator = reading.estimator
     facts = [(phrase("fact", "run"), run)] if run else []
-    facts += [(phrase("fact", "rung"), estimator.rung), (phrase("fact", "task"), str(estimator.task_.profile.words))]
+    facts += [(phrase("fact", "rung"), estimator.rung), (phrase("fact", "task"), estimator.task_.profile.words)]
     facts += [(phrase("fact", "input"), shown_value(reading))]
     if reading.network and reading.batch.target_mask is not None:
         facts += [(phrase("fact", "written"), reading.written_text), (phrase("fact", "log p"), f"{reading.support:.4f}")]
@@ -158,9 +159,9 @@ def inspect(estimator, value, show: Sequence[str] | str = (), *, off: Sequence[s
     """What a trained estimator makes of one input, as panels that show themselves in a notebook.
 
     `show`: attention, gates, attribution, switches, surprise, embeddings, positions, gradients, activations, formula, filters,
-    neighbours, or all; without it, what is worth seeing first. `off`: parts to switch off, as block.0.attention:3, lstm.0.forget=0
-    or word=good. `beside`: other estimators by their names, shown side by side. `target`: the text that is written for it, where
-    another than the model's own is to be looked at."""
+    neighbours, or all; without it, what is worth seeing first. `off`: parts to switch off, as block.0.attention:3,
+    lstm.0.forget=0 or word=good. `beside`: other estimators by their names, shown side by side. `target`: the text that is
+    written for it, where another than the model's own is to be looked at."""
     asked = Asked(listed(show), listed(off), listed(analogies), map, cell, rows, tokens)
     named = {run or estimator.rung: estimator, **(beside or {})}
     readings = {name: Reading(one, value, target) for name, one in named.items()}
@@ -170,8 +171,8 @@ def inspect(estimator, value, show: Sequence[str] | str = (), *, off: Sequence[s
         return Inspection(title, facts_of(first, run), panels_of(first, asked), first.notes_said)
     several = [panels_of(reading, asked) for reading in readings.values()]
     panels: list[Panel] = surprise.together(readings)
-    panels.append(Beside("beside", Message("Side by side"), Message("The same input, looked at in the same ways."), list(readings),
-                         several))  # fmt: skip
+    panels.append(Beside("beside", Message("Side by side"), Message("The same input, looked at in the same ways."),
+                         list(readings), several))  # fmt: skip
     return Inspection(title, facts_of(first, run), panels, [note for reading in readings.values() for note in reading.notes_said])
 
 

@@ -20,7 +20,8 @@ def estimators_of(run: Path, estimator) -> dict[str, object]:
     for path in sorted(path for path in run.glob("kept-*.safetensors") if KEPT_WEIGHTS.fullmatch(path.stem)):
         weights, model = load_file(path), deepcopy(estimator.model_)
         if isinstance(model, nn.Module):
-            model.load_state_dict({name: torch.from_numpy(array).view_as(model.state_dict()[name]) for name, array in weights.items()})
+            known = model.state_dict()
+            model.load_state_dict({name: torch.from_numpy(array).view_as(known[name]) for name, array in weights.items()})
         else:
             model.load(weights)
         earlier = copy(estimator)

@@ -29,7 +29,8 @@ def panels(reading: Reading, inputs, targets, where=row_name) -> list[Panel]:
     for start in range(0, size, CHUNK):
         rows = list(range(start, min(size, start + CHUNK)))
         best.see(rows, embedder.vectors(pick(prepared, rows))[0])
-    rows = [(where(number), round(cosine, 4), target_of(targets, number), shown(inputs[number])) for cosine, _, number in best.best]
+    rows = [(where(number), round(cosine, 4), target_of(targets, number), shown(inputs[number]))
+            for cosine, _, number in best.best]  # fmt: skip
     answer = reading.named(reading.outputs)
     alike = sum(row[2] == answer for row in rows)
     caption = Message("The training rows that the network finds most like this one: {alike} of {rows} have the answer it gives, "

@@ -51,8 +51,8 @@ def panels(reading: Reading) -> list[Panel]:
     if found is None or not found[0]:
         return []
     words, values = found
-    caption = Message("The brighter, the less it was expected: {mean:.2f} bits a word here. A word that surprises where the entropy "
-                      "was low is one that the model was wrong about.", mean=float(values[0].mean()))  # fmt: skip
+    caption = Message("The brighter, the less it was expected: {mean:.2f} bits a word here. A word that surprises where the "
+                      "entropy was low is one that the model was wrong about.", mean=float(values[0].mean()))  # fmt: skip
     return [Tokens("surprise", Message("How surprising each word was"), caption, [word.name for word in words], values, SERIES,
                    scale="positive")]  # fmt: skip
 

@@ -4,7 +4,7 @@
     block.1.attention:3      a head (from 0 on): the context that it finds is 0
     lstm.0.units:17          a unit: it is 0 after every step; cnn.0.units:5 a filter, block.1.mlp.units:8 a unit of a block
     lstm.0.forget=0          a gate of all units, held shut (0) or open (1); lstm.0.forget:17=1 of one unit
-    word=good                a word of the text: the text without it is read anew
+    word=good                a word of the text: the text without it is read anew; word=good#2 where it stands there again
 
 f is what speaks for the answer (log p, or the number): what a removal takes from it is its part in the answer. Several removals
 of one kind are read together, a row each; words one by one, so that what is said of each is what the text without it gets."""
@@ -35,7 +35,8 @@ COLUMNS = list(phrases("column", "switched off", "answer", "what speaks for it",
 
 @dataclass(frozen=True)
 class Switch:
-    """`point` is where it reaches in (Trace.passing), `index` which of the heads or units, None for all; `held`: a gate's value."""
+    """`point` is where it reaches in (Trace.passing), `index` which of the heads or units, None for all; `held`: at what a gate
+    is held."""
 
     point: str
     index: int | None = None
@@ -191,11 +192,13 @@ def ranking(reading: Reading, words: bool = True) -> list[Effect]:
 
 
 def of_words(reading: Reading) -> list[Effect]:
-    effects = []
+    effects, seen = [], {}
     for word in reading.removable:
         before, after = reading.support_without(word)
         less = reading.without(word)  # as it was read for that
-        effects.append(Effect(Switch("", word=word.name), less.named(less.outputs), after, before - after))
+        seen[word.name] = count = seen.get(word.name, 0) + 1
+        name = word.name if count == 1 else f"{word.name}#{count}"  # where it stands several times
+        effects.append(Effect(Switch("", word=name), less.named(less.outputs), after, before - after))
     return effects
 
 
@@ -224,14 +227,15 @@ def panels(reading: Reading, off: Sequence[str] = (), words: bool = True) -> lis
     answer = reading.named(reading.outputs)
     if off:
         rows = [(phrase("switch", "nothing"), answer, round(reading.support, 6), 0.0)]
-        rows += [(one.switch.name, one.answer, round(one.support, 6), round(one.lost, 6)) for one in before_and_after(reading, off)]
-        made.append(Table("off", Message("Before and after"), Message("The answer with everything on, and with each of these off."),
-                          COLUMNS, rows))  # fmt: skip
+        rows += [(one.switch.name, one.answer, round(one.support, 6), round(one.lost, 6))
+                 for one in before_and_after(reading, off)]  # fmt: skip
+        made.append(Table("off", Message("Before and after"),
+                          Message("The answer with everything on, and with each of these off."), COLUMNS, rows))  # fmt: skip
     effects = ranking(reading, words)
     shown = effects[:SHOWN]
-    caption = Message("Everything stays but one part, and the answer is asked for again: the longer the bar, the more of what speaks "
-                      "for it went with that part; below 0, the part spoke against it. The answer given then stands beside it, "
-                      "where it is another.")  # fmt: skip
+    caption = Message("Everything stays but one part, and the answer is asked for again: the longer the bar, the more of what "
+                      "speaks for it went with that part; below 0, the part spoke against it. The answer given then stands "
+                      "beside it, where it is another.")  # fmt: skip
     notes = [Message("{shown} of {all} removals: those that change most", shown=len(shown), all=len(effects))]
     made.append(Bars("switches", Message("Switched off, one at a time"), caption, [one.switch.name for one in shown],
                      np.array([one.lost for one in shown]), ["" if one.answer == answer else one.answer for one in shown],

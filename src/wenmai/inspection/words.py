@@ -1,9 +1,9 @@
-"""Words of a text, and the places where a network reads them: pieces and bytes are joined, so that nobody has to read ##ing or half
-of a character.
+"""Words of a text, and the places where a network reads them: pieces and bytes are joined, so that nobody has to read ##ing or
+half of a character.
 
-A network reads places; people read words. Of a text that was given, a word knows where it stands in it (`span`), so that it can be
-taken out; of one that was written, there are its tokens alone, which are joined by the marks that they carry (## of WordPiece, the
-space before a word of byte-level BPE and Unigram)."""
+A network reads places; people read words. Of a text that was given, a word knows where it stands in it (`span`), so that it can
+taken out; of one that was written, there are its tokens alone, which are joined by the marks that they carry (## of WordPiece,
+the space before a word of byte-level BPE and Unigram)."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def by_bytes(tokenizer) -> bool:
 
 @cache
 def byte_alphabet() -> dict[str, int]:
-    """How byte-level tokenizers write bytes as letters (Radford et al. 2019): those that print as they are, the rest from 256 on."""
+    """How byte-level tokenizers write bytes as letters (Radford et al. 2019): those that print as they are, others beyond."""
     own = [*range(33, 127), *range(161, 173), *range(174, 256)]
     rest = [byte for byte in range(256) if byte not in own]
     return {chr(byte): byte for byte in own} | {chr(256 + at): byte for at, byte in enumerate(rest)}
