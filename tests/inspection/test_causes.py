@@ -176,6 +176,13 @@ def test_what_is_ranked_together_is_what_each_does_alone(rung, task, kind):
     assert every and all(switches.named(reading, effect.switch.name) == effect.switch for effect in parts)
 
 
+def test_a_word_that_stands_there_twice_is_told_apart():
+    reading = Reading(fitted("lstm", "classify", "texts"), "the drum is so very so loud")
+    first, second = (switches.before_and_after(reading, [name])[0] for name in ("word=so", "word=so#2"))
+    again = [Reading(reading.estimator, text) for text in ("the drum is very so loud", "the drum is so very loud")]
+    assert [first.support, second.support] == [float(one.support_of(one.outputs, reading.chosen)[0]) for one in again]
+
+
 def test_nothing_is_changed_by_looking():
     estimator = fitted("lstm", "classify", "texts")
     before = {name: value.clone() for name, value in estimator.model_.state_dict().items()}

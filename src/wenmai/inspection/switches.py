@@ -4,7 +4,7 @@
     block.1.attention:3      a head (from 0 on): the context that it finds is 0
     lstm.0.units:17          a unit: it is 0 after every step; cnn.0.units:5 a filter, block.1.mlp.units:8 a unit of a block
     lstm.0.forget=0          a gate of all units, held shut (0) or open (1); lstm.0.forget:17=1 of one unit
-    word=good                a word of the text: the text without it is read anew
+    word=good                a word of the text: the text without it is read anew; word=good#2 where it stands there again
 
 f is what speaks for the answer (log p, or the number): what a removal takes from it is its part in the answer. Several removals
 of one kind are read together, a row each; words one by one, so that what is said of each is what the text without it gets."""
@@ -192,11 +192,13 @@ def ranking(reading: Reading, words: bool = True) -> list[Effect]:
 
 
 def of_words(reading: Reading) -> list[Effect]:
-    effects = []
+    effects, seen = [], {}
     for word in reading.removable:
         before, after = reading.support_without(word)
         less = reading.without(word)  # as it was read for that
-        effects.append(Effect(Switch("", word=word.name), less.named(less.outputs), after, before - after))
+        seen[word.name] = count = seen.get(word.name, 0) + 1
+        name = word.name if count == 1 else f"{word.name}#{count}"  # where it stands several times
+        effects.append(Effect(Switch("", word=name), less.named(less.outputs), after, before - after))
     return effects
 
 
