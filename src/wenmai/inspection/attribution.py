@@ -23,7 +23,7 @@ from wenmai.locale import Message
 from wenmai.locale.messages import phrases
 from wenmai.page.panels import Bars, Matrix, Panel, Tokens
 
-POINTS = 24  # of the integral
+POINTS = 32  # of the integral
 ROOM = 1 << 22  # places × places that are held at once
 SERIES = list(phrases("series", "input × gradient", "integrated gradients", "lost without it").values())
 
@@ -146,7 +146,15 @@ def panels(reading: Reading, occluded: bool = True) -> list[Panel]:
                       "gradients add up to {difference:.4g}, the whole way from nothing to this text; what is lost without a "
                       "word is what a second reading without it says.", difference=difference)  # fmt: skip
     return [Tokens("attribution", Message("Which words moved the answer"), caption, [word.name for word in reading.words],
-                   np.stack(series), SERIES[: len(series)], see=("switches",))]  # fmt: skip
+                   np.stack(series), SERIES[: len(series)], notes=missed(integrated, difference), see=("switches",))]  # fmt: skip
+
+
+def missed(integrated: np.ndarray, difference: float) -> list[Message]:
+    """Where a way is too crooked for so few points."""
+    found = float(integrated.sum())
+    if abs(found - difference) <= 0.05 * max(abs(difference), 0.01):
+        return []
+    return [Message("the way is crooked here: {points} points of it add up to {found:.4g} instead", points=POINTS, found=found)]
 
 
 def of_numbers(reading: Reading) -> list[Panel]:

@@ -24,6 +24,8 @@ function matrix(holder, panel, state) {
   ;(state.peers ??= []).push(refresh)
   const reading = make('output', {class: 'reading', id: 'reading-' + serial(), 'aria-live': 'polite'})
   self.readingId = reading.id
+  // Of many words each gets little: the root of a weight tells small ones from nothing; the scale below the map shows the same.
+  self.share = panel.scale == 'share' && columns > 60 ? value => Math.sqrt(Math.max(0, value) / self.top) : value => value / self.top
   self.value = (row, column) => self.values ? self.values[row * columns + column] : NaN
   self.read = () => {
     const value = self.value(state.row, state.column)
@@ -81,7 +83,7 @@ function matrix(holder, panel, state) {
   }
   function scale() {
     const signed = panel.scale == 'signed', low = signed ? -self.top : 0
-    const stops = Array.from({length: 13}, (_, at) => `rgb(${shade(signed ? at / 6 - 1 : at / 12)})`)
+    const stops = Array.from({length: 13}, (_, at) => `rgb(${shade(self.share((signed ? at / 6 - 1 : at / 12) * self.top))})`)
     legend.replaceChildren(number(low), make('i', {style: `background:linear-gradient(to right,${stops})`}), number(self.top))
   }
   onTheme(legend, scale)
@@ -175,7 +177,7 @@ function heat(view, self) {
     if (r1 <= r0 || c1 <= c0) return
     const image = new ImageData(c1 - c0, r1 - r0)
     for (let r = r0, to = 0; r < r1; r++) for (let c = c0; c < c1; c++, to += 4) {
-      const value = self.values[r * columns + c], from = (Math.round(clamp(value / self.top || 0, -1, 1) * 255) + 255) * 3
+      const value = self.values[r * columns + c], from = (Math.round(clamp(self.share(value) || 0, -1, 1) * 255) + 255) * 3
       image.data[to] = lut[from]; image.data[to + 1] = lut[from + 1]; image.data[to + 2] = lut[from + 2]; image.data[to + 3] = isNaN(value) ? 0 : 255
     }
     small.width = c1 - c0; small.height = r1 - r0
@@ -194,7 +196,7 @@ function heat(view, self) {
       for (let r = r0; r < r1; r++) for (let c = c0; c < c1; c++) {
         const value = self.value(r, c)
         if (isNaN(value)) continue
-        context.fillStyle = bright(shade(value / self.top)) ? '#24211d' : '#ffffff'
+        context.fillStyle = bright(shade(self.share(value))) ? '#24211d' : '#ffffff'
         context.fillText(Math.abs(value) < 9.995 ? value.toFixed(2).replace(/^(-?)0\./, '$1.') : value.toPrecision(3), left + (c + .5) * cw - x0, top + (r + .5) * ch - y0 + .5)
       }
     }
