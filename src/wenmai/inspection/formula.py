@@ -135,7 +135,7 @@ def of_gates(reading: Reading) -> list[Panel]:
             values[f"{letter}₋₁"] = float(part[before, unit]) if 0 <= before < len(part) else 0.0
     step = CELLS[layer.cell].step
     source = line_of(step, "c = ") or line_of(step, "return")
-    caption = Message("Unit {unit} of {layer} at the word {word}: what it kept, what it took in, what it shows.", unit=unit + 1,
+    caption = Message("Unit {unit} of {layer} at the word {word}: what it kept, what it took in, what it shows.", unit=unit,
                       layer=layer.name, word=words[at].name)  # fmt: skip
     return [Formula("formula", Message("One step of the cell, with its numbers"), caption,
                     [FormulaStep(CELL_FORMULAS[layer.cell], values, source)])]  # fmt: skip

@@ -91,7 +91,7 @@ def of_layer(layer: Layer, words: list[Word], most: int) -> list[Panel]:
     states = joined(layer.states, words, layer.back)  # (parts, words, H)
     main = states[list(layer.states).index("state")]
     moving = np.sort(np.argsort(-main.std(0), kind="stable")[:most])  # units that move most, in their order
-    units = [str(unit + 1) for unit in moving]
+    units = [str(unit) for unit in moving]  # numbered as a switch names them
     cut = [Message("{shown} of {all} units: those whose state moves most", shown=len(units), all=main.shape[1])]
     cut = cut if len(units) < main.shape[1] else []
     way = Message("{layer}, read backwards", layer=layer.name) if layer.back else Message("{layer}", layer=layer.name)
@@ -148,10 +148,10 @@ def followers(reading: Reading) -> list[Panel]:
             r = correlations(last_of(value, words, 0, layer.back), features)
             for number in np.flatnonzero(np.abs(r).max(1, initial=0.0) > 0):
                 unit = int(np.abs(r[number]).argmax())
-                rows.append((FOLLOWED[number], f"{layer.name}.{kind}", unit + 1, float(r[number, unit])))
+                rows.append((FOLLOWED[number], f"{layer.name}.{kind}", unit, float(r[number, unit])))
                 if best is None or abs(r[number, unit]) > abs(best[0]):
                     curve = last_of(value, words, 0, layer.back)[:, unit]
-                    best = float(r[number, unit]), layer.name, unit + 1, FOLLOWED[number], words, curve, features[number]
+                    best = float(r[number, unit]), layer.name, unit, FOLLOWED[number], words, curve, features[number]
     if best is None:
         return []
     rows.sort(key=lambda row: -abs(row[3]))

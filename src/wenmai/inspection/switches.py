@@ -236,9 +236,11 @@ def panels(reading: Reading, off: Sequence[str] = (), words: bool = True) -> lis
     caption = Message("Everything stays but one part, and the answer is asked for again: the longer the bar, the more of what "
                       "speaks for it went with that part; below 0, the part spoke against it. The answer given then stands "
                       "beside it, where it is another.")  # fmt: skip
-    notes = [Message("{shown} of {all} removals: those that change most", shown=len(shown), all=len(effects))]
+    notes = [Message("parts are numbered from 0 on: block.0.attention:1 is the first layer's second head")]
+    if len(shown) < len(effects):
+        notes.append(Message("{shown} of {all} removals: those that change most", shown=len(shown), all=len(effects)))
     made.append(Bars("switches", Message("Switched off, one at a time"), caption, [one.switch.name for one in shown],
                      np.array([one.lost for one in shown]), ["" if one.answer == answer else one.answer for one in shown],
                      Message("lost of log p") if reading.probable else Message("change of the answer"),
-                     notes=notes if len(shown) < len(effects) else ()))  # fmt: skip
+                     notes=notes))  # fmt: skip
     return made
