@@ -6,6 +6,7 @@ rows that lie so (torch.nn.attention.varlen), elsewhere on queries, keys and val
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 
 import torch
 from torch import Tensor
@@ -14,10 +15,7 @@ from torch.nn import functional
 from wenmai.data.examples.batches import Batch
 from wenmai.layers.attention import see_real
 
-try:  # torch's own, from 2.10 on
-    from torch.nn.attention.varlen import varlen_attn
-except ImportError:
-    varlen_attn = None
+HAS_KERNEL = find_spec("torch.nn.attention.varlen") is not None  # torch's own, from 2.10 on; it brings torch's compiler with it
 
 PAYS = 0.1  # of the places are padding: with less, laying them end to end takes longer than reading them
 
@@ -61,6 +59,8 @@ class Packed:
 
     def attended(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         """On a GPU: q, k, v (ΣT, A, D) → (ΣT, A·D), scores divided by √D"""
+        from torch.nn.attention.varlen import varlen_attn
+
         return varlen_attn(q, k, v, self.bounds, self.bounds, self.steps, self.steps).flatten(1)
 
 
@@ -73,9 +73,3 @@ def laid(batch: Batch) -> Batch:
 def bounds_of(real: Tensor) -> Tensor:
     """(B, T) → (B + 1,)"""
     return functional.pad(real.sum(1).cumsum(0), (1, 0)).int()
-
-
-def on_gpu(x: Tensor) -> bool:
-    """Whether the kernel for such rows is there: it computes in 16 bits."""
-    half = torch.is_autocast_enabled("cuda") or x.dtype in (torch.bfloat16, torch.float16)
-    return half and varlen_attn is not None

@@ -50,7 +50,7 @@ class Updater:
         name_gradients(network, options.optimizer == "lazy-adamw" and not dense)
         fine_tuning.freeze(network, options.freeze)
         self.losses, self.learning = self.team.parallel(network, options.parallel)
-        packs = self.bf16 and device.startswith("cuda") and packing.varlen_attn and getattr(network.body, "packs", False)
+        packs = self.bf16 and device.startswith("cuda") and packing.HAS_KERNEL and getattr(network.body, "packs", False)
         self.packs = options.compile and packs
         if options.compile:
             self.losses = torch.compile(self.losses, dynamic=None if examples.one_shape else True)
