@@ -7,7 +7,7 @@ import torch
 from wenmai import Mistake, Replier
 from wenmai.data.inputs.stories import LONG, Stories
 from wenmai.layers.query_reduction import ALMOST, QueryReduction
-from wenmai.models.repliers import parted, sentences
+from wenmai.models.repliers import SHORT, parted, sentences
 from wenmai.tasks.measuring.baselines import naive_bayes
 
 ROWS = [("Ada went to Rome. Bob left. 文在家。", "Where is Ada?"), ("Bob left.", "Who left?")]
@@ -55,7 +55,7 @@ def test_words_are_weighed_by_where_they_stand():
     mask, segment = torch.tensor([[True] * 5 + [False]]), torch.tensor([[0, 1, 1, 2, 2, 0]])
     sums, real = sentences(x, mask, segment)
     part = torch.arange(1, 5) / 4
-    one = [(1 - share) - part * (1 - 2 * share) for share in (1.0, 0.5)]
+    one = [(1 - share) - part * (1 - 2 * share) for share in (1 / SHORT, 2 / SHORT)]
     torch.testing.assert_close(sums[0], torch.stack([one[0], one[0] + one[1], one[0] + one[1]]))
     assert real.tolist() == [[True] * 3]
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 ALMOST = 1 - 1e-4  # as much as a sentence bears on a question: log(1 − z) stays a number
-SELDOM = -2.5  # b_z at first: most sentences bear on no question
+SELDOM = -1.0  # b_z at first: most sentences bear on no question
 
 
 class QueryReduction(nn.Module):

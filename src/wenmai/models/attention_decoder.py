@@ -73,7 +73,8 @@ class AttentionState:
 class AttendingDecoder(nn.Module):
     def __init__(self, cell: str, words: TokenEmbedding, hidden: int, layers: int, score: Score, before: bool, feeding: bool,
                  dropout: float, copy: bool, start: str = "mean"):  # fmt: skip
-        """`start`: which of the memory d_0 follows from."""
+        """`start`: which of the memory d_0 follows from; where it is the first alone, that is also added to every y_t, so that
+        an answer that was found while reading is said without a detour."""
         super().__init__()
         self.start = start
         self.words, self.hidden, self.before, self.feeding, self.special = words, hidden, before, feeding, words.special
@@ -97,7 +98,7 @@ class AttendingDecoder(nn.Module):
         if not self.before and not self.feeding:  # no step waits for a context: all of them at once
             d, _, inner = self.cells(u, None, state.inner, trace)
             context, weights = self.attend(d, state.keys, memory, real, trace)
-            y = self.joined(d, context)
+            y = self.joined(d, context, memory)
             return self.pointed(u, y, d, context, weights), AttentionState(inner, y[:, -1], state.keys)
         steps, notes = [], []
         inner, y = state.inner, state.output[:, None]  # (B, S), (B, 1, H)
@@ -113,7 +114,7 @@ class AttendingDecoder(nn.Module):
             d, _, inner = self.cells(torch.cat(parts, -1), None, inner, own)
             if not self.before:
                 context, weights = self.attend(d, state.keys, memory, real, own)
-            y = self.joined(d, context)
+            y = self.joined(d, context, memory)
             steps.append([y] if self.gate is None else [y, d, context, weights])
             notes.append(own)
         if trace is not None:  # step by step → over time, which is dimension 2 of weights (B, 1, T, S), 1 of the rest
@@ -127,8 +128,9 @@ class AttendingDecoder(nn.Module):
             return self.context.with_weights(q, keys, memory, real, trace)
         return self.context(q, keys, memory, real, trace), None
 
-    def joined(self, d: Tensor, context: Tensor) -> Tensor:
-        return self.join(self.after(torch.cat([d, context.to(d.dtype)], -1))).tanh()  # (B, T, H)
+    def joined(self, d: Tensor, context: Tensor, memory: Tensor) -> Tensor:
+        y = self.join(self.after(torch.cat([d, context.to(d.dtype)], -1))).tanh()  # (B, T, H)
+        return y + memory[:, :1].to(y.dtype) if self.start == "first" else y
 
     def pointed(self, u: Tensor, y: Tensor, d=None, context=None, weights=None) -> Tensor | Pointed:
         if self.gate is None:

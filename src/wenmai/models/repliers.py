@@ -8,6 +8,7 @@
         q¹ = X_0, the question;   q^{i+1} = reduced(X, q^i)              `layers` times
         m_t = tanh(W [x_t ; q_k] + b)                                    a word, and what its sentence came to
         m_0 = q at the end of the last reading                           the decoder begins with it, and looks at all
+        y_t = tanh(W [d_t ; C_t]) + m_0                                  as of attention_decoder.py, and what was found
 """
 
 from dataclasses import replace
@@ -30,6 +31,8 @@ from wenmai.models.seq2seq import Cell, ContextDecoder, embeddings, recurrent_en
 from wenmai.models.transformer import Activation, Decoder, Norm, Positions, token_embedding
 from wenmai.options import Layers, Share
 
+SHORT = 12  # J of a sentence of no more words: else a name that opens one would be nothing like the same name that closes one
+LOUD = 4.0  # times as large as other tables at first: gates open by products of two sentences, which else are next to nothing
 READ_OFTEN = {"epochs": 40, "patience": 12}  # stories are short, and what they have in common is found late
 
 
@@ -48,6 +51,8 @@ def attention_replier(inputs, head, *, cell: Cell = "gru", score: Score = "gener
     """`layers`: how often the context is read with the question in hand; `copy`: words of the context may be written as they
     stand there, also those that no vocabulary holds."""
     source, target = embeddings(inputs, hidden, dropout)
+    with torch.no_grad():
+        source.table.weight.mul_(LOUD)
     decoder = AttendingDecoder(cell, target, hidden, 1, score, False, False, dropout, copy, start="first")
     last = replace(head, smoothing=smoothing)(hidden, dropout=dropout, table=target.table.weight if tie else None)
     return EncoderDecoder(source, StoryReader(hidden, layers, dropout), decoder, CopyHead(last) if copy else last,
@@ -125,7 +130,7 @@ class StoryReader(Body):
         self.word, self.dropout, self.width = nn.Linear(2 * width, width), Dropout(dropout), width
 
     def forward(self, x: Tensor, mask: Tensor, state=None, trace=None, segment: Tensor | None = None):
-        sums, real = sentences(x, mask, segment)  # (B, 1 + K, H), (B, 1 + K)
+        sums, real = sentences(x, words(mask, segment), segment)  # (B, 1 + K, H), (B, 1 + K)
         told, q = sums[:, 1:], sums[:, :1].expand(-1, sums.shape[1] - 1, -1)
         for level, layer in enumerate(self.layers):
             q = self.dropout(layer(told, q, real[:, 1:], trace and trace.under(f"reading.{level}")))  # (B, K, H)
@@ -133,6 +138,12 @@ class StoryReader(Body):
         of_word = torch.cat([end, q], 1).take_along_dim(segment.unsqueeze(-1), 1)  # (B, T, H)
         memory = self.word(torch.cat([x, of_word.to(x.dtype)], -1)).tanh()
         return torch.cat([end.to(memory.dtype), memory[:, 1:]], 1) * mask.unsqueeze(-1), mask, None
+
+
+def words(mask: Tensor, segment: Tensor) -> Tensor:
+    """Where no mark stands: all but the first place, the last of the question and the last of all."""
+    after = torch.cat([mask[:, 1:] & ((segment[:, 1:] == 0) == (segment[:, :-1] == 0)), torch.zeros_like(mask[:, :1])], 1)
+    return mask & after & (torch.arange(mask.shape[1], device=mask.device) > 0)
 
 
 def sentences(x: Tensor, mask: Tensor, segment: Tensor) -> tuple[Tensor, Tensor]:
@@ -143,7 +154,7 @@ def sentences(x: Tensor, mask: Tensor, segment: Tensor) -> tuple[Tensor, Tensor]
     number = steps - (steps * opens).cummax(1)[0] + 1.0  # j (B, T)
     index = (torch.arange(rows, device=x.device).unsqueeze(1) * count + segment).flatten()
     sizes = x.new_zeros(rows * count).index_add(0, index, mask.to(x.dtype).flatten())
-    share = (number / sizes[index].view_as(number).clamp(min=1)).unsqueeze(-1)  # j/J (B, T, 1)
+    share = (number / sizes[index].view_as(number).clamp(min=SHORT)).unsqueeze(-1)  # j/J (B, T, 1)
     part = torch.arange(1, width + 1, device=x.device) / width  # e/E
     weighed = x * ((1 - share) - part * (1 - 2 * share)).to(x.dtype) * mask.unsqueeze(-1)
     sums = x.new_zeros(rows * count, width).index_add(0, index, weighed.flatten(0, 1))

@@ -173,7 +173,8 @@ def bag_of_words(data: Dataset, metric: str, loaded: Callable) -> Baseline:
 
 
 def naive_bayes(inputs, targets) -> Callable[[list], list[str]]:
-    """argmax over answers a of log p(a) + Σ_w log p(w | a), every word counted once a text, and once more than it was seen."""
+    """argmax over answers a of log p(a) + Σ_w log p(w | a) over the question and the context, weighed as if
+    both had as many words. A word counts once a text, and once more than it was seen."""
     answers = {text: number for number, text in enumerate(dict.fromkeys(targets))}
     rows, known = [bag(pair) for pair in inputs], {}
     for row in rows:
@@ -186,8 +187,13 @@ def naive_bayes(inputs, targets) -> Callable[[list], list[str]]:
     log_probs, first, texts = np.log(counts / (seen + 2)), np.log(seen / seen.sum()), list(answers)
 
     def say(inputs) -> list[str]:
-        found = ([known[word] for word in bag(pair) if word in known] for pair in inputs)
-        return [texts[int((first + log_probs[row].sum(0)).argmax())] for row in found]
+        found = []
+        for pair in inputs:
+            context, question = ([known[word] for word in bag(pair) if word in known and word[0] == side] for side in (0, 1))
+            weight = len(question) / max(1, len(context))
+            scores = first + log_probs[question].sum(0) + weight * log_probs[context].sum(0)
+            found.append(texts[int(scores.argmax())])
+        return found
 
     return say
 
