@@ -215,8 +215,8 @@ class Replier(_Replier):
     def __init__(
         self, rung: Literal["seq2seq", "attention", "transformer"], *, seed: int = 0, device: str = 'auto',
         minutes: float | None = None, validation: float = 0.1, search: bool = False, deterministic: bool = False,
-        progress: bool = False, max_length: int = 2048, target_tokenizer: str = 'auto', lowercase: bool | None = None,
-        tokenizer: str = 'auto', vocabulary: int = 30000, min_count: int = 1, cell: Literal['lstm', 'gru', 'rnn'] = 'gru',
+        progress: bool = False, max_length: int = 2048, target_tokenizer: str = 'auto', tokenizer: str = 'auto',
+        vocabulary: int = 30000, min_count: int = 1, lowercase: bool | None = None, cell: Literal['lstm', 'gru', 'rnn'] = 'gru',
         embed: int = 64, hidden: int = 128, layers: int = ..., bidirectional: bool = True, tie: bool = ...,
         smoothing: float = 0.0, dropout: float = 0.1, epochs: int | None = None, steps: int | None = None,
         plans: str | None = None, learning_rate: float | None = None, batch_tokens: int | None = None,

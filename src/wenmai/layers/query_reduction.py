@@ -32,7 +32,7 @@ class QueryReduction(nn.Module):
         before = torch.ones(z.shape[1], z.shape[1], dtype=torch.bool, device=z.device).tril()  # s ≤ t
         weights = (upto.unsqueeze(2) - upto.unsqueeze(1)).masked_fill(~before, float("-inf")).exp() * z.unsqueeze(1)
         if trace is not None:
-            trace.note("attention", weights.unsqueeze(1))  # (B, 1, K, K)
+            trace.note("bearing", weights.unsqueeze(1))  # (B, 1, K, K)
         h = weights @ c
         if self.both:
             upto = upto - left

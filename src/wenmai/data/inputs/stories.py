@@ -31,7 +31,7 @@ class Stories(Pairs):
 
     @classmethod
     def learn(cls, stories: Sequence[tuple[str, str]], targets: list[str], *, max_length: Size = 2048,
-              target_tokenizer: str = "auto", lowercase: bool | None = None, **tokenizing) -> Stories:  # fmt: skip
+              target_tokenizer: str = "auto", **tokenizing) -> Stories:  # fmt: skip
         """`max_length` tokens of question and context together are read at the most. What is read is in lower case unless it is
         said otherwise, so that a name is the same wherever it stands; what is written is for people to read."""
         tokenizing = {"vocabulary": 8_000} | tokenizing
@@ -43,8 +43,9 @@ class Stories(Pairs):
         for name, kind in (("tokenizer", first), ("target_tokenizer", second)):
             if kind not in tokenizers.KINDS:
                 raise unknown(name, kind, ("auto", *tokenizers.KINDS))
-        source = TargetTexts.learn(texts, max_length, tokenizer=first, lowercase=lowercase is not False, **tokenizing)
-        target = TargetTexts.learn(targets, max_length, tokenizer=second, lowercase=lowercase, **tokenizing)
+        lowered = {"lowercase": tokenizing.get("lowercase") is not False}  # what is read, unless that is refused
+        source = TargetTexts.learn(texts, max_length, tokenizer=first, **(tokenizing | lowered))
+        target = TargetTexts.learn(targets, max_length, tokenizer=second, **tokenizing)
         return cls(source, target, int(np.quantile(target.encode(targets).lengths, ALMOST_ALL, method="higher")))
 
     def most(self, lengths: np.ndarray) -> np.ndarray:
