@@ -20,7 +20,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
-from wenmai import Classifier, Composer, LanguageModel, Regressor, Tagger, Translator
+from wenmai import Classifier, Composer, LanguageModel, Regressor, Tagger, Transcriber, Translator
 from wenmai.catalog import TASKS
 from wenmai.data.dataset import open_dataset
 from wenmai.data.examples.rows import Examples
@@ -33,6 +33,7 @@ from wenmai.layers.crf import NEVER
 from wenmai.layers.positions import sinusoid
 from wenmai.tasks import metrics
 from wenmai.tasks.contract import Trained
+from wenmai.tasks.transcripts import frame_log_probs
 from wenmai.training.options import TrainingOptions
 from wenmai.training.schedule import Schedule
 
@@ -813,9 +814,51 @@ def sentences(zh):
     return figure
 
 
+# Chapter 22: speech
+
+
+@functools.cache
+def transcriber():
+    data = open_dataset("spoken-digits", TASKS, valid="0.1", test="0.1")
+    return data, Transcriber("lstm", device="cpu", steps=350, evaluations=5).fit(*data.train.pair, data.valid.pair)
+
+
+def listening(zh):
+    """A synthetic voice that was not learned from: its spectrogram, and what every step says."""
+    data, model = transcriber()
+    row = next(row for row, text in enumerate(data.test.targets) if len(text.split()) == 4)
+    clip, trained = data.test.inputs[row], model.trained()
+    source, target = trained.inputs.source, trained.inputs.target
+    ((_, log_probs),) = frame_log_probs(trained, source.encode([clip]))
+    (answer,) = model.answers([clip], times=True)
+    figure = Figure(figsize=(7.6, 4.4))
+    top, low = figure.subplots(2, 1, sharex=True, height_ratios=[1.1, 1])
+    end = len(log_probs) * source.step
+    frames = torch.cat(list(source.pieces(clip))).numpy()
+    top.imshow(frames.T, origin="lower", aspect="auto", cmap="magma", extent=(0, end, 0, source.mels))
+    top.set_ylabel("频带" if zh else "band of frequency")
+    top.set_title(f"{'合成语音（espeak-ng）：' if zh else 'Synthetic speech (espeak-ng): '}{data.test.targets[row]}")
+    times, shown = (np.arange(len(log_probs)) + 0.5) * source.step, np.exp(log_probs)
+    low.fill_between(times, shown[:, -1], color="#e4e0d8", step="mid", label="空白" if zh else "blank")
+    for number, token in enumerate(target.tokenizer.tokens):
+        if shown[:, number].max() > 0.3:
+            low.plot(times, shown[:, number], linewidth=1.2)
+            own = shown[:, number]
+            for at in (at for at in range(len(own)) if own[at] > 0.3 and own[at] == own[max(0, at - 3) : at + 4].max()):
+                low.annotate("␣" if token == " " else token, (times[at], shown[at, number]), ha="center", va="bottom", fontsize=8)
+    for word in answer["words"]:
+        low.axvspan(word["start"], word["end"], color=GOLD, alpha=0.12, linewidth=0)
+        low.annotate(word["word"], ((word["start"] + word["end"]) / 2, 1.13), ha="center", color=RED, annotation_clip=False)
+    low.set_ylim(0, 1.25)
+    low.set_xlabel("秒" if zh else "seconds")
+    low.set_ylabel("每一步说什么：p" if zh else "what each step says: p")
+    low.legend(loc="center right")
+    return figure
+
+
 PICTURES = (features, perceptron, logistic, weights, rings, filters, gates, fading, attention, positions, rate, bootstrap,
             tags, transitions, curve, sums, forecast, stopped, sparsity, walk, temperatures, surprise, composing,
-            probe_memory, probe_parallel, probe_gates, probe_heads, probe_depth, alignment, hidden, sentences)  # fmt: skip
+            probe_memory, probe_parallel, probe_gates, probe_heads, probe_depth, alignment, hidden, sentences, listening)  # fmt: skip
 
 
 def main(wanted: list[str], folder: Path = FOLDER) -> None:

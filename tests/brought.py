@@ -4,6 +4,7 @@ import gzip
 import json
 from pathlib import Path
 
+import numpy as np
 import zstandard
 
 TEXTS = [f"{a} {b} {c} {d}" for a in ("a truly", "so very", "the", "not a") for b in ("good", "bad", "fine", "poor", "long")
@@ -43,10 +44,27 @@ def bring(folder: Path) -> None:
     chosen = [f"{text},{ask},{town}|the moon,{town}" for text, ask, town in asked]
     write("choices.csv", ["context,question,choices,answer", *chosen])
     write("stories.txt", [line for text, ask, town in asked for line in (f"1 {text}", f"2 {ask}\t{town}\t1")])
+    bring_sounds(folder, write)
     write("new.en", [english for english, _ in DOGS[:3]])
     (folder / "crawl.txt.gz").write_bytes(gzip.compress("\n".join(SENTENCES).encode()))
     crawl = "\n".join(json.dumps({"text": line}) for line in SENTENCES)
     (folder / "crawl.jsonl.zst").write_bytes(zstandard.compress(crawl.encode()))
+
+
+def bring_sounds(folder: Path, write) -> None:
+    """A tone for a word; one.wav and two.wav, and 24 that are said in said.csv, of which sounds.csv has the first word as label."""
+    import soundfile
+
+    draw, rows = np.random.default_rng(0), []
+    tones = {"one": 300, "two": 900, "three": 2000}
+    for row in range(26):
+        words = list(draw.choice(list(tones), 2)) if row > 1 else [("one", "two")[row]]
+        parts = [np.append(0.3 * np.sin(2 * np.pi * tones[word] * np.arange(2400) / 8000), np.zeros(400)) for word in words]
+        name = f"s{row}.wav" if row > 1 else f"{words[0]}.wav"
+        soundfile.write(folder / name, np.concatenate(parts) + 0.01 * draw.normal(size=2800 * len(words)), 8000)
+        rows += [(name, words)] * (row > 1)
+    write("said.csv", ["audio,text", *(f"{name},{' '.join(words)}" for name, words in rows)])
+    write("sounds.csv", ["audio,label", *(f"{name},{words[0]}" for name, words in rows)])
 
 
 NAMES = f"""

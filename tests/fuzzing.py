@@ -192,7 +192,7 @@ def dumped(value: object) -> str:
 
 
 RUNS = {"ngram": 20, "ngram-small": 20, "ngram-classify": 12, "softmax": 20, "logistic": 20, "perceptron": 12, "linear": 20,
-        "mlp": 12, "crf": 10, "gru": 10, "cnn": 8, "bert": 10}  # fmt: skip
+        "mlp": 12, "crf": 10, "gru": 10, "cnn": 8, "bert": 10, "said": 8}  # fmt: skip
 CHECKPOINTS = {"softmax": 8, "linear": 5, "perceptron": 5, "perceptron-tag": 8, "mlp": 8, "rnn": 8, "bert": 6}
 TARGETS = {
     "csv": texts(".csv", "csv", whole.CSV, whole.TABLE, whole.TABLE.replace(",", ";"), weight=80),
@@ -219,6 +219,7 @@ TARGETS = {
     "labels": Target(whole.labels, read, 50),
     "idx": Target(whole.idx, read, 60),
     "pictures": Target(whole.pictures, read, 30),
+    "sounds": Target(whole.sounds, read, 30),
     "parquet": Target(whole.parquet, read, 40),
     "vectors": Target(whole.vectors, read_vectors, 50),
     "matrices": Target(whole.matrices, read_vectors, 40),

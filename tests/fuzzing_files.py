@@ -158,6 +158,23 @@ def pictures() -> list[Seed]:
     return seeds
 
 
+def sounds() -> list[Seed]:
+    import numpy as np
+    import soundfile
+
+    samples = 0.3 * np.sin(np.arange(2000) * 0.3)
+    seeds = []
+    for kind, subtype in (("wav", "PCM_16"), ("wav", "PCM_U8"), ("wav", "FLOAT"), ("flac", "PCM_16"), ("ogg", "VORBIS")):
+        out = io.BytesIO()
+        soundfile.write(out, samples, 8000, subtype, format=kind)
+        files = {"given.csv": f"audio,text\na.{kind},one\nb.wav,two\na.{kind},two\nb.wav,one\n".encode(), f"a.{kind}": out.getvalue()}
+        out = io.BytesIO()
+        soundfile.write(out, np.column_stack([samples] * 2), 11025, format="wav")
+        files["b.wav"] = out.getvalue()
+        seeds.append(Seed(files, {f"a.{kind}": "bytes", "b.wav": "bytes", "given.csv": "csv"}, "given.csv"))
+    return seeds
+
+
 def parquet() -> list[Seed]:
     import pyarrow
     from pyarrow import parquet
@@ -230,7 +247,7 @@ DOCUMENTS = ["a good film\n文脉 is 文 and 脉\nbadly filmed", "a bad film, �
 
 def estimators() -> dict[str, tuple]:
     """A run of each of these: the estimator, what it learns from, one input."""
-    from wenmai.estimators import Classifier, Encoder, LanguageModel, Regressor, Tagger
+    from wenmai.estimators import Classifier, Encoder, LanguageModel, Regressor, Tagger, Transcriber
 
     labels = ["x", "y"] * 6
     tokens = [["Ada", "saw", "Rome"], ["No", "one"], ["文", "脉"]] * 2
@@ -248,8 +265,15 @@ def estimators() -> dict[str, tuple]:
         "crf": (Tagger("lstm", crf=True, embed=4, hidden=4, **SMALL), tokens, tags),
         "gru": (Regressor("gru", hidden=4, **SMALL), [[[1.0], [2.0]], [[3.0], [1.0], [2.0]]] * 2, [[1, 3], [3, 4, 6]] * 2),
         "cnn": (Classifier("cnn", embed=4, filters=2, characters="auto", **SMALL), [(a, a) for a in TEXTS], labels),
+        "said": (Transcriber("lstm", embed=4, hidden=4, layers=1, **SMALL), said(), ["ab", "ba", "aab"] * 2),
         "bert": (Encoder("bert", width=4, heads=2, layers=1, max_length=16, vocabulary=60, **SMALL), DOCUMENTS, None),
     }
+
+
+def said() -> list[tuple]:
+    import numpy as np
+
+    return [(np.sin(np.arange(1600 + 80 * n) * 0.1 * (n + 1)).astype(np.float32), 8000) for n in range(6)]
 
 
 def trained(name: str):

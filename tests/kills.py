@@ -28,6 +28,7 @@ from typing import NamedTuple
 os.environ["OMP_NUM_THREADS"] = "1"
 
 import numpy as np
+import soundfile
 
 from wenmai.catalog import RUNGS
 from wenmai.cli import training
@@ -42,7 +43,7 @@ VARIANTS = [{}, {"dropout": 0.5}, {"search": "true"}, {"patience": 1}, {"precisi
             {"averaged": "false"}, {"solver": "gradient"}, {"crf": "true"}, {"bidirectional": "true"}]  # fmt: skip
 FILE = {"classify": "films.csv", "tag": "tags.conll", "regress": "numbers.csv", "generate": "text.txt",
         "compose": "films.csv", "translate": "pairs.tsv", "pretrain": "documents.txt", "answer": "questions.csv",
-        "choose": "choices.csv", "reply": "questions.csv"}  # fmt: skip
+        "choose": "choices.csv", "reply": "questions.csv", "transcribe": "said.csv"}  # fmt: skip
 
 
 PLACES = {"loading": (training, "dataset_for"), "scoring": (loop.Training, "evaluated"), "saving": (run_folder, "save"),
@@ -101,6 +102,13 @@ def write_data(place: Path) -> None:
     rows = generator.choice(known, (300, 5))
     rated = (f"{' '.join(row)} {n},{sum(word in words['pos'] for word in row)}\n" for n, row in enumerate(rows))
     (place / "rated.csv").write_text("text,target\n" + "".join(rated))
+    said = []
+    for n, letters in enumerate(generator.choice(list("abc"), (40, 2))):  # a tone for a letter
+        tones = [np.sin(np.arange(800) * 0.2 * (1 + "abc".index(letter))) for letter in letters]
+        samples = np.concatenate(tones) + 0.01 * generator.normal(size=1600)
+        soundfile.write(place / f"{n}.wav", 0.3 * samples, 8000)
+        said.append(f"{n}.wav,{''.join(letters)}\n")
+    (place / "said.csv").write_text("audio,text\n" + "".join(said))
 
 
 def file_for(rung: str, task: str) -> str:

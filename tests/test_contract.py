@@ -16,6 +16,7 @@ from wenmai.catalog import RUNGS, TASKS
 from wenmai.data.examples.batches import by_length
 from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences
+from wenmai.data.files.sounds import Clips
 from wenmai.errors import Mistake
 from wenmai.estimators import ESTIMATORS
 from wenmai.layers.recurrent import GROWS
@@ -103,6 +104,20 @@ def number_of(label: str) -> float:
     return 0.2 + 0.3 * LABELS.index(label)
 
 
+RATE, TONES = 8000, {"a": 300, "b": 700, "c": 1500, "d": 2500, "e": 3500}
+SPOKEN = {"cold": "ab", "green": "cd", "loud": "eca"}
+
+
+def a_sound(label: str, generator) -> tuple[np.ndarray, int]:
+    """A tone for each letter of what is said, 60 to 100 ms long, and less loud between them."""
+    parts = []
+    for letter in SPOKEN[label]:
+        size = int(generator.integers(480, 800))
+        parts += [np.sin(2 * np.pi * TONES[letter] * np.arange(size) / RATE), np.zeros(240)]
+    samples = np.concatenate(parts)
+    return (0.3 * samples + 0.01 * generator.normal(size=len(samples))).astype(np.float32), RATE
+
+
 # the kinds of input that each task takes: (label, generator) → (input, target)
 EXAMPLES = {
     "classify": {
@@ -111,6 +126,7 @@ EXAMPLES = {
         "numbers": lambda label, g: (numbers(label, g), label),
         "images": lambda label, g: (a_picture(label, g), label),
         "frames": lambda label, g: (some_frames(label, g), label),
+        "sounds": lambda label, g: (a_sound(label, g), label),
     },
     "tag": {"tokens": some_tokens, "frames": tagged_frames},
     "regress": {
@@ -127,6 +143,7 @@ EXAMPLES = {
     "answer": {"questions": a_question},
     "choose": {"choices": a_choice},
     "reply": {"stories": lambda label, g: ((str(g.choice(WORDS[label].split())), "of which kind?"), label)},
+    "transcribe": {"sounds": lambda label, g: (a_sound(label, g), SPOKEN[label])},
 }  # fmt: skip
 
 
@@ -139,6 +156,8 @@ def made(kind: str, rows: int = 24, seed: int = 0, task: str = "classify"):
         inputs = Sequences.of(inputs, np.float64)
     elif kind in ("numbers", "images"):
         inputs = np.array(inputs)
+    elif kind == "sounds":
+        inputs = Clips.of(inputs)
     return inputs, Sequences.of(targets, np.float64) if kind == "steps" else np.array(targets) if task == "regress" else targets
 
 
@@ -160,6 +179,9 @@ def long_and_short(kind: str, task: str = "classify"):
         return [("", ""), ("ice", ""), ("", "moss grass"), ("a drum", "the bell is it"), ("so " * LONG, "very " * LONG)]
     if kind == "tokens":
         return [[], ["ice"], ["the", "Drum", "is", "loud"], ["unheard-of", "文字", "☃"], ["so", "moss"] * LONG]
+    if kind == "sounds":  # ten milliseconds, some, and a long one
+        some, long = made(kind, 4, seed=9, task=task)[0], np.random.default_rng(1).normal(size=LONG * 160) * 0.1
+        return Clips.of([(long[:80], RATE), *some, (long, RATE)])
     if kind == "labels":
         return [LABELS[row % 3] for row in range(6)]
     inputs = made(kind, 6 if task == "compose" else 5, seed=9, task=task)[0]
@@ -175,13 +197,13 @@ def rows_in(outputs) -> list[np.ndarray]:
 
 # that the options are tried on
 KIND = {"classify": "texts", "tag": "tokens", "regress": "texts", "compose": "labels", "translate": "sources",
-        "answer": "questions", "choose": "choices", "reply": "stories"}  # fmt: skip
-WRITING = ("compose", "translate", "reply")  # tasks whose outputs are about texts that are written
+        "answer": "questions", "choose": "choices", "reply": "stories", "transcribe": "sounds"}  # fmt: skip
+WRITING = ("compose", "translate", "reply", "transcribe")  # tasks whose outputs are about texts that are written
 # running text has no rows and no targets: tests/test_language_model.py and tests/test_pretraining.py hold its contract
 ROWS = [(rung.name, task) for rung in RUNGS.values() for task in TASKS if rung.does(task) and not TASKS[task].running_text]
 READ = {"texts": "tokens", "sources": "tokens", "questions": "tokens", "choices": "tokens", "stories": "tokens",
         "pairs": "tokens", "tokens": "given", "numbers": "numbers", "images": "image",
-        "frames": "frames", "steps": "frames", "labels": "labels"}  # fmt: skip
+        "frames": "frames", "steps": "frames", "sounds": "frames", "labels": "labels"}  # fmt: skip
 CASES = [(rung, task, kind) for rung, task in ROWS for kind in EXAMPLES[task] if READ[kind] in RUNGS[rung].reads]
 each_case = pytest.mark.parametrize(("rung", "task", "kind"), CASES, ids=str)
 each_row = pytest.mark.parametrize(("rung", "task"), ROWS, ids=str)
@@ -191,7 +213,7 @@ def choices(rung: str, task: str) -> list[tuple[str, object]]:
     """Every value of every option that names its values, and two layers; taken from the builder's signature."""
     found = []
     for name, option in accepted(RUNGS[rung].builder(task)).items():
-        kind = "labels" if task == "compose" else "tokens"
+        kind = {"compose": "labels", "transcribe": "frames"}.get(task, "tokens")
         here = Situation(kind, task in WRITING, task in ("tag", "answer"), RUNGS[rung].train is TrainingOptions, True, 1)
         if name == "engine" or (option.only and not option.only.holds(here)):  # of running text, or of others, only
             continue
@@ -252,9 +274,14 @@ def same(first: dict, second: dict) -> bool:
 TO_WRITE = ["m", "ice", "leaf grass", "unheard-of 文字 ☃", "drum horn bell", "so " * LONG]
 
 
+def writes(estimator) -> bool:
+    """Whether its outputs are about texts that are written; those of CTC are about frames."""
+    return estimator.task_name in WRITING and not hasattr(estimator.model_.head, "blank")
+
+
 def encoded(estimator, inputs) -> Examples:
     """With texts to write for them, where these are what the outputs are about."""
-    if estimator.task_name in WRITING:
+    if writes(estimator):
         return estimator.examples(inputs, [TO_WRITE[row % 6] for row in range(len(inputs))])
     return estimator.examples(inputs)
 
@@ -473,7 +500,7 @@ STACKED = [
     for case in CASES
     for option in ({"layers": 2}, {"bidirectional": True}, {"layers": 2, "bidirectional": True})
     if option.keys() <= accepted(RUNGS[case[0]].builder(case[1])).keys()
-    and (case[1] not in ("translate", "reply") or "layers" in option)  # to translate, one reads both ways unless told otherwise
+    and (case[1] not in ("translate", "reply", "transcribe") or "layers" in option)  # to translate, one reads both ways unless told otherwise
 ]
 
 
@@ -520,7 +547,7 @@ def test_it_learns(rung, task, kind):
     steps = long.get((rung, task), 100 if task == "compose" else 200)
     rate = {"bert": 0.005, "seq2seq": 0.01}.get(rung, 0.02)  # a post-norm body of first weights wants less
     wanted = {"steps": steps, "epochs": 20, "learning_rate": rate if "steps" in known else 0.5, "dropout": 0.0}
-    both = task in ("tag", "translate", "reply")  # where a span ends is seen behind it
+    both = task in ("tag", "translate", "reply", "transcribe")  # where a span ends is seen behind it
     wanted |= {"hidden": 16, "embed": 16, "width": 16, "bidirectional": both}
     estimator = small(rung, task, validation=0.0)
     estimator.options |= {name: value for name, value in wanted.items() if name in known}
@@ -614,7 +641,7 @@ def assert_trace_is_the_same(estimator, inputs):
     outputs = outputs[mask] if estimator.model_.per_step else outputs
     assert_close(outputs, fast)
     # what a decoder reads of its own text has nothing to do with x
-    noted = {} if estimator.task_name in WRITING else trace.notes
+    noted = {} if writes(estimator) else trace.notes
     for name, value in [*noted.items(), ("outputs", outputs.clamp(min=-1e4))]:
         assert torch.isfinite(value).all(), name
         if name.endswith("attention") and value.shape[-1] == 1:

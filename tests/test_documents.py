@@ -29,6 +29,8 @@ DOCUMENTS = [*sorted(ROOT.glob("README*.md")), *sorted(ROOT.glob("docs/??/[0-9]*
 NOT_RUN = {
     "--engine spark": "Spark takes half a minute to start; tests/models runs it",
     "minilm": "its package brings many others with it; tests/exchange reads it where it is installed",
+    "wenmai serve runs": "it serves until it is stopped; tests/serving runs it",
+    "127.0.0.1:8000": "there is nobody at this address while documents are read; tests/serving asks one",
     "google-bert/": "it would be fetched from the hub; tests/exchange has a hub of its own",
 }
 ANSWERING = (["predict"], ["generate"], ["compose"], ["translate"], ["embed"], ["answer"])

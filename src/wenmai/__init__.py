@@ -9,7 +9,7 @@ os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 __version__ = "0.1.0"
 __all__ = [
     "Answerer", "Chooser", "Classifier", "Composer", "Encoder", "LanguageModel", "Mistake", "Regressor", "Replier",
-    "Tagger", "Translator", "checkpoint", "compare", "inspect", "load",
+    "Tagger", "Transcriber", "Translator", "checkpoint", "compare", "inspect", "load", "sounds",
 ]  # fmt: skip
 
 
@@ -23,6 +23,10 @@ def __getattr__(name: str):
         from wenmai.exchange.hugging_face import checkpoint
 
         return checkpoint
+    if name == "sounds":
+        from wenmai.data.files.sounds import sounds
+
+        return sounds
     if name == "compare":
         from wenmai.evaluation.comparison import compare
 

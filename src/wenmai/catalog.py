@@ -15,6 +15,14 @@ from wenmai.models.attention_reader import attention_reader
 from wenmai.models.ngram import model as ngram
 from wenmai.models.recurrent_decoder import recurrent_composer
 from wenmai.models.repliers import attention_replier, seq2seq_replier, transformer_replier
+from wenmai.models.transcribers import (
+    attention_transcriber,
+    cnn_transcriber,
+    recurrent_transcriber,
+    rnn_transcriber,
+    seq2seq_transcriber,
+    transformer_transcriber,
+)
 from wenmai.options import accepted, assign_options
 from wenmai.tasks.answer import Answer
 from wenmai.tasks.choose import Choose
@@ -25,6 +33,7 @@ from wenmai.tasks.pretrain import Pretrain
 from wenmai.tasks.regress import Regress
 from wenmai.tasks.reply import Reply
 from wenmai.tasks.tag import Tag
+from wenmai.tasks.transcribe import Transcribe
 from wenmai.tasks.translate import Translate
 from wenmai.training.options import TrainingOptions
 
@@ -61,8 +70,9 @@ READS = (*ALL, "choose")  # and chooses
 
 
 def writing(cell: str) -> dict[str, Callable]:
-    """The builders of a cell that writes: running text, or a text for a label, a vector or a picture."""
-    return {"generate": rnn.recurrent_language_model(cell), "compose": recurrent_composer(cell)}
+    """The builders of a cell that writes: running text, a text for a label, a vector or a picture, or for a sound."""
+    listener = rnn_transcriber if cell == "rnn" else recurrent_transcriber(cell)
+    return {"generate": rnn.recurrent_language_model(cell), "compose": recurrent_composer(cell), "transcribe": listener}
 
 
 RUNGS = {
@@ -86,39 +96,42 @@ RUNGS = {
         Rung("mlp", mlp.mlp, (*READS, "generate"),
              "Word vectors, averaged or side by side, through layers with a bend between them.",
              "词向量取平均或并排，经过带非线性的多层。", builders={"generate": mlp.mlp_language_model}),
-        Rung("cnn", cnn.cnn, (*READS, "generate"),
+        Rung("cnn", cnn.cnn, (*READS, "generate", "transcribe"),
              "Small filters slide over the text (or image) and report where they fit best.",
-             "小滤波器在文本（或图像）上滑动，报告最匹配之处。", builders={"generate": cnn.cnn_language_model}),
-        Rung("rnn", rnn.rnn, (*READS, "generate", "compose"),
+             "小滤波器在文本（或图像）上滑动，报告最匹配之处。", 
+             builders={"generate": cnn.cnn_language_model, "transcribe": cnn_transcriber}),
+        Rung("rnn", rnn.rnn, (*READS, "generate", "compose", "transcribe"),
              "Reads one token after another and keeps one state, rewritten at every step.",
              "逐个读入，只保留一个状态，每一步都重写。", builders=writing("rnn")),
-        Rung("rnn-residual", rnn.recurrent("rnn-residual"), (*READS, "generate", "compose"),
+        Rung("rnn-residual", rnn.recurrent("rnn-residual"), (*READS, "generate", "compose", "transcribe"),
              "The state is added to instead of rewritten: nothing is forgotten.",
              "状态不重写，只累加：什么也不忘。", builders=writing("rnn-residual")),
-        Rung("rnn-coupled", rnn.recurrent("rnn-coupled"), (*READS, "generate", "compose"),
+        Rung("rnn-coupled", rnn.recurrent("rnn-coupled"), (*READS, "generate", "compose", "transcribe"),
              "One gate decides how much of the state gives way to the new.",
              "一个门决定旧状态让出多少给新内容。", builders=writing("rnn-coupled")),
-        Rung("rnn-gated", rnn.recurrent("rnn-gated"), (*READS, "generate", "compose"),
+        Rung("rnn-gated", rnn.recurrent("rnn-gated"), (*READS, "generate", "compose", "transcribe"),
              "Two gates: what to keep, and what to take in.",
              "两个门：保留什么，写入什么。", builders=writing("rnn-gated")),
-        Rung("lstm", rnn.recurrent("lstm"), (*READS, "generate", "compose"),
+        Rung("lstm", rnn.recurrent("lstm"), (*READS, "generate", "compose", "transcribe"),
              "A cell that is kept by gates, and a third gate for what it shows.",
              "由门守护的记忆单元，另有一个门决定展示什么。", builders=writing("lstm")),
-        Rung("gru", rnn.recurrent("gru"), (*READS, "generate", "compose"),
+        Rung("gru", rnn.recurrent("gru"), (*READS, "generate", "compose", "transcribe"),
              "The LSTM's idea with two gates and one state.",
              "LSTM 的思想，两个门，一个状态。", builders=writing("gru")),
-        Rung("seq2seq", seq2seq.seq2seq, ("translate", "reply"),
+        Rung("seq2seq", seq2seq.seq2seq, ("translate", "reply", "transcribe"),
              "One cell reads a text into a single state, another writes a text from it.",
-             "一个单元把文本读成一个状态，另一个单元由它写出文本。", builders={"reply": seq2seq_replier}),
-        Rung("attention", attention.attention, (*READS, "translate", "answer", "reply"),
+             "一个单元把文本读成一个状态，另一个单元由它写出文本。", 
+             builders={"reply": seq2seq_replier, "transcribe": seq2seq_transcriber}),
+        Rung("attention", attention.attention, (*READS, "translate", "answer", "reply", "transcribe"),
              "A recurrent network that looks back at all its states at every step.",
              "每一步都能回看全部状态的循环网络。",
-             builders={"translate": attention_translator, "answer": attention_reader, "reply": attention_replier}),
-        Rung("transformer", transformer.transformer, (*READS, "translate", "compose", "answer", "reply"),
+             builders={"translate": attention_translator, "answer": attention_reader, "reply": attention_replier,
+                       "transcribe": attention_transcriber}),
+        Rung("transformer", transformer.transformer, (*READS, "translate", "compose", "answer", "reply", "transcribe"),
              "Every token looks at every other at once; no step waits for the one before.",
              "每个词同时看所有的词，无须逐步等待。", 
              builders={"translate": transformer.transformer_translator, "compose": transformer.transformer_composer,
-                       "reply": transformer_replier}),
+                       "reply": transformer_replier, "transcribe": transformer_transcriber}),
         Rung("gpt", gpt.gpt, (*WRITES, "compose"),
              "A Transformer that looks back only, and learns to say what comes next.",
              "只往回看的 Transformer，学着说出下一个词。",
@@ -179,7 +192,8 @@ class Build:
         return cls(rung, task, options, head)
 
 
-TASKS = {task.name: task for task in (Classify, Tag, Regress, Generate, Translate, Compose, Answer, Choose, Reply, Pretrain)}
+TASKS = {task.name: task for task in (Classify, Tag, Regress, Generate, Translate, Compose, Answer, Choose, Reply, Pretrain,
+                                      Transcribe)}  # fmt: skip
 
 
 def shape_of(task: str) -> str:

@@ -153,7 +153,8 @@ class Estimator:
         measure = task.judge(untrained, parts, budget["seed"]) if judged else None
         judge = (lambda: measure(self.trained())) if judged else None  # of the model as it then is
         here = Situation(self.inputs_.kind, hasattr(self.inputs_, "target"), task.head(self.inputs_).per_step,
-                         untrained.by_gradients, bool(judged), distributed.team().size, started is not None)  # fmt: skip
+                         untrained.by_gradients, bool(judged), distributed.team().size, started is not None,
+                         hasattr(self.inputs_, "augmentation"))  # fmt: skip
         check_effect(given, self._owners(), here)
         facts = checked_facts(resume.facts, self._owners()["training"]) if resume and resume.facts else {}
         self.progress_ = [Progress.from_json(kept) for kept in facts.get("progress", [])]

@@ -10,6 +10,7 @@ from wenmai.errors import Mistake
 from wenmai.estimator import Estimator, loaded, text_log_prob
 from wenmai.language_model import LanguageModel
 from wenmai.training.distributed import device_named
+from wenmai.transcriber import Transcriber
 from wenmai.translator import Translator
 
 
@@ -70,7 +71,7 @@ class Encoder(Estimator):
 
 
 NAMED = {cls.task_name: cls for cls in (Classifier, Tagger, Regressor, LanguageModel, Translator, Composer, Answerer, Chooser,
-                                        Replier, Encoder)}  # fmt: skip
+                                        Replier, Encoder, Transcriber)}  # fmt: skip
 
 
 def estimator_of(task: str) -> type[Estimator]:

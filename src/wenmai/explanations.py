@@ -13,6 +13,15 @@ EXPLANATIONS = phrases(
     search="Try three learning rates on short runs first, and train with the best.",
     deterministic="On a GPU too, the same seed gives the same weights; a little slower.",
     progress="Show in fit how training goes: phase, updates, score, time left.",
+    # of sounds
+    rate="Sounds are brought to so many samples a second; unless said as most of them have, 16,000 at the most.",
+    mels="How many bands of frequency a frame has.",
+    stack="So many frames of 10 ms stand side by side: a larger number makes rows shorter.",
+    normalise="Take off the mean of every clip by itself, or only that of all: then a sound can be read while it comes.",
+    masks="In training, so many stretches of time and of frequency are hidden.",
+    speed="In training, sounds are up to such a share faster or slower.",
+    pitch="In training, sounds are up to such a share of the bands higher or lower.",
+    noise="In training, noise is added to such a share of the sounds.",
     # of inputs and tokens
     embedding="Word vectors to begin with: random, one-hot, or a file or package of pretrained ones.",
     max_length="So many tokens of a text are read; what is longer is cut.",
@@ -98,6 +107,8 @@ EXPLANATIONS = phrases(
     feeding="The last output is an input of the next step.",
     encoder="Read the source step by step (recurrent), or every token for itself (plain).",
     copy="Words of the source may be written as they stand there, unknown ones too.",
+    decoder="Every step of the sound says a letter or nothing (ctc), or a decoder writes the text (attention).",
+    joint_ctc="The share of the loss by which the encoder also learns to align; texts are chosen by both.",
     # of training
     epochs="How many times all rows are read.",
     steps="How many updates, instead of epochs or minutes.",

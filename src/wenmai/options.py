@@ -54,6 +54,7 @@ class Situation(NamedTuple):
     judged: bool  # there are rows that training is judged by
     processes: int
     started: bool = False  # from a body that was trained before
+    sound: bool = False  # what is read are sounds
 
 
 class Only(NamedTuple):
@@ -66,6 +67,7 @@ class Only(NamedTuple):
 IMAGES = Only(phrase("only", "images"), lambda here: here.kind == "image")
 NOT_IMAGES = Only(phrase("only", "texts and numbers"), lambda here: here.kind != "image")
 SEQUENCES = Only(phrase("only", "texts and sequences"), lambda here: here.kind in ("tokens", "lines", "frames"))
+SOUNDS = Only(phrase("only", "sounds"), lambda here: here.sound)
 TEXTS = Only(phrase("only", "texts"), lambda here: here.kind in ("tokens", "lines") or here.writes)
 ROWS_OF_TEXTS = Only(phrase("only", "texts that a network reads, each by itself"),
                      lambda here: here.network and here.kind == "tokens")  # fmt: skip

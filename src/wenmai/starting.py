@@ -44,7 +44,9 @@ class Start:
     def prepared(self, task, values, targets, given: dict) -> tuple:
         """(how this task reads, and writes, by the run's tokenizer; how its network is built with the run's body)"""
         if not getattr(task, "writes_from_a_start", False):
-            return self.read_as(values, task.texts, given), self.build_with(given["rung"])
+            inputs = self.read_as(values, task.texts, given)
+            inputs = task.continued(inputs, targets) if hasattr(task, "continued") else getattr(inputs, "listened", inputs)
+            return inputs, self.build_with(given["rung"])
         if not self.model.says_next:
             raise Mistake("{run} does not go on with a text, and here one is to be written; start from a run that generates.",
                           run=self.run)  # fmt: skip

@@ -10,8 +10,9 @@ kept.py       runs, info
 drawing.py    draw
 writing.py    generate, compose, translate, filter
 vectors.py    embed
-asking.py     answer
+asking.py     answer; listening.py: transcribe
 looking.py    inspect
+serving.py    serve
 training.py   one `wenmai train`, from its arguments to its run folder; comparing.py: one `wenmai compare`, to its report
 answers.py    answers for a file of any size: files in, files out
 overview.py   what was understood of a file; the ladder, a rung's options; runs

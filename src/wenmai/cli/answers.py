@@ -19,6 +19,7 @@ from wenmai.data.examples.sequences import Sequences
 from wenmai.data.files.images import read_images
 from wenmai.data.files.opening import not_the_same
 from wenmai.data.files.readers import Chunk, Table
+from wenmai.data.files.sounds import Clips
 from wenmai.errors import Mistake, Notice
 from wenmai.estimator import Estimator
 from wenmai.locale import Message
@@ -205,6 +206,8 @@ def read_arguments(estimator: Estimator, given: list[str]):
         return list(zip(given[::2], given[1::2]))
     if kind in ("tokens", "lines", "labels"):
         return given
+    if hasattr(source, "rate"):
+        return Clips.of(given)
     if kind == "image":
         return read_images(given, source.shape)
     if estimator.task_.history:

@@ -15,7 +15,7 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from wenmai import __version__
-from wenmai.cli import advice, asking, drawing, kept, ladder, looking, output, runs, vectors, writing
+from wenmai.cli import advice, asking, drawing, kept, ladder, listening, looking, output, runs, serving, vectors, writing
 from wenmai.errors import Mistake, Notice, Stopped
 from wenmai.locale import Message, language, phrases, translate
 from wenmai.locale.theirs import Theirs
@@ -28,8 +28,9 @@ COMMANDS = {  # by group
              "probe": ladder.probe},
     "train": {"compare": ladder.compare, "train": runs.train, "evaluate": runs.evaluate},
     "use": {"predict": runs.predict, "generate": writing.generate, "compose": writing.compose, "translate": writing.translate,
+            "transcribe": listening.transcribe,
             "answer": asking.answer, "fill": writing.fill, "filter": writing.filter_, "embed": vectors.embed,
-            "inspect": looking.inspect},
+            "inspect": looking.inspect, "serve": serving.serve},
     "keep": {"runs": kept.runs, "info": kept.info, "import": runs.import_, "export": runs.export},
 }  # fmt: skip
 EXAMPLES = {  # of a command; those of `wenmai --help` under ""
@@ -51,6 +52,7 @@ EXAMPLES = {  # of a command; those of `wenmai --help` under ""
     "generate": ('wenmai generate runs/manual-lstm --prompt "The value of" --tokens 40',),
     "compose": ("wenmai compose runs/languages-gru French --count 5",),
     "translate": ('wenmai translate runs/dates-attention "Sunday, 15 November 2026"',),
+    "transcribe": ("wenmai transcribe runs/spoken-digits-lstm some.wav --times",),
     "fill": ('wenmai fill runs/corpus-bert "the [MASK] was good"',),
     "answer": ('wenmai answer runs/squad-bert --context article.txt --question "Who wrote it?"',),
     "filter": ("wenmai filter runs/manual-ngram corpus.txt --max-perplexity 2000 --out kept.txt",),
@@ -61,6 +63,8 @@ EXAMPLES = {  # of a command; those of `wenmai --help` under ""
                 'wenmai inspect runs/reviews-gru "a truly good film" --show gates,switches --out inside',
                 'wenmai inspect runs/reviews-gru "a truly good film" --off word=good',
                 'wenmai inspect runs/reviews-gru "a truly good film" --with runs/reviews-lstm'),
+    "serve": ("wenmai serve", "wenmai serve runs --port 8080", "wenmai serve runs/reviews-gru runs/reviews-bert",
+              "WENMAI_TOKEN=… wenmai serve runs --host 0.0.0.0"),
     "runs": ("wenmai runs",),
     "info": ("wenmai info runs/reviews-gru",),
     "probe": ("wenmai probe", "wenmai probe memory"),

@@ -40,6 +40,37 @@ def phase(name: str, stage: Message):
         yield
 
 
+class EventLines:
+    """Takes what progress bars take, and prints it as JSON; signs of life are enough twice a second."""
+
+    metric, place, end = "", "", None
+    EVERY = 0.5
+
+    def __init__(self):
+        self.told, self.stage = 0.0, None
+
+    def __call__(self, name: str, stage: str, step) -> None:
+        import time
+
+        words = stage if isinstance(stage, Message) else Message("{text}", text=stage)
+        counts = step is not None and (step.score is not None or bool(step.warning))
+        if counts or words != self.stage or time.monotonic() - self.told >= self.EVERY:
+            self.told, self.stage = time.monotonic(), words
+            event = {"name": name, "stage": {lang: words.told_in(lang) for lang in ("en", "zh")}}
+            event |= {"progress": step.to_json(), "metric": str(self.metric)} if step is not None else {}
+            from wenmai.page.strict_json import strict_json
+
+            print(escaped(strict_json(event)), flush=True)
+
+    def settle(self) -> None:
+        pass
+
+
+@contextmanager
+def event_lines():
+    yield EventLines()
+
+
 def json_line(value) -> str:
     return escaped(json.dumps(value, ensure_ascii=False))
 

@@ -26,14 +26,14 @@ WORDS = phrases(
     "overview",  # heads of tables, kinds of inputs, parts, units
     "rung", "tasks", "what it is", "name", "option", "default", "type", "task", "class", "rows", "share", "about", "tag",
     "tokens", "span", "spans", "number", "column", "least", "mean", "most", "shortest", "median", "longest", "texts",
-    "pairs of texts", "images", "numbers", "sequences of numbers", "train", "valid", "test", "row", "unknown", "target",
+    "pairs of texts", "images", "numbers", "sequences of numbers", "sounds", "train", "valid", "test", "row", "unknown", "target",
     "a word", "a character", "a subword", "a byte", "label", "labels", "sources", "targets", "what it means", "contexts",
     "questions",
     "run", "data", "score", "size", "when", "unfinished", "damaged",
 )  # fmt: skip
 OWNERS = phrases("owner", "fitting", "inputs", "tokens", "task", "rung", "training")  # of options
-UNITS = phrases("length", "characters", "tokens", "steps")
-INPUTS = ("texts", "pairs of texts", "images", "numbers", "sequences of numbers", "tokens", "labels")
+UNITS = phrases("length", "characters", "tokens", "steps", "milliseconds")
+INPUTS = ("texts", "pairs of texts", "images", "numbers", "sequences of numbers", "tokens", "labels", "sounds")
 COUNTED = (("classes", "class", "rows"), ("labels", "label", "rows"), ("spans", "span", "spans"), ("tags", "tag", "tokens"))
 MOST = 30  # lines of a table
 

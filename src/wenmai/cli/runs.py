@@ -54,6 +54,7 @@ def train(
     keep: Annotated[int, typer.Option(min=0, help="Keep so many checkpoints on the way, for inspect --steps.")] = 0,
     resume: Annotated[Path | None, typer.Option(help="Go on with the training of this run folder, which was stopped.")] = None,
     replace: Replace = False,
+    events: Annotated[bool, typer.Option("--events", help="Print how it goes on as JSON, a line each.")] = False,
     quiet: Quiet = False, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Train one rung on your data and keep it as a run folder."""
@@ -70,7 +71,10 @@ def train(
         start = place_of(start, say)
     from wenmai.page.terminal import bars
 
-    with bars(SILENT.get()) as draw:
+    if events:
+        from wenmai.cli.output import event_lines
+
+    with event_lines() if events else bars(SILENT.get()) as draw:
         draw(rung or resume.name, Message("reading"), None)
         from wenmai.catalog import TASKS
         from wenmai.cli import training

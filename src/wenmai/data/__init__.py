@@ -2,6 +2,7 @@
 
 files/       files → rows: a format a file
 text/        text → numbers: tokenizers, vocabularies, features; tags ↔ spans; languages
+sound/       sound → features: resampling, log-mel frames
 inputs/      what a model reads and writes: the kinds of input, and how each is encoded
 examples/    encoded rows, streams, batches; what is too large for memory
 storage/     arrays in files, what was saved and is checked, threads

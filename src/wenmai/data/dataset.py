@@ -86,7 +86,7 @@ def open_table(source: str | Table, columns: dict[str, str] | None = None, targe
         names = list(chunk.columns)
         chosen = {word: names[position_of(word, column, names, source)] for word, column in columns.items()}
         chunk = Chunk({word: chunk.columns[column] for word, column in chosen.items()}, chunk.lines)
-    return Table(source, list(chunk.columns), [Message("built in")], lambda rows: iter([chunk]))
+    return Table(source, list(chunk.columns), [Message("built in"), *BUILTIN[name].notes], lambda rows: iter([chunk]))
 
 
 def open_dataset(source: str | Table, tasks: dict[str, type], task: str | None = None, columns: dict[str, str] | None = None,
@@ -143,6 +143,7 @@ def by_chance(kind, all_rows: Part, shares: list[float], given: dict[str, Part |
     what stands in the training rows too is noted, or dropped if it is to be `unseen`."""
     keys, classes = kind.split_keys(*all_rows.pair)
     what = phrase("what", "input") if keys is all_rows.inputs else phrase("what", "text")  # that no two parts share
+    what = getattr(keys, "what", what)
     groups = groups_of(keys)
     repeated = len(all_rows) - (int(groups.max(initial=-1)) + 1)
     if repeated:

@@ -7,13 +7,14 @@ import numpy as np
 
 from wenmai.data.examples.sequences import Sequences
 from wenmai.data.examples.stored import StoredTexts
+from wenmai.data.files.sounds import Clips
 from wenmai.errors import Mistake
 from wenmai.locale import Listed, Message, phrase
 
 
 def listed(values):
     """A list of texts, pairs or tokens, an array of numbers or images, or Sequences of numbers."""
-    if isinstance(values, (Sequences, StoredTexts)):
+    if isinstance(values, (Sequences, StoredTexts, Clips)):
         return values
     if values is None or isinstance(values, (str, bytes)):  # a text is a list of its letters, which nobody means
         what = phrase("rows", "nothing") if values is None else Message("a single text")
@@ -64,7 +65,7 @@ def as_frames(values, width: int) -> Sequences:
 
 
 def pick(values, rows: np.ndarray):
-    if isinstance(values, (Sequences, StoredTexts)):
+    if isinstance(values, (Sequences, StoredTexts, Clips)):
         return values.take(rows)
     return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
 

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from wenmai.data.examples.batches import Batch
 from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences
+from wenmai.data.files.sounds import Clip, Clips
 from wenmai.data.inputs.copying import Copied
 from wenmai.data.text import tokenizers
 from wenmai.inspection import words as joining
@@ -57,6 +58,8 @@ class Reading:
         """The input as the only one of several."""
         if isinstance(self.value, np.ndarray):
             return self.value[None]
+        if isinstance(self.value, Clip):
+            return Clips([self.value])
         return Sequences.of([self.value], np.float64) if self.inputs.kind == "frames" else [self.value]
 
     def prompt_batch(self) -> Batch:
@@ -275,6 +278,8 @@ class Reading:
             first, last = (int(self.batch.answers[0, edge]) for edge in chosen[0])
             inside = [word.name for word in self.words if word.span and first <= word.places[0] and word.places[-1] <= last]
             return " ".join(inside) or "–"
+        if self.network and hasattr(self.model.head, "blank"):  # a token a frame, or none
+            return self.task.spelled(self.trained, outputs) or "–"
         classes = getattr(self.task, "classes", None)
         if classes is not None and chosen.numel() == 1:
             return str(classes[int(chosen)])

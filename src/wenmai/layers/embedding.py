@@ -14,6 +14,7 @@ from torch.nn import functional
 from wenmai.data.examples.batches import Batch
 from wenmai.layers.dropout import Dropout
 from wenmai.layers.first_weights import normal
+from wenmai.layers.sound import Perturbation
 from wenmai.layers.spelling import Spelling
 
 
@@ -24,6 +25,8 @@ def embed(inputs, width: int, dropout: float | nn.Module = 0.0, exact=False, pat
         return TokenEmbedding(inputs, width, dropout, exact, scale, **table)
     if inputs.kind == "image":
         return Patches(inputs, width, patch) if patch else ImageRows(inputs, width)
+    if getattr(inputs, "augmentation", None) is not None:
+        return SoundFrames(inputs, width)
     return Names(inputs.count, width) if inputs.kind == "labels" else Frames(inputs.width, width)
 
 
@@ -138,6 +141,18 @@ class Frames(nn.Module):
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         frames = batch.inputs if batch.inputs.dim() == 3 else batch.inputs.unsqueeze(1)  # (B, T, F)
         return self.project(frames) * batch.mask.unsqueeze(-1), batch.mask
+
+
+class SoundFrames(Frames):
+    """Frames of sound, which training hears otherwise each time."""
+
+    def __init__(self, inputs, width: int):
+        super().__init__(inputs.width, width)
+        self.changes = Perturbation(getattr(inputs, "source", inputs))
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        frames, mask = self.changes(batch.inputs, batch.mask) if self.training else (batch.inputs, batch.mask)
+        return self.project(frames) * mask.unsqueeze(-1), mask
 
 
 class Names(nn.Module):

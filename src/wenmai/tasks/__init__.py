@@ -6,6 +6,8 @@ compose.py     1→N: a text for a label …         translate.py N→M: a text 
 pretrain.py    N→N, N→1: hidden words, and whether a sentence follows another
 answer.py      N→span: a part of a context       choose.py   one of several answers
 reply.py       N→M: an answer written out        references.py contexts, questions, right answers; spans.py: the best of all
+transcribe.py  frames→M: what is said in a sound; transcripts.py: how it is found; prefix_beam.py: by CTC and a language model;
+               listening.py: while it comes
 contract.py    what an estimator asks of a task, and what passes between the two
 rows.py        what tasks share whose data are rows; writing.py: those that write texts
 columns.py     what all of them read of a row

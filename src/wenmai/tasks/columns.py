@@ -8,6 +8,7 @@ import numpy as np
 from wenmai.data.examples.sequences import Sequences
 from wenmai.data.files.columns import listed, short
 from wenmai.data.files.readers import Chunk
+from wenmai.data.files.sounds import Clips
 from wenmai.data.text.tokenizers import joined
 from wenmai.errors import Mistake, Unlabelled
 from wenmai.locale import Listed, Message, phrase, phrases
@@ -29,14 +30,22 @@ def inputs_in(chunk: Chunk, source: str):
         return list(zip(texts_in(chunk, "text_a", source), texts_in(chunk, "text_b", source)))
     if "image" in columns:
         return np.asarray(columns["image"])
+    if "audio" in columns:
+        return sounds_in(chunk, source)
     if "inputs" in columns:
         return number_sequences(columns["inputs"], chunk.lines, source, "inputs")
     names = [name for name in columns if name not in ANSWERS]
     if not names:
         answers = Listed(map(short, columns), Message(" and ")) if columns else phrase("columns", "nothing")
-        raise Mistake("{file} has only the column {answers}; expected text, text_a and text_b, tokens, image, inputs, or "
-                      "numbers too.", file=source, answers=answers)  # fmt: skip
+        raise Mistake("{file} has only the column {answers}; expected text, text_a and text_b, tokens, image, audio, inputs, "
+                      "or numbers too.", file=source, answers=answers)  # fmt: skip
     return numbers(columns, names, chunk.lines, source)
+
+
+def sounds_in(chunk: Chunk, source: str) -> Clips:
+    """Every file is looked at, so that one that is missing or damaged is a row that can be named, and left out."""
+    audio = chunk.columns["audio"]
+    return audio if isinstance(audio, Clips) else Clips.of(texts_in(chunk, "audio", source), line_of(chunk, source))
 
 
 def line_of(chunk: Chunk, source: str) -> Callable[[int], Message]:

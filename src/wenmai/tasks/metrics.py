@@ -55,6 +55,8 @@ METRICS = {
     "chrf": Metric(chrf_of),
     "mse": Metric(higher=False),
     "mae": Metric(higher=False),
+    "wer": Metric(higher=False),
+    "cer": Metric(higher=False),
 }
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from wenmai.data.dataset import Dataset
 from wenmai.data.examples.sequences import Sequences
+from wenmai.data.files.sounds import Clips
 from wenmai.data.text import schemes
 from wenmai.data.text.languages import languages_in
 from wenmai.tasks.columns import shown
@@ -105,11 +106,23 @@ def described(data: Dataset, inputs: str, first: list[dict], **more) -> dict:
             "parts": parts, "inputs": inputs.strip(), **more, "notes": data.notes, "first": first}  # fmt: skip
 
 
+def describe_sounds(data: Dataset) -> dict:
+    """How long the sounds are, and of what is said in them how much is different, how long it is and in which languages."""
+    clips, texts = data.train.pair
+    first = [{"input": shown(clips[row]), "target": texts[row]} for row in range(min(FIRST, len(texts)))]
+    more = {"texts": len(set(texts)), "characters": lengths_of(texts), "languages": languages_of(texts)}
+    return described(data, "sounds", milliseconds=kind_of(clips)[3], **more, first=first)
+
+
 def kind_of(inputs) -> tuple[str, str, str, dict]:
     """In words: what they are, the shape of one, what its length is counted in, and how long they are."""
     if isinstance(inputs, np.ndarray):
         return "images" if inputs.ndim > 2 else "numbers", " × ".join(map(str, inputs.shape[1:])), "", {}
     one = inputs[0]
+    if isinstance(inputs, Clips):
+        milliseconds = (1000 * inputs.seconds).astype(np.int64)
+        ends = {"shortest": milliseconds.min(), "median": np.median(milliseconds), "longest": milliseconds.max()}
+        return "sounds", "", "milliseconds", {name: int(value) for name, value in ends.items()}
     if isinstance(one, np.ndarray):
         return "sequences of numbers", " × ".join(map(str, one.shape[1:] or (1,))), "steps", lengths_of(inputs)
     if isinstance(one, list):
@@ -125,7 +138,7 @@ def lengths_of(values) -> dict[str, int]:
 
 
 def languages_of(inputs) -> dict[str, float]:
-    if isinstance(inputs, (np.ndarray, Sequences)) or isinstance(inputs[0], np.ndarray):
+    if isinstance(inputs, (np.ndarray, Sequences, Clips)) or isinstance(inputs[0], np.ndarray):
         return {}
     texts = inputs if isinstance(inputs[0], str) else [" ".join(value) for value in inputs]
     return {code: round(share, 4) for code, share in languages_in(texts).items()}

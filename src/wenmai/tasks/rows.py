@@ -12,7 +12,7 @@ from wenmai.data.examples.batches import by_length
 from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences, joined, runs
 from wenmai.data.splits import split as split_rows
-from wenmai.data.values import as_frames, check_lengths, listed, pick
+from wenmai.data.values import check_lengths, listed, pick
 from wenmai.errors import Mistake
 from wenmai.locale import Message
 from wenmai.tasks.contract import Answers, Parts, Scores, Trained, TrainingExamples, Untrained, row_name
@@ -115,7 +115,7 @@ def judge(task, untrained: Untrained, parts: Parts, seed: int) -> Callable[[Trai
 
 def examples(task, trained: Trained, inputs, targets=None, where: Callable = row_name) -> Examples:
     inputs, targets = task.prepare(listed(inputs), None if targets is None else listed(targets))
-    inputs = as_frames(inputs, trained.inputs.width) if trained.inputs.kind == "frames" else inputs
+    inputs = trained.inputs.taken(inputs) if trained.inputs.kind == "frames" else inputs
     encoded = None if targets is None else task.encode(targets, where)
     examples = Examples(trained.inputs.encode(inputs), encoded, longest=trained.inputs.longest)
     if isinstance(examples.targets, Sequences):

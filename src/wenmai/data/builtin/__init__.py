@@ -5,6 +5,7 @@ chinese.py     reviews-zh, news-zh, ner-zh
 measured.py    iris, digits; memory.py: copy, running-sum, adding
 dates.py       dates as people write them; numerals.py: numbers in digits and in words, and line
 manual.py      the Python manual; docstrings.py: docstrings and their first lines
+spoken.py      spoken-digits: spoken by a program
 packages.py    the packages that carry data, looked for when a set is loaded
 """
 
@@ -20,6 +21,7 @@ from wenmai.data.builtin.measured import digits, iris
 from wenmai.data.builtin.memory import adding, copy, running_sum
 from wenmai.data.builtin.names import languages
 from wenmai.data.builtin.numerals import line, numbers
+from wenmai.data.builtin.spoken import spoken_digits
 from wenmai.data.files.readers import Chunk
 from wenmai.locale import Message
 
@@ -36,6 +38,7 @@ class Builtin:
     load: Callable[..., Chunk]
     about: Message
     option_for_task: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[Message, ...] = ()  # what is said of it wherever it is opened
 
 
 BUILTIN = {data.name: data for data in (
@@ -76,6 +79,9 @@ BUILTIN = {data.name: data for data in (
     Builtin("numbers", "translate", numbers,
         Message("1234 → one thousand two hundred thirty-four: 7,000; numbers:zh writes Chinese, numbers:zh-digits reads "
                 "it, numbers:zh-en goes from one to the other (num2words, cn2an).")),
+    Builtin("spoken-digits", "transcribe", spoken_digits,
+        Message("Strings of one to six digits, spoken by a program, espeak-ng: 800, synthetic; spoken-digits:zh in Chinese. No two "
+                "parts share a voice."), notes=(Message("synthetic: spoken by a program, espeak-ng, and not by people"),)),
     Builtin("docstrings", "translate", docstrings,
         Message("The body of a docstring → its first line, from Python's standard library: a summary, some 3,000.")),
 )}  # fmt: skip

@@ -29,5 +29,8 @@ def lines(package: str, path: str, data: str) -> list[str]:
 
 
 def missing(package: str, data: str) -> Mistake:
+    if package in ("espeakng_loader", "soundfile"):
+        return Mistake("{data} needs the package {package}; run pip install 'wenmai[spoken]'.", data=data,
+                       package=package.replace("_", "-"))  # fmt: skip
     spelled = {"sklearn": "scikit-learn"}.get(package, package)
     return Mistake("{data} needs the package {package}; run pip install 'wenmai[datasets]'.", data=data, package=spelled)

@@ -1,4 +1,4 @@
-"""Folders: one text file a label, one folder a label (texts or images), or idx images."""
+"""Folders: one text file a label, one folder a label (texts, images or sounds), sounds with a labels.csv, or idx images."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -12,6 +12,8 @@ from wenmai.locale import Message
 from wenmai.locale.theirs import Theirs
 
 PICTURES = (".png", ".jpg", ".jpeg")
+SOUNDS = (".wav", ".flac", ".ogg")
+TABLES = ("labels.csv", "metadata.csv", "manifest.csv")  # beside sounds, what is said in them, or what they are
 
 
 def labels(path: Path, source: str) -> Format:
@@ -24,8 +26,12 @@ def labels(path: Path, source: str) -> Format:
             raise Mistake("{folder} holds several sets of images; give one of {names}.", folder=source,
                           names=", ".join(i.name for i in idx_files))  # fmt: skip
         return idx.images(train[0], str(train[0]))
+    tables = [other for other in files if other.name.lower() in TABLES]
+    within = chain(inside, *map(Path.iterdir, filter(Path.is_dir, inside)))
+    if tables and any(other.suffix.lower() in SOUNDS for other in within):
+        return manifest(tables[0])
     below = {other.name: _inside(other, str(other)) for other in inside if other.is_dir()}
-    for ending, column in (((".txt",), "text"), (PICTURES, "image")):
+    for ending, column in (((".txt",), "text"), (PICTURES, "image"), (SOUNDS, "audio")):
         files_of = {name: [file for file in within if bare_name(file).endswith(ending)] for name, within in below.items()}
         files_of = {name: within for name, within in files_of.items() if within}
         if len(files_of) > 1:
@@ -40,6 +46,16 @@ def labels(path: Path, source: str) -> Format:
         raise Mistake("{folder} is a folder with {inside}; expected one .txt file a label, or one folder of .txt files or images "
                       "a label (at least two), or idx images. Give one file instead.", folder=source, inside=shown)  # fmt: skip
     return _file_a_label(texts, source)
+
+
+def manifest(table: Path) -> Format:
+    """The table of a folder of sounds; the first column names the files, unless one is called audio."""
+    form = delimited.commas(text_file(table, str(table)), None, ())
+    names = [name.strip() for name in form.names]
+    if "audio" not in (name.lower() for name in names):
+        names = ["audio", *names[1:]]
+    note = Message("A folder of sounds: {file} says what they are.", file=table.name)
+    return form._replace(names=names, notes=[*form.notes, note])
 
 
 def _inside(path: Path, source: str) -> list[Path]:

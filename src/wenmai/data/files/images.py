@@ -1,8 +1,10 @@
 """Manifests: a table whose column `image` holds paths of PNG or JPG files, which are decoded as they are read."""
 
+import io
 import os
 import warnings
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,7 @@ PIXELS = 1 << 25  # of an image
 # Pixels that a byte can stand for: of JPEG a block of 8 × 8 takes a bit at least; PNG is packed 1032 times at the most, a pixel
 # may be a bit. Where bytes are missing, decoders make up pixels, without a word.
 DENSEST = {"JPEG": 512, "PNG": 8 * 1032}
+NO_FILES = ContextVar("no_files", default=False)  # whether paths in a table are refused: it came from somebody elsewhere
 Stream = Callable[[int], Iterator[tuple[list, object]]]
 
 
@@ -69,29 +72,45 @@ def read_images(paths: list[str], shape: tuple[int, ...]) -> np.ndarray:
             raise Mistake("this run reads images: {path!r} is no file; give the path of a PNG or JPG, or many with --file.",
                           path=path)  # fmt: skip
         image = _load_image(Path(), path, Message("input {row}", row=row + 1))
-        if (image.height, image.width) != shape[:2]:
-            size, expected = f"{image.height}×{image.width}", f"{shape[0]}×{shape[1]}"
-            raise Mistake("{file}: found an image of {size} points, expected {wanted_size} as in training; scale it.", file=path,
-                          size=size, wanted_size=expected)  # fmt: skip
-        pixels[row] = _pixels(image, len(shape) == 2, *shape[:2])
+        pixels[row] = _of_shape(image, shape, path)
     return pixels
+
+
+def image_of(data: bytes, shape: tuple[int, ...], where: str) -> np.ndarray:
+    """(H, W) or (H, W, 3): the same of the bytes of a PNG or JPG file."""
+    return _of_shape(_loaded(io.BytesIO(data), len(data), "", where), shape, where)
+
+
+def _of_shape(image, shape: tuple[int, ...], name: str) -> np.ndarray:
+    if (image.height, image.width) != shape[:2]:
+        size, expected = f"{image.height}×{image.width}", f"{shape[0]}×{shape[1]}"
+        raise Mistake("{file}: found an image of {size} points, expected {wanted_size} as in training; scale it.", file=name,
+                      size=size, wanted_size=expected)  # fmt: skip
+    return _pixels(image, len(shape) == 2, *shape[:2])
 
 
 def _load_image(folder: Path, path: object, where: str):
     """An image, read to its end and turned as its EXIF orientation says."""
-    from PIL import Image, ImageOps
-
+    if NO_FILES.get():
+        raise Mistake("{where}: the table names files of images, which are not read for others; train on it where the images "
+                      "are, with wenmai train.", where=where)  # fmt: skip
     if not path or not isinstance(path, str):
         raise Mistake("{where}: found no image, expected the path of a PNG or JPG file; add it or remove the line.", where=where)
+    return _loaded(folder / Path(path).expanduser(), None, path, where, folder)
+
+
+def _loaded(file, size: int | None, path: str, where: str, folder: Path = Path()):
+    """`file`: its path, or an open one of so many bytes."""
+    from PIL import Image, ImageOps
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            file = folder / Path(path).expanduser()
             with Image.open(file, formats=("PNG", "JPEG")) as image:
                 if image.width * image.height > PIXELS:
                     raise Image.DecompressionBombError
-                if image.width * image.height > DENSEST[image.format] * file.stat().st_size:
+                if image.width * image.height > DENSEST[image.format] * (file.stat().st_size if size is None else size):
                     raise ValueError("fewer bytes than its pixels take")
                 image.load()
                 loaded = ImageOps.exif_transpose(image)

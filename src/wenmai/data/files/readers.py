@@ -76,6 +76,8 @@ def read(source: str | Path, columns: dict[str, str] | None = None, target: str 
             folder = path if path.is_dir() else path.parent
             image_notes, values = images.decoded(values, words.index("image"), folder, source)
             notes = notes + image_notes
+        if "audio" in words:
+            values = below(values, words.index("audio"), path if path.is_dir() else path.parent)
 
         def stream(rows: int) -> Iterator[Chunk]:
             seen = 0
@@ -93,6 +95,21 @@ def read(source: str | Path, columns: dict[str, str] | None = None, target: str 
                      lambda columns, *how: table({word: names.index(name) for word, name in columns.items()}, *how))  # fmt: skip
 
     return table(pick(columns, names, form.usual, source))
+
+
+def below(stream: Callable, at: int, folder: Path) -> Callable:
+    """The stream with paths, in its column `at`, as they are called from here: a manifest names files from where it lies."""
+
+    def named(value):
+        return str(folder / Path(value).expanduser()) if isinstance(value, str) and value.strip() else value
+
+    def rows(size: int) -> Iterator:
+        for values, lines in stream(size):
+            if len(values) > at and isinstance(values[at], (list, tuple)):
+                values = [*values[:at], [named(value) for value in values[at]], *values[at + 1 :]]
+            yield values, lines
+
+    return rows
 
 
 def _format(path: Path, source: str, columns: dict[str, str] | None, delimiter: str | None, seen: Collection[str],

@@ -1,4 +1,4 @@
-"""What a user's inputs are, and how they become arrays: text, pairs of texts, tokens, labels, rows of numbers, images, frames.
+"""What a user's inputs are, and how they become arrays: text, pairs of texts, tokens, labels, rows of numbers, images, frames, sounds.
 
 `learn(values)` looks at the training inputs and returns one of the kinds below. Each can `encode` values into what
 Examples holds, tells the rung's builder what it will read (its attributes), and goes to JSON and back. Where texts are
@@ -15,10 +15,12 @@ from wenmai.data.examples import stored
 from wenmai.data.examples.sequences import Sequences
 from wenmai.data.examples.stored import StoredSequences, StoredTexts
 from wenmai.data.files.corpus import Corpus
+from wenmai.data.files.sounds import Clips
 from wenmai.data.inputs.labels import Labels
 from wenmai.data.inputs.pieces import Pieces
 from wenmai.data.inputs.questions import Questions
 from wenmai.data.inputs.sides import Pairs, Sides
+from wenmai.data.inputs.sounds import Normalise, Sounds, Spoken
 from wenmai.data.inputs.stories import Stories
 from wenmai.data.inputs.target_texts import TargetTexts
 from wenmai.data.inputs.tokens import Tokens
@@ -26,10 +28,10 @@ from wenmai.data.storage import saved as take
 from wenmai.data.text import tokenizers, vectors
 from wenmai.data.text.lines import Lines
 from wenmai.data.text.wrapping import Wrapping
-from wenmai.data.values import checked
+from wenmai.data.values import as_frames, checked
 from wenmai.errors import Mistake
 from wenmai.locale import Message
-from wenmai.options import ROWS_OF_TEXTS, TEXTS, Size
+from wenmai.options import ROWS_OF_TEXTS, SOUNDS, TEXTS, Count, Share, Size
 
 LONGEST = 512  # tokens of a text that a network reads at once, unless it is said
 UNITS = ("words", "chinese", "characters")
@@ -38,10 +40,16 @@ Spelling = Literal["auto", "none", "cnn", "lstm"]
 
 def learn(values, texts: str = "tokens", framed: bool = False, *, embedding: Annotated[str, ROWS_OF_TEXTS] = "random",
           max_length: Annotated[Size, ROWS_OF_TEXTS] = LONGEST, characters: Annotated[Spelling, TEXTS] = "auto",
+          rate: Annotated[Size | None, SOUNDS] = None, mels: Annotated[Size, SOUNDS] = 40, stack: Annotated[Size, SOUNDS] = 2,
+          normalise: Annotated[Normalise, SOUNDS] = "clip", masks: Annotated[Count, SOUNDS] = 1,
+          speed: Annotated[Share, SOUNDS] = 0.0, pitch: Annotated[Share, SOUNDS] = 0.0, noise: Annotated[Share, SOUNDS] = 0.0,
           **tokenizing):  # fmt: skip
     """The kind of these inputs; `texts` says which kind texts are; a rung that is `framed` reads words in pieces. `embedding`
     is random, one-hot, or a file (or package) of pretrained word vectors; a network reads `max_length` tokens of a text at once;
-    `characters` reads the letters of every token too, by filters or an lstm (auto: by filters, where tokens are words)."""
+    `characters` reads the letters of every token too, by filters or an lstm (auto: by filters, where tokens are words). The
+    others are of sounds (sounds.py)."""
+    if isinstance(values, Clips):
+        return Sounds.learn(values, rate, mels, stack, normalise, masks, speed, pitch, noise)
     kind = kind_of(values, texts)
     if kind == "lines":
         return Lines.learn(values, **tokenizing)
@@ -60,11 +68,20 @@ def learn_both(values, written: list[str], texts: str, *, max_length: Size = 512
     return Sides(learn(values, texts), TargetTexts.learn(written, max_length, **tokenizing))
 
 
+def learn_spoken(values, written: list[str], *, max_length: Size = 512, rate: Size | None = None, mels: Size = 40,
+                 stack: Size = 2, normalise: Normalise = "clip", masks: Count = 1, speed: Share = 0.0, pitch: Share = 0.0,
+                 noise: Share = 0.0, **tokenizing) -> Spoken:  # fmt: skip
+    """Sounds, and what is said in them, letter by letter unless a tokenizer is named."""
+    tokenizing = {"tokenizer": "characters"} | {name: value for name, value in tokenizing.items() if value != "auto"}
+    source = Sounds.learn(Clips.of(values), rate, mels, stack, normalise, masks, speed, pitch, noise)
+    return Spoken(source, TargetTexts.learn(written, max_length, **tokenizing))
+
+
 def kind_of(values, texts: str = "tokens") -> str:
     """Which of KINDS these values are; `texts` says which of them texts are: tokens, to be cut; given, cut already; labels."""
     if isinstance(values, Corpus):
         return "lines"
-    if isinstance(values, Sequences):
+    if isinstance(values, (Sequences, Clips)):
         return "frames"
     if isinstance(values, np.ndarray) and values.ndim >= 2:
         return "numbers" if values.ndim == 2 else "image"
@@ -75,8 +92,8 @@ def from_json(saved: dict):
     """What `to_json` of one of the kinds gave, or of two sides; Unfit if it did not."""
     if take.value(saved, "kind") == "sides":
         return Sides(from_json(take.value(saved, "source")), TargetTexts.from_json(take.value(saved, "target")))
-    if take.value(saved, "kind") in ("pairs", "stories"):
-        return (Pairs if saved["kind"] == "pairs" else Stories).from_json(saved)
+    if take.value(saved, "kind") in BOTH:
+        return BOTH[saved["kind"]].from_json(saved)
     return KINDS[take.one_of(saved, "kind", tuple(KINDS))].from_json(saved)
 
 
@@ -90,6 +107,8 @@ def learned_before(saved: dict):
         inputs.vectors = vectors.for_tokens(inputs.tokenizer.tokens, *vectors.read(inputs.embedding))
     return inputs
 
+
+BOTH = {"pairs": Pairs, "stories": Stories, "spoken": Spoken}  # of what is read and what is written
 
 # What may be said of how a kind is read, where the rest is settled by the run that is started from.
 FREE = {"given": ("characters",), "questions": ("max_length", "stride")}
@@ -313,6 +332,10 @@ class Frames:
         lengths = np.unique(values.lengths)
         return cls(*scaling(flat), int(lengths[0]) if len(lengths) == 1 else None, longest)
 
+    def taken(self, values) -> Sequences:
+        """What a user gives, as rows of frames."""
+        return as_frames(values, self.width)
+
     def encode(self, values: Sequences) -> Sequences:
         flat = two_dimensional(values.flat)
         if flat.shape[1] != self.width:
@@ -349,7 +372,7 @@ class Frames:
         return cls(*take.scaling(saved), take.maybe_integer(saved, "length"), take.integer(saved, "longest", 1))
 
 
-KINDS = {"tokens": Texts, "given": Tokens, "pieces": Pieces, "questions": Questions,
+KINDS = {"tokens": Texts, "given": Tokens, "pieces": Pieces, "questions": Questions, "sounds": Sounds,
          **{kind.kind: kind for kind in (Labels, Numbers, Images, Frames, Lines)}}  # fmt: skip
 
 

@@ -173,6 +173,11 @@ class Lines:
     def pieces(self, before: list[int], numbers: Iterable[int], lines: int | None, spaced: bool) -> Iterator[str]:
         """The text of these numbers, each as soon as it can be written, up to so many lines that end; `before` were written
         already, and a space after them if `spaced`. What a token looks like depends on a few before it at the most."""
+        return filter(None, self.each_piece(before, numbers, lines, spaced))
+
+    def each_piece(self, before: list[int], numbers: Iterable[int], lines: int | None, spaced: bool) -> Iterator[str]:
+        """The same with a piece for every number: "" for one with which nothing can be written yet. So who writes many texts
+        at once can hand over a number and take its piece."""
         if self.name == "bytes":
             yield from written_bytes(numbers, lines, self.special.end)
             return
@@ -193,6 +198,8 @@ class Lines:
             if not piece.endswith("\ufffd"):  # a character that is not whole yet
                 yield piece.removeprefix(" ") if spaced else piece
                 seen, waiting, spaced = [*seen, *waiting][-FEW:], [], False
+            else:
+                yield ""
 
     # Keeping
 
@@ -256,8 +263,7 @@ def written_bytes(numbers: Iterable[int], lines: int | None, end: int) -> Iterat
         piece = decoder.decode(b"" if closes else bytes([number - first]), final=closes)
         if closes and ended != lines:
             piece += "\n"
-        if piece:
-            yield piece
+        yield piece
         if closes and ended == lines:
             return
 

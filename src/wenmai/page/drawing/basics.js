@@ -10,6 +10,7 @@ function make(tag, attributes = {}, ...children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith('on')) node[name] = value
     else if (name == 'label') label(node, value)
+    else if (name == 'style') node.style.cssText = value // which a strict policy allows, where an attribute is refused
     else if (value === true) node.setAttribute(name, '')
     else if (value !== false && value != null) node.setAttribute(name, value)
   }

@@ -81,6 +81,9 @@ function draw(holder, data) {
   return {all: () => { for (const [section] of all) begin(section) }}
 }
 
-window.wenmai = {draw}
+// One panel alone, for pages that have others beside it: [its section, what paints it].
+function single(panel, words, level = 3, anchor = 'one-' + serial(), state = {}) { WORDS = words; return drawPanel(panel, level, anchor, state, {}) }
+
+window.wenmai = {draw, single, make, say, told, number}
 const data = document.getElementById('inspection')
 if (data) { const parsed = JSON.parse(data.textContent); data.remove(); window.wenmai.drawn = draw(document.querySelector('main'), parsed) }

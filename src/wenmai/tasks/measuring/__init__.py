@@ -6,5 +6,6 @@ running_text.py  generate: how likely the lines of a text are; perplexity, or bi
 hidden_words.py  pretrain: how many hidden words are guessed, and pairs told right
 compositions.py  compose: how likely the test texts are, the least likely of them, and some that are written
 translations.py  translate: the texts that are written, by length of source too; and the lead, a summary without a model
+transcripts.py   transcribe: the texts that are heard
 baselines.py     what can be had without a model, of every task
 """

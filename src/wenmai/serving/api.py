@@ -1,0 +1,354 @@
+"""The HTTP API: its routes, each a few lines around what the other files do.
+
+Whatever goes wrong is answered with a status and a sentence in both languages (refusals.py); what is nobody's mistake is logged
+here, and the client is told no more than that."""
+
+import asyncio
+import inspect
+import json
+import sys
+import time
+import traceback
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
+from starlette.exceptions import HTTPException
+
+from wenmai import __version__
+from wenmai.errors import Mistake
+from wenmai.locale import Message
+from wenmai.page.strict_json import finite
+from wenmai.serving import inputs, lab, schemas
+from wenmai.serving.batching import Batches
+from wenmai.serving.limits import Limits
+from wenmai.serving.metrics import Metrics
+from wenmai.serving.refusals import Refused, both, busy, mistaken, too_large, too_late
+from wenmai.serving.runs import Held, Runs
+from wenmai.serving.safety import Guard
+
+WRONG = {400: "A mistake in the request", 401: "No token, or another", 403: "Another host or origin", 404: "No such run",
+         408: "The request came too slowly", 409: "A run that cannot be used", 413: "Too much at once",
+         415: "No JSON", 422: "Not as the schema has it", 429: "Too many at once: Retry-After says when",
+         503: "No answer in time, or no room"}  # fmt: skip
+ERRORS = {status: {"model": schemas.Error, "description": words} for status, words in WRONG.items()}
+ON_GET = {status: ERRORS[status] for status in (401, 403, 404, 503)}
+STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
+
+
+class Answer(JSONResponse):
+    """NaN is null, and half a character (a lone surrogate) an escape."""
+
+    def render(self, content) -> bytes:
+        return json.dumps(finite(content), separators=(",", ":")).encode()
+
+
+class Service:
+    """All that the routes use."""
+
+    def __init__(self, places: Sequence[Path], limits: Limits | None = None, device: str = "auto", training: bool = True):
+        from wenmai.serving.training import Trainings
+
+        self.limits, self.metrics = limits or Limits(), Metrics()
+        self.runs = Runs(places, self.limits.memory, device)
+        self.trainings = Trainings(self.runs.folders[0] if training and self.runs.folders else None, self.limits)
+        self.batches, self.writer = Batches(self.limits, self.metrics), None
+        self.slow, self.looking = ThreadPoolExecutor(2, "wenmai-slow"), 0
+        self.stopping, self.ready = False, False
+        self.metrics.gauges |= {
+            "wenmai_waiting": lambda: len(self.batches.waiting),
+            "wenmai_writing": lambda: self.writer.writing if self.writer else 0,
+            "wenmai_runs_loaded": lambda: len(self.runs.held), "wenmai_runs_bytes": lambda: self.runs.size,
+            "wenmai_trainings": lambda: self.trainings.under_way,
+        }  # fmt: skip
+
+    async def start(self) -> None:
+        self.batches.start()
+        self.trainings.start()
+        loop = asyncio.get_running_loop()
+        self.warming = loop.run_in_executor(self.runs.thread, self.warm)  # while it listens already
+
+    def warm(self) -> None:
+        """What takes long to import, before anybody asks; then what is wrong with which run."""
+        import wenmai.estimators
+        import wenmai.serving.generation  # noqa: F401
+
+        self.ready = True
+        for found in self.runs.all().values():
+            self.runs.about(found)
+
+    async def close(self) -> None:
+        self.stopping = True
+        if self.writer is not None:
+            await asyncio.to_thread(self.writer.close, self.limits.seconds)
+        await self.batches.close()
+        await self.trainings.close()
+        self.runs.close()
+        self.slow.shutdown(wait=False, cancel_futures=True)
+
+    def writing(self):
+        if self.writer is None:
+            from wenmai.serving.generation import Writer
+
+            self.writer = Writer(self.limits, self.metrics)
+            self.writer.start()
+        return self.writer
+
+    async def slowly(self, work, *given):
+        """In a thread for what may take long, and stands in nobody's way; a few wait for it."""
+        if self.looking >= 16:
+            raise busy(5.0)
+        self.looking += 1
+        future = asyncio.get_running_loop().run_in_executor(self.slow, work, *given)
+        future.add_done_callback(lambda _: setattr(self, "looking", self.looking - 1))
+        return await future
+
+    async def in_time(self, request: Request, work, seconds: float | None = None):
+        """What comes of it, unless the time is over or the client has gone: then it is given up."""
+        seconds = seconds or self.limits.seconds
+        task, gone = asyncio.ensure_future(work), asyncio.create_task(disconnected(request))
+        try:
+            done, _ = await asyncio.wait((task, gone), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            if task in done:
+                return task.result()
+            if gone in done:
+                self.metrics.count("wenmai_abandoned_total")
+                raise Refused(499, "gone", Message("the client has gone."))
+            raise too_late(seconds)
+        finally:
+            for one in (task, gone):
+                one.cancel()
+            with suppress(BaseException):
+                await gone
+
+
+async def disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def event(data: dict, name: str = "") -> str:
+    return (f"event: {name}\n" if name else "") + f"data: {json.dumps(finite(data))}\n\n"
+
+
+def application(service: Service, token: str = "", hosts: Sequence[str] = ()):
+    """The whole of it as an ASGI application."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI):
+        await service.start()
+        yield
+        await service.close()
+
+    app = FastAPI(title="Wenmai", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None,
+                  openapi_url="/openapi.json", default_response_class=Answer,
+                  description="Runs of Wenmai, asked over HTTP. Every refusal is an Error.",
+                  servers=[{"url": "/"}])  # fmt: skip
+    errors(app)
+    routes(app, service)
+    lab.routes(app)
+
+    def route_of(scope: dict) -> str:
+        return getattr(scope.get("route"), "path", "other")
+
+    return Guard(app, service.limits, service.metrics, token, hosts, route_of)
+
+
+def errors(app: FastAPI) -> None:
+    def told(refused: Refused) -> Answer:
+        return Answer(refused.body(), refused.status, refused.headers)
+
+    app.add_exception_handler(Refused, lambda request, error: told(error))
+    app.add_exception_handler(Mistake, lambda request, error: told(mistaken(error)))
+
+    @app.exception_handler(RequestValidationError)
+    async def not_valid(request: Request, error: RequestValidationError) -> Answer:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"][1:])[:100]
+        if first["type"] == "json_invalid":
+            return told(Refused(400, "json", Message("the body is no JSON; send an object.")))
+        why = Message("{place}: {why}.", place=place or "body", why=str(first["msg"])[:200])
+        return told(Refused(422, "schema", why))
+
+    @app.exception_handler(HTTPException)
+    async def http(request: Request, error: HTTPException) -> Answer:
+        words = {404: Message("there is nothing at this address."), 405: Message("this address is asked in another way."),
+                 400: Message("the body cannot be read; send JSON in UTF-8.")}  # fmt: skip
+        answer = told(Refused(error.status_code, "http", words.get(error.status_code, Message("this cannot be answered."))))
+        answer.headers.update(error.headers or {})
+        return answer
+
+    @app.exception_handler(Exception)
+    async def fault(request: Request, error: Exception) -> Answer:
+        traceback.print_exception(error, file=sys.stderr)
+        return told(Refused(500, "fault", Message("something went wrong in the server; its log says what.")))
+
+
+def routes(app: FastAPI, service: Service) -> None:
+    limits = service.limits
+
+    @app.get("/healthz", tags=["server"])
+    async def healthz() -> schemas.Health:
+        """Whether the server is alive."""
+        return schemas.Health(status="ok", version=__version__)
+
+    @app.get("/readyz", tags=["server"], responses={503: ERRORS[503]})
+    async def readyz() -> schemas.Health:
+        """Whether it takes requests."""
+        if service.stopping or not service.ready:
+            raise Refused(503, "not_ready", Message("the server is not ready."), 1.0)
+        return schemas.Health(status="ready", version=__version__)
+
+    @app.get("/metrics", tags=["server"], response_class=PlainTextResponse, responses={401: ERRORS[401], 403: ERRORS[403]})
+    async def metrics() -> PlainTextResponse:
+        """What the server counts, for Prometheus."""
+        return PlainTextResponse(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    # Runs
+
+    @app.get("/v1/runs", tags=["runs"], responses=ON_GET)
+    async def runs() -> schemas.Runs:
+        """All runs, the damaged ones with their reason."""
+        found = service.runs.all()
+        told = await service.slowly(lambda: [about(service, one) for one in found.values()])
+        return schemas.Runs(runs=told, training=service.trainings.folder is not None)
+
+    @app.get("/v1/runs/{run}", tags=["runs"], responses=ON_GET)
+    async def run(run: str) -> schemas.RunInFull:
+        """One run, with its learning curve."""
+        found = service.runs.find(run)
+        return await service.slowly(lambda: about(service, found))
+
+    @app.post("/v1/predict", tags=["ask"], responses=ERRORS)
+    async def predict(asked: schemas.Predict, request: Request) -> schemas.Predicted:
+        """An answer for every input. Requests of several clients are answered together."""
+        began = time.perf_counter()
+
+        async def work() -> dict:
+            async with service.runs.use(asked.run) as held:
+                estimator, how = held.estimator, {}
+                if asked.top:
+                    if "top_k" not in inspect.signature(estimator.task_.answers).parameters:
+                        raise Mistake("{run} gives no list of labels; leave top out.", run=asked.run)
+                    how["top_k"] = asked.top
+                given = inputs.read(estimator, asked.inputs, limits)
+                rows, kept = inputs.blank_apart(estimator, given)
+                answers = await service.batches.answers(estimator, kept, how)
+                service.metrics.count("wenmai_answers_total", len(answers), run=asked.run)
+                all_answers = list(answers)
+                if len(rows) < len(given):
+                    each, blank = iter(answers), estimator.task_.profile.blank_answer
+                    asked_rows = set(rows)
+                    all_answers = [next(each) if row in asked_rows else dict(blank) for row in range(len(given))]
+                return {"run": asked.run, "task": estimator.task_.name, "rung": estimator.rung, "answers": all_answers,
+                        "notes": [both(note, held.found.names) for note in answers.notes]}  # fmt: skip
+
+        answer = await service.in_time(request, work())
+        return Answer(answer | {"seconds": round(time.perf_counter() - began, 6)})
+
+    @app.post("/v1/generate", tags=["ask"], responses=ERRORS | {200: {"model": schemas.Generated, "content": STREAM}})
+    async def generate(asked: schemas.Generate, request: Request):
+        """What follows a prompt: as events, each `data: {"text": piece}`, the last `event: end`; or as one object."""
+        from wenmai.serving import streaming
+
+        return await streaming.generate(service, asked, request)
+
+    @app.post("/v1/inspect", tags=["ask"], responses=ERRORS)
+    async def look(asked: schemas.Inspect, request: Request) -> schemas.Inspected:
+        """What goes on inside for one input: panels of numbers."""
+        began = time.perf_counter()
+        if inputs.characters(asked.input) > limits.inspected:
+            raise too_large(Message("an input that is looked into may have {most:,} characters.", most=limits.inspected))
+
+        async def work() -> dict:
+            async with service.runs.use(asked.run) as held:
+                others = [await service.runs.hold(service.runs.find(name)) for name in asked.beside]
+                return await service.slowly(looked_into, asked, held, others, limits)
+
+        answer = await service.in_time(request, work())
+        return Answer(answer | {"seconds": round(time.perf_counter() - began, 6)})
+
+    # Training
+
+    @app.get("/v1/catalog", tags=["train"], responses=ON_GET)
+    async def catalog() -> schemas.Catalog:
+        """The rungs and the built-in sets."""
+        return await service.slowly(known)
+
+    @app.post("/v1/data", tags=["train"], responses=ERRORS)
+    async def data(asked: schemas.Data, request: Request) -> schemas.Preview:
+        """What was understood of the data: its task, its first rows, the rungs that can learn from it."""
+        from wenmai.serving import uploads
+
+        def look() -> dict:
+            with uploads.source_of(asked.builtin, asked.name, asked.text, asked.base64) as source:
+                return uploads.preview(source, asked.task, asked.columns or None)
+
+        return Answer(await service.in_time(request, service.slowly(look)))
+
+    @app.get("/v1/train", tags=["train"], responses=ON_GET)
+    async def trainings() -> schemas.Trainings:
+        """All trainings that this server began."""
+        return schemas.Trainings(trainings=[one.about() for one in service.trainings.known.values()])
+
+    @app.post("/v1/train", tags=["train"], responses=ERRORS)
+    async def train(asked: schemas.Train, request: Request) -> schemas.Training:
+        """Train one rung on the data, in a process of its own; the run appears among the others."""
+        holder, source = await service.in_time(request, service.slowly(service.trainings.check, asked))
+        return Answer(service.trainings.begin(asked, holder, source).about())
+
+    @app.get("/v1/train/{id}", tags=["train"], responses=ON_GET)
+    async def training(id: str) -> schemas.Training:
+        return Answer(service.trainings.find(id).about())
+
+    @app.get("/v1/train/{id}/events", tags=["train"], response_class=StreamingResponse,
+             responses=ON_GET | {200: {"content": STREAM}})  # fmt: skip
+    async def events(id: str) -> StreamingResponse:
+        """How it goes on, from its beginning: `data: {"stage": …, "progress": …}`, the last `event: end`."""
+        found = service.trainings.find(id)
+
+        async def told() -> AsyncIterator[str]:
+            async for one in service.trainings.events(found):
+                yield event(one["end"], "end") if "end" in one else event(one)
+
+        return StreamingResponse(told(), media_type="text/event-stream")
+
+    @app.post("/v1/train/{id}/cancel", tags=["train"], responses=ERRORS)
+    async def cancel(id: str) -> schemas.Training:
+        """Stops it, with a checkpoint to go on from."""
+        found = service.trainings.find(id)
+        service.trainings.cancel(found)
+        return Answer(found.about())
+
+
+def about(service: Service, found) -> dict:
+    return service.runs.about(found)
+
+
+def known() -> dict:
+    from wenmai.catalog import RUNGS, TASKS
+    from wenmai.data.builtin import BUILTIN
+
+    rungs = [{"name": rung.name, "about": {"en": rung.about, "zh": rung.about_zh},
+              "tasks": [name for name in TASKS if rung.does(name)]} for rung in RUNGS.values()]  # fmt: skip
+    return {"rungs": rungs, "sets": [{"name": one.name, "task": one.task, "about": both(one.about)} for one in BUILTIN.values()]}
+
+
+def looked_into(asked: schemas.Inspect, held: Held, others: list[Held], limits: Limits) -> dict:
+    from wenmai.inspection.inspecting import inspect as inspected
+    from wenmai.page import panels_json, renderer
+
+    estimator = held.estimator
+    value = inputs.read(estimator, [asked.input], limits)[0]
+    for other in others:
+        if other.estimator.inputs_.kind != estimator.inputs_.kind:
+            raise Mistake("{run} reads {found}, and the first run {expected}; side by side stand runs that read the same.",
+                          run=other.found.name, found=other.estimator.inputs_.kind, expected=estimator.inputs_.kind)  # fmt: skip
+    made = inspected(estimator, value, asked.show, off=asked.off, run=asked.run, target=asked.target or None,
+                     beside={other.found.name: other.estimator for other in others})  # fmt: skip
+    shown = renderer.data(made) if asked.packed else {"inspection": panels_json.to_json(made)[0]}
+    return {"run": asked.run, "task": estimator.task_.name, "rung": estimator.rung, **shown}

@@ -1,0 +1,190 @@
+"""Requests of many clients, answered together.
+
+Whoever is free takes what waits: the inputs of the oldest request, and of others that ask the same run in the same way, up to
+ROWS of them or what costs as much. A request gives PIECE of them in a turn and goes to the end of the line, so that a huge one
+takes its turns like everybody. Where several ask at once, a batch waits a few milliseconds for those that are about to come;
+where one client asks alone, it waits for nobody. What was given up is not begun with any more.
+"""
+
+import asyncio
+import time
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from wenmai.data.examples.sequences import Sequences, joined
+from wenmai.data.values import pick
+from wenmai.errors import Mistake
+from wenmai.serving.limits import Limits
+from wenmai.serving.metrics import ROWS as BOUNDS
+from wenmai.serving.metrics import Metrics
+from wenmai.serving.refusals import busy
+from wenmai.tasks.contract import Answers
+
+ROWS = 64  # inputs of a batch
+PIECE = 16  # of one request in a turn
+COST = 256  # characters that cost as much as a short text
+WRITTEN = 4  # times as much where a text is written for an input
+WAIT = 0.002  # seconds
+
+
+@dataclass(eq=False)
+class Request:
+    key: tuple  # the run's estimator, and how it is asked: what is answered together has the same
+    estimator: object
+    inputs: object
+    how: dict
+    whole: bool  # its inputs are one question: never cut, never joined
+    future: asyncio.Future
+    costs: list[int]
+    taken: int = 0
+    answers: list = field(default_factory=list)
+    notes: list = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.costs)
+
+    def take(self, most: int) -> tuple[int, int]:
+        """From which row to which in this turn: one at least, and no more than costs so much."""
+        start, cost = self.taken, 0
+        while self.taken < len(self) and (self.taken == start or (cost + self.costs[self.taken] <= most and not self.whole)):
+            cost += self.costs[self.taken]
+            self.taken += 1
+        if self.whole:
+            self.taken = len(self)
+        return start, self.taken
+
+
+class Batches:
+    def __init__(self, limits: Limits, metrics: Metrics):
+        self.limits, self.metrics = limits, metrics
+        self.waiting: deque[Request] = deque()
+        self.arrived, self.thread = asyncio.Event(), ThreadPoolExecutor(1, "wenmai-answers")
+        self.task: asyncio.Task | None = None
+        self.crowded, self.rate = False, 0.05  # whether several asked at once; seconds that a batch took of late
+
+    def start(self) -> None:
+        self.task = asyncio.create_task(self.work())
+
+    async def close(self) -> None:
+        """Answers what is under way, and no more."""
+        while any(not request.future.done() for request in self.waiting):
+            await asyncio.sleep(0.01)
+        if self.task is not None:
+            self.task.cancel()
+        self.thread.shutdown(wait=False, cancel_futures=True)
+
+    async def answers(self, estimator, inputs, how: dict) -> Answers:
+        """The answers to these inputs, as `estimator.answers` gives them; whoever is cancelled meanwhile leaves the line."""
+        if not len(inputs):
+            return Answers([])
+        if len(self.waiting) >= self.limits.waiting or sum(map(len, self.waiting)) >= self.limits.rows:
+            raise busy(self.rate * len(self.waiting) + 1)
+        whole = bool(estimator.task_.history)
+        each = WRITTEN if hasattr(estimator.inputs_, "target") or hasattr(estimator, "complete") else 1
+        costs = [each] * len(inputs) if not isinstance(inputs, list) else [each * (1 + size(value) // COST) for value in inputs]
+        request = Request((id(estimator), tuple(sorted(how.items()))), estimator, inputs, how, whole,
+                          asyncio.get_running_loop().create_future(), costs)  # fmt: skip
+        self.waiting.append(request)
+        self.arrived.set()
+        try:
+            return await request.future
+        finally:
+            request.future.cancel()
+
+    # The line
+
+    async def work(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            while not self.waiting:
+                self.arrived.clear()
+                await self.arrived.wait()
+            if self.crowded and sum(map(len, self.waiting)) < ROWS:
+                await asyncio.sleep(WAIT)
+            batch = self.next_batch()
+            if not batch:
+                continue
+            began = time.perf_counter()
+            try:
+                results = await loop.run_in_executor(self.thread, answered, batch)
+            except Exception as error:  # nobody is left without an answer
+                results = [error] * len(batch)
+            self.rate = 0.8 * self.rate + 0.2 * (time.perf_counter() - began)
+            self.crowded = len(batch) > 1 or len(self.waiting) > 1
+            self.metrics.observe("wenmai_batch_rows", sum(stop - start for _, start, stop in batch), BOUNDS)
+            for (request, _, _), result in zip(batch, results):
+                self.deliver(request, result)
+
+    def next_batch(self) -> list[tuple[Request, int, int]]:
+        """(request, from which row, to which) of what is answered next. Who has rows left goes to the end of the line."""
+        while self.waiting and self.waiting[0].future.done():
+            self.waiting.popleft()
+        if not self.waiting:
+            return []
+        first, left = self.waiting[0], ROWS
+        alike = [first] if first.whole else [one for one in self.waiting
+                                             if one.key == first.key and not one.whole and not one.future.done()]  # fmt: skip
+        share = max(1, min(PIECE, left)) if len(alike) > 1 else left
+        batch = []
+        for request in alike:
+            if left <= 0:
+                break
+            start, stop = request.take(min(share, left))
+            left -= sum(request.costs[start:stop])
+            batch.append((request, start, stop))
+        chosen = {id(request) for request, _, _ in batch}
+        others = [one for one in self.waiting if id(one) not in chosen and not one.future.done()]
+        self.waiting = deque(others + [request for request, _, stop in batch if stop < len(request)])
+        return batch
+
+    def deliver(self, request: Request, result: Answers | Exception) -> None:
+        if request.future.done():
+            return
+        if isinstance(result, Exception):
+            request.future.set_exception(result)
+            self.waiting = deque(one for one in self.waiting if one is not request)
+            return
+        request.answers += result
+        request.notes += [note for note in result.notes if note not in request.notes]
+        if len(request.answers) >= len(request) or request.whole:
+            request.future.set_result(Answers(request.answers, request.notes))
+
+
+def size(value) -> int:
+    if isinstance(value, str):
+        return len(value)
+    return sum(map(size, value)) if isinstance(value, list | tuple) else 8
+
+
+def answered(batch: list[tuple[Request, int, int]]) -> list[Answers | Exception]:
+    """Of each its answers, or what is wrong with it."""
+    estimator, how = batch[0][0].estimator, batch[0][0].how
+    parts = [request.inputs if stop - start == len(request) else pick(request.inputs, np.arange(start, stop))
+             for request, start, stop in batch]  # fmt: skip
+    if len(parts) > 1:
+        try:
+            all_answers = estimator.answers(put_together(parts), **how)
+            if not all_answers.notes:  # which would count the texts of others too
+                each = iter(all_answers)
+                return [Answers([next(each) for _ in range(stop - start)]) for _, start, stop in batch]
+        except Exception:  # of one of them: each is asked alone, and has its own
+            pass
+    return [alone(estimator, part, how) for part in parts]
+
+
+def alone(estimator, inputs, how: dict) -> Answers | Exception:
+    try:
+        return estimator.answers(inputs, **how)
+    except Mistake as mistake:
+        return mistake
+    except Exception as error:
+        return error
+
+
+def put_together(parts: list):
+    if isinstance(parts[0], np.ndarray | Sequences):
+        return joined(parts)
+    return [value for part in parts for value in part]
