@@ -139,7 +139,9 @@ def written(trained: Trained, encoded: Sequences, search: Search, times: bool) -
             parts[row] = candidates
     if aligner(trained.model) is not None:
         share = trained.model.head.share
-        frames = dict(frame_log_probs(trained, pieces.take(np.arange(len(pieces))))) if len(pieces) else {}
+        alone = pieces.take(np.arange(len(pieces)))
+        alone.example = None  # every window is a row of its own here
+        frames = dict(frame_log_probs(trained, alone)) if len(pieces) else {}
         parts = [by_both(trained, candidates, frames[row], share) for row, candidates in enumerate(parts)]
     for row, candidates in enumerate(parts):
         best = candidates[0]

@@ -42,6 +42,7 @@ class Augmentation(NamedTuple):
 
 class Sounds:
     kind, unit, length = "frames", "words", None
+    parts = PARTS  # of a clip, which `flatten` lays side by side
 
     def __init__(self, rate: int, mels: int, stack: int, normalise: str, mean: np.ndarray, deviation: np.ndarray,
                  augmentation: Augmentation, window: int):  # fmt: skip
@@ -151,7 +152,7 @@ class Sounds:
             for part in range(PARTS):
                 start = min(int(bounds[part]), len(frames) - 1)
                 table[row, part] = frames[start : max(start + 1, int(bounds[part + 1]))].mean(0)
-        return table.reshape(len(encoded), -1)
+        return table.reshape(len(encoded), PARTS * self.width)
 
     def notes(self, values) -> list[str]:
         clips = Clips.of(values)
