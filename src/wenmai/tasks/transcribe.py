@@ -25,7 +25,7 @@ from wenmai.locale import Message, phrase
 from wenmai.tasks import rows, writing
 from wenmai.tasks.columns import line_of, sounds_in, texts_in
 from wenmai.tasks.contract import Answers, Parts, Scores, Trained, TrainingExamples, Untrained, row_name
-from wenmai.tasks.measuring.baselines import usual_answer
+from wenmai.tasks.measuring.baselines import usual_text
 from wenmai.tasks.measuring.transcripts import measure_transcripts, transcript_terms
 from wenmai.tasks.overviews import describe_sounds
 from wenmai.tasks.prefix_beam import check_model
@@ -287,7 +287,7 @@ class Transcribe:
 
     profile = Profile(phrase("task", "transcribe"), measure_transcripts, describe_sounds,
                       few_rows=(Clips.of([(np.full(4000, 0.01 * n, np.float32), 8000) for n in range(1, 5)]), ["a b", "c"] * 2), judged="cer",
-                      terms=transcript_terms, baseline=usual_answer, next_command="transcribe {run} FILE")  # fmt: skip
+                      terms=transcript_terms, baseline=usual_text, next_command="transcribe {run} FILE")  # fmt: skip
 
 
 def tidy(text: str) -> str:

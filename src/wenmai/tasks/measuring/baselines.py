@@ -7,6 +7,7 @@ unigram     generate, compose: how often each token occurs      lead, copy  tran
 usual word  pretrain (hidden_words.py): always the most frequent token
 likest      answer: the sentence that shares most words with the question; choose: the choice that the context has most of
             reply: what a bag of words says: of the answers that were seen, the likeliest by the words of question and context
+            transcribe: the most frequent text
 """
 
 from collections import Counter
@@ -158,6 +159,18 @@ def of_compositions(data: Dataset, metric: str, loaded: Callable) -> Baseline:
         scores = scores_of(each) | {"exact_match": float(right.mean())}
         terms[part] = bundled((right, np.ones(len(texts)))) if metric == "exact_match" else each
     return Baseline("unigram", phrase("baseline", "unigram"), UNIGRAM, scores, terms)
+
+
+def usual_text(data: Dataset, metric: str, loaded: Callable) -> Baseline:
+    """Of texts that are written out, the most frequent of the training rows, whatever is heard."""
+    most, terms, scores = Counter(data.train.targets).most_common(1)[0][0], {}, {}
+    for part in ("valid", "test"):
+        targets = list(getattr(data, part).targets)
+        answers = [most] * len(targets)
+        terms[part] = bundled(data.task.score_terms(answers, targets, metric))
+        scores = data.task.scores(answers, targets)
+    about = Message("Always answers {label}, the most frequent answer of the training rows.", label=most)
+    return Baseline("usual-text", phrase("baseline", "usual text"), about, scores, terms)
 
 
 def bag_of_words(data: Dataset, metric: str, loaded: Callable) -> Baseline:
