@@ -13,7 +13,7 @@ conll.py      CoNLL: a token a line with its marks
 sheets.py     workbooks of Excel
 folders.py    a file or a folder a label
 images.py     manifests of PNG and JPG files
-sounds.py     WAV, FLAC and OGG files
+sounds.py     WAV, FLAC and OGG files; waves.py: plain WAV, with nothing installed
 idx.py        the idx images of MNIST
 pairs.py      a text and what it becomes: two columns, or two aligned files
 vectors.py    vectors, written row by row: .npy, Parquet, the text of GloVe

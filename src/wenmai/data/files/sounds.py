@@ -1,4 +1,5 @@
-"""Sound files: WAV, FLAC, OGG and what else libsndfile reads, at any rate, with any number of channels, some seconds at a time.
+"""Sound files: WAV (waves.py, with nothing installed), FLAC, OGG and what else libsndfile reads, at any rate, with any number of
+channels, some seconds at a time.
 
 A Clip is one that was looked at: it is there, whole, and holds finite samples. Only its name is kept, and what it measures."""
 
@@ -7,13 +8,14 @@ from __future__ import annotations
 import hashlib
 import importlib
 import os
-import struct
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Self
 
 import numpy as np
 
+from wenmai.data.files import waves
 from wenmai.data.files.columns import short
 from wenmai.errors import Mistake
 from wenmai.locale import Message, phrase
@@ -21,7 +23,6 @@ from wenmai.locale.theirs import Theirs
 
 BLOCK = 1 << 18  # samples that are read at once
 RATES = 1000, 768_000
-UNKNOWN_SIZES = (0, 0x7FFFFFFF, 0x7FFFFFFF - 36, 0xFFFFFFFF)  # what programs write that do not know how long it will be
 
 
 class Clip:
@@ -166,6 +167,10 @@ def library(name: str = "soundfile", what: object = "sound"):
 
 
 def sound_file(path: str, name):
+    """What reads it: of plain WAV our own, else libsndfile's."""
+    header = waves.header(path)
+    if header and header.plain:
+        return waves.WaveFile(path, header)
     soundfile = library()
     try:
         return soundfile.SoundFile(path)
@@ -176,13 +181,13 @@ def sound_file(path: str, name):
 
 def blocks_of(path: str, name) -> Iterator[np.ndarray]:
     """(N, channels) float32, from −1 to 1 for whole numbers of any width"""
-    soundfile = library()
     with sound_file(path, name) as sound:
         size, told, count = max(1, BLOCK // sound.channels), sound.frames, 0
+        read = sound.read if isinstance(sound, waves.WaveFile) else partial(sound.read, dtype="float32", always_2d=True)
         while True:
             try:
-                block = sound.read(size, "float32", always_2d=True)
-            except (soundfile.LibsndfileError, RuntimeError):
+                block = read(size)
+            except RuntimeError:  # libsndfile's
                 raise cut_off(name, told / sound.samplerate, count / sound.samplerate) from None
             if not len(block):
                 return
@@ -198,25 +203,12 @@ def cut_off(name, told: float, found: float) -> Mistake:
 def check_riff(file: Path, name) -> bool:
     """Whether the header says how long the sound is. A WAV file holds as much as its header announces: libsndfile would read what
     there is, without a word."""
-    size = file.stat().st_size
-    with open(file, "rb") as data:
-        if data.read(4) != b"RIFF" or data.read(8)[4:] != b"WAVE":
-            return True
-        rate = 0
-        while len(head := data.read(8)) == 8:
-            kind, length = struct.unpack("<4sI", head)
-            if kind == b"fmt ":
-                fmt = data.read(min(length, 16))
-                rate = struct.unpack("<HHIIHH", fmt)[3] if len(fmt) == 16 else 0
-                data.seek(length - len(fmt) + length % 2, 1)
-                continue
-            if kind == b"data":
-                there = size - data.tell()
-                if length > there and length not in UNKNOWN_SIZES:
-                    raise cut_off(name, length / max(1, rate), there / max(1, rate))
-                return length not in UNKNOWN_SIZES
-            data.seek(length + length % 2, 1)
-    return True
+    header = waves.header(file)
+    if header is None:
+        return True
+    if header.announced and header.announced > header.there:
+        raise cut_off(name, header.announced / max(1, header.second), header.there / max(1, header.second))
+    return header.announced is not None
 
 
 def sounds(values) -> Clips:
