@@ -1,22 +1,33 @@
-"""Speech, on the Free Spoken Digit Dataset (3,000 recordings of 10 digits by 6 speakers, 8 kHz; a folder or its .tar.xz):
+"""Speech: the qualities that are asked for, each a command that adds a line of JSON to --out; and speed.
 
-    python benchmarks/speech.py digits RECORDINGS --rung lstm      which digit? test: the official takes 0 to 4 of every speaker
-    python benchmarks/speech.py speakers RECORDINGS --rung cnn     one speaker held out at a time, six folds, without and with
-                                                                   changes of speed, pitch and noise in training
-    python benchmarks/speech.py strings RECORDINGS --rung lstm     three to six digits of a speaker joined: WER; lstm, transformer …
-                                                                   by CTC, attention … by a decoder (--set joint_ctc=0.3)
-    python benchmarks/speech.py patterns RECORDINGS                telephone numbers in noise, with an n-gram and without, 5 seeds
-    python benchmarks/speech.py speed RECORDINGS                   training and transcribing, in times of real time, against a plain
-                                                                   nn.LSTM + CTCLoss loop with batches by length, taking turns
+DATA is the Free Spoken Digit Dataset (3,000 recordings of 10 digits by 6 speakers, 8 kHz; a folder or its .tar.xz), for `prompts`
+the folder or .tar.xz of Debian's asterisk-core-sounds-en-wav with its core-sounds-en.txt (568 prompts, one voice, 8 kHz).
 
-Settings (--set, epochs, weights of the language model) are chosen on held-out training takes; test is scored once, at the end.
-Strings are made by a seed from recordings of training takes alone, or of test takes alone, each of one speaker, with 20 to 150 ms
-of silence between digits."""
+    python benchmarks/speech.py digits DATA --rung lstm         which digit? test: the official takes 0 to 4 of every speaker
+    python benchmarks/speech.py speakers DATA --rung cnn --fold 0 [--plain]
+                                                                one speaker of six held out; --plain: nothing changed in training
+    python benchmarks/speech.py strings DATA --rung lstm        three to six digits of a speaker joined: WER; lstm, transformer …
+                                                                by CTC, attention … by a decoder
+    python benchmarks/speech.py patterns DATA --pattern dates --seed 0
+                                                                telephone numbers or dates in noise, without an n-gram and with it
+    python benchmarks/speech.py prompts DATA --rung lstm        sentences: CER, without an n-gram of characters and with it
+    python benchmarks/speech.py speed DATA                      training and transcribing, in times of real time, against a plain
+                                                                nn.LSTM + CTCLoss loop with batches by length, taking turns
+    python benchmarks/speech.py report --out FILE               the lines of a file as a table
+    … [--try "epochs=20 speed=0.1"]… [--set key=value]… [--seed 0] [--device cpu] [--out FILE] [--few N] [--choose]
+
+`--try` may be repeated: each is learned with, the best on valid is kept, and test is scored by that one alone, once. Valid are
+training takes 5 to 9; where a speaker is held out, another speaker, who is learned from too once the settings are chosen. Strings
+are made by a seed of recordings of one part, each string by one speaker, with 20 to 150 ms of silence between digits. With
+`--choose` test is not looked at; `--few N` takes every N-th recording or string, to try the command. They may run side by
+side: lines are added at once."""
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
+import re
 import tarfile
 import tempfile
 import time
@@ -25,85 +36,56 @@ from pathlib import Path
 import numpy as np
 
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-RATE, TEST_TAKES = 8000, 5
-CHANGED = {"speed": 0.1, "pitch": 0.05, "noise": 0.3, "masks": 2}
+RATE = 8000
+TAKES = {"test": range(5), "valid": range(5, 10), "train": range(10, 1000)}
+CHANGED = {"speed": 0.15, "pitch": 0.08, "noise": 0.4, "masks": 2}
+Rows = tuple[list[np.ndarray], list[str]]  # samples, what is said
 
 
-def recordings(source: str) -> dict[tuple[str, int, int], np.ndarray]:
+# Data
+
+
+def unpacked(source: str) -> Path:
+    if not Path(source).is_file():
+        return Path(source)
+    folder = Path(tempfile.mkdtemp())
+    with tarfile.open(source) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+def samples_of(file: Path) -> np.ndarray:
+    from wenmai.data.files.sounds import blocks_of
+
+    return np.concatenate([block.mean(1) for block in blocks_of(str(file), file.name)])
+
+
+def recordings(source: str, few: int = 1) -> dict[tuple[str, int, int], np.ndarray]:
     """(speaker, digit, take) → samples"""
-    import soundfile
-
-    folder = Path(source)
-    if folder.is_file():
-        folder = Path(tempfile.mkdtemp())
-        with tarfile.open(source) as archive:
-            archive.extractall(folder, filter="data")
     found = {}
-    for file in sorted(folder.rglob("*.wav")):
-        if len(parts := file.stem.split("_")) == 3:
+    for file in sorted(unpacked(source).rglob("*.wav")):
+        if len(parts := file.stem.split("_")) == 3 and int(parts[2]) % few == 0:
             digit, speaker, take = parts
-            found[speaker, int(digit), int(take)] = soundfile.read(file, dtype="float32")[0]
+            found[speaker, int(digit), int(take)] = samples_of(file)
     return found
 
 
-def clips(samples) -> list[tuple[np.ndarray, int]]:
-    return [(one, RATE) for one in samples]
+def of_takes(data, part: str) -> Rows:
+    chosen = [(samples, str(digit)) for (_, digit, take), samples in data.items() if take in TAKES[part]]
+    return [samples for samples, _ in chosen], [digit for _, digit in chosen]
 
 
-def options(given: list[str]) -> dict[str, str]:
-    return dict(pair.split("=", 1) for pair in given)
+def of_speakers(data, names: list[str]) -> Rows:
+    chosen = [(samples, str(digit)) for (speaker, digit, _), samples in data.items() if speaker in names]
+    return [samples for samples, _ in chosen], [digit for _, digit in chosen]
 
 
-def fitted(kind, rung: str, train, given: dict, seed: int):
-    from wenmai import sounds
-
-    began = time.perf_counter()
-    model = kind(rung, seed=seed, progress=True, **given).fit(sounds(clips(train[0])), train[1])
-    return model, time.perf_counter() - began
-
-
-def digits(arguments) -> dict:
-    from wenmai import Classifier, sounds
-
-    data = recordings(arguments.data)
-    parts = {False: ([], []), True: ([], [])}
-    for (_, digit, take), samples in data.items():
-        parts[take < TEST_TAKES][0].append(samples)
-        parts[take < TEST_TAKES][1].append(str(digit))
-    model, seconds = fitted(Classifier, arguments.rung, parts[False], options(arguments.set), arguments.seed)
-    valid = max(p.score for p in model.progress_ if p.score is not None) if getattr(model, "progress_", None) else None
-    test = model.evaluate(sounds(clips(parts[True][0])), parts[True][1])
-    return {"rung": arguments.rung, "seed": arguments.seed, "train rows": len(parts[False][1]), "test rows": len(parts[True][1]),
-            "valid accuracy": valid, "test": dict(test), "seconds": round(seconds, 1)}  # fmt: skip
-
-
-def speakers(arguments) -> dict:
-    from wenmai import Classifier, sounds
-
-    data, given = recordings(arguments.data), options(arguments.set)
-    names, folds = sorted({speaker for speaker, _, _ in data}), {}
-    for changed in (False, True):
-        for name in names:
-            parts = {True: ([], []), False: ([], [])}
-            for (speaker, digit, _), samples in data.items():
-                parts[speaker == name][0].append(samples)
-                parts[speaker == name][1].append(str(digit))
-            model, _ = fitted(Classifier, arguments.rung, parts[False], given | (CHANGED if changed else {"masks": 0}),
-                              arguments.seed)  # fmt: skip
-            score = model.score(sounds(clips(parts[True][0])), parts[True][1])
-            folds[f"{name}, {'changed' if changed else 'as recorded'}"] = round(score, 4)
-            print(json.dumps(folds), flush=True)
-    mean = {how: float(np.mean([score for name, score in folds.items() if name.endswith(how)]))
-            for how in ("as recorded", "changed")}  # fmt: skip
-    return {"rung": arguments.rung, "seed": arguments.seed, "folds": folds, "mean": mean}
-
-
-def strings(data, rows: int, test: bool, seed: int, numbers=None) -> tuple[list[np.ndarray], list[str]]:
+def strings(data, rows: int, part: str, seed: int, numbers=None) -> Rows:
     """Recordings of one speaker, joined; `numbers`: a function that draws the digits, else three to six at random."""
-    draw, sounds, texts = np.random.default_rng((seed, test)), [], []
+    draw, sounds, texts = np.random.default_rng((seed, list(TAKES).index(part))), [], []
     takes: dict[tuple[str, int], list[np.ndarray]] = {}
     for (speaker, digit, take), samples in data.items():
-        if (take < TEST_TAKES) == test:
+        if take in TAKES[part]:
             takes.setdefault((speaker, digit), []).append(samples)
     names = sorted({speaker for speaker, _ in takes})
     for _ in range(rows):
@@ -118,28 +100,19 @@ def strings(data, rows: int, test: bool, seed: int, numbers=None) -> tuple[list[
     return sounds, texts
 
 
-def joined_strings(arguments) -> dict:
-    from wenmai import Transcriber, sounds
-
-    data = recordings(arguments.data)
-    train, test = strings(data, arguments.rows, False, 0), strings(data, 500, True, 0)
-    model, seconds = fitted(Transcriber, arguments.rung, train, options(arguments.set), arguments.seed)
-    heard = sounds(clips(test[0]))
-    began = time.perf_counter()
-    scores = {"greedy": dict(model.evaluate(heard, test[1]))}
-    spoken = float(heard.seconds.sum())
-    speed = spoken / (time.perf_counter() - began)
-    scores["beam of 8"] = dict(model.evaluate(heard, test[1], beam=8))
-    if arguments.save:
-        model.save(arguments.save, replace=True)
-    return {"rung": arguments.rung, "seed": arguments.seed, "rows": arguments.rows, "test": scores, "seconds": round(seconds, 1),
-            "hours of sound": round(sum(map(len, train[0])) / RATE / 3600, 2), "times real time": round(speed, 1)}  # fmt: skip
-
-
 def telephone(draw) -> list[int]:
-    """0 5 5 5, one of four areas, and four digits of which the last two repeat the two before."""
+    """0 5 5, one of four areas, and four digits of which the last two repeat the two before."""
     area, first = draw.integers(4), draw.integers(0, 10, 2)
     return [0, 5, 5, [1, 3, 7, 8][area], *first, *first]
+
+
+def date(draw) -> list[int]:
+    """Year, month and day, as in 1 9 8 7 0 3 2 1."""
+    year, month, day = draw.integers(1950, 2030), draw.integers(1, 13), draw.integers(1, 29)
+    return [int(digit) for digit in f"{year:04}{month:02}{day:02}"]
+
+
+PATTERNS = {"telephone": telephone, "dates": date}
 
 
 def noisy(samples: list[np.ndarray], decibels: float, seed: int) -> list[np.ndarray]:
@@ -148,30 +121,153 @@ def noisy(samples: list[np.ndarray], decibels: float, seed: int) -> list[np.ndar
             for one in samples]  # fmt: skip
 
 
-def patterns(arguments) -> dict:
-    """The acoustic model learns from strings without a pattern; noise is raised on valid strings until its WER there lies between 5
-    and 15%, and the weight of the n-gram is chosen on them too."""
-    from wenmai import LanguageModel, Transcriber, sounds
+def sentences(source: str, few: int = 1) -> Rows:
+    """Prompts that have words, letters and apostrophes of them alone."""
+    folder, samples, texts = unpacked(source), [], []
+    listed = next(iter([*folder.rglob("core-sounds-en.txt*"), *folder.rglob("prompts.txt")]))
+    files = {"/".join(file.parts[-2 if file.parent.name in LISTED else -1 :]): file for file in folder.rglob("*.wav")}
+    lines = gzip.decompress(listed.read_bytes()) if listed.suffix == ".gz" else listed.read_bytes()
+    for line in lines.decode().splitlines()[::few]:
+        name, _, text = line.partition(":")
+        said = " ".join(re.sub("[^a-z' ]", " ", re.sub(r"\[[^]]*\]|\([^)]*\)", " ", text.lower()).replace("-", " ")).split())
+        if said and "[" not in text and f"{name}.wav" in files and len(one := samples_of(files[f"{name}.wav"])) < 20 * RATE:
+            samples.append(one)
+            texts.append(said)
+    return samples, texts
 
-    data, results = recordings(arguments.data), []
-    draw = np.random.default_rng(7)
-    texts = [" ".join(WORDS[digit] for digit in telephone(draw)) for _ in range(3000)]
-    for seed in range(arguments.seeds):
-        lm = LanguageModel("ngram", order=7, tokenizer="spaces", seed=seed).fit(texts)
-        model, _ = fitted(Transcriber, arguments.rung, strings(data, arguments.rows, False, seed), options(arguments.set), seed)
-        valid, test = strings(data, 150, False, 100 + seed, telephone), strings(data, 300, True, 100 + seed, telephone)
-        for decibels in range(30, -11, -2):
-            heard = sounds(clips(noisy(valid[0], decibels, seed)))
-            without = model.evaluate(heard, valid[1])["wer"]
-            if without >= 0.05:
-                break
-        chosen, heard = model.tune(lm, heard, valid[1]), sounds(clips(noisy(test[0], decibels, 1000 + seed)))
-        scores = {"seed": seed, "decibels": decibels, "chosen": chosen, "without": model.evaluate(heard, test[1])["wer"],
-                  "with": model.evaluate(heard, test[1], lm=lm)["wer"]}  # fmt: skip
-        results.append(scores)
-        print(json.dumps(scores), flush=True)
-    return {"rung": arguments.rung, "runs": results,
-            "lowered by": float(np.mean([1 - one["with"] / max(1e-9, one["without"]) for one in results]))}  # fmt: skip
+
+LISTED = ("dictate", "digits", "followme", "letters", "phonetic", "silence")  # folders of prompts
+
+
+# Learning
+
+
+def heard(rows: Rows):
+    from wenmai import sounds
+
+    return sounds([(one, RATE) for one in rows[0]])
+
+
+def options(given: str) -> dict[str, str]:
+    return dict(pair.split("=", 1) for pair in given.split())
+
+
+def fitted(kind, arguments, train: Rows, valid: Rows | None, given: dict):
+    """An estimator that has learned; without `valid` for as long as it is told, and nothing is held out."""
+    how = given | options(" ".join(arguments.set)) | {"seed": arguments.seed, "device": arguments.device}
+    if valid is None:
+        return kind(arguments.rung, validation=0.0, **how).fit(heard(train), train[1])
+    return kind(arguments.rung, **how).fit(heard(train), train[1], valid=(heard(valid), valid[1]))
+
+
+def chosen(kind, arguments, train: Rows, valid: Rows, given: dict | None = None):
+    """(the estimator that is best on valid, its settings, its score there, all of them)"""
+    tried, best = [], None
+    for words in arguments.tries or [""]:
+        began = time.perf_counter()
+        model = fitted(kind, arguments, train, valid, (given or {}) | options(words))
+        score = model.score(heard(valid), valid[1])
+        tried.append({"settings": words, "valid": round(score, 4), "epochs": model.progress_[-1].epoch,
+                      "seconds": round(time.perf_counter() - began, 1)})  # fmt: skip
+        print(json.dumps(tried[-1]), flush=True)
+        if best is None or score > best[2]:
+            best = model, words, score
+    return *best, tried
+
+
+def looked(arguments, model, test: Rows, **how) -> dict:
+    """Scores on test."""
+    return {} if arguments.choose else dict(model.evaluate(heard(test), test[1], **how))
+
+
+# What is asked
+
+
+def digits(arguments) -> dict:
+    from wenmai import Classifier
+
+    data = recordings(arguments.data, arguments.few)
+    train, valid, test = (of_takes(data, part) for part in ("train", "valid", "test"))
+    model, settings, score, tried = chosen(Classifier, arguments, train, valid)
+    return {"settings": settings, "rows": [len(rows[1]) for rows in (train, valid, test)], "valid": score,
+            "test": looked(arguments, model, test), "tried": tried}  # fmt: skip
+
+
+def speakers(arguments) -> dict:
+    from wenmai import Classifier
+
+    data, changes = recordings(arguments.data, arguments.few), {"masks": 0} if arguments.plain else CHANGED
+    names = sorted({speaker for speaker, _, _ in data})
+    held, other = names[arguments.fold], names[(arguments.fold + 1) % len(names)]
+    rest = [name for name in names if name not in (held, other)]
+    _, settings, score, tried = chosen(Classifier, arguments, of_speakers(data, rest), of_speakers(data, [other]), changes)
+    all_but_one = of_speakers(data, [*rest, other])
+    model = arguments.choose or fitted(Classifier, arguments, all_but_one, None, changes | options(settings))
+    test = of_speakers(data, [held])
+    return {"speaker": held, "changed": not arguments.plain, "settings": settings, "valid": score, "tried": tried,
+            "test": looked(arguments, model, test)}  # fmt: skip
+
+
+def joined_strings(arguments) -> dict:
+    from wenmai import Transcriber
+
+    data = recordings(arguments.data)
+    train, valid, test = (strings(data, rows // arguments.few, part, 0)
+                          for part, rows in (("train", arguments.rows), ("valid", 300), ("test", 500)))  # fmt: skip
+    model, settings, score, tried = chosen(Transcriber, arguments, train, valid)
+    beams = {beam: model.evaluate(heard(valid), valid[1], beam=beam)["wer"] for beam in (1, 8)}
+    beam = min(beams, key=lambda beam: (beams[beam], beam))
+    if arguments.save:
+        model.save(arguments.save, replace=True)
+    return {"settings": settings, "hours": round(sum(map(len, train[0])) / RATE / 3600, 2), "valid": 1 - score, "beam": beam,
+            "test": looked(arguments, model, test, beam=beam), "tried": tried}  # fmt: skip
+
+
+def patterns(arguments) -> dict:
+    """The acoustic model learns from strings without a pattern; noise is raised on valid strings until its WER there is 10%, and
+    the weight of the n-gram is chosen on them too."""
+    from wenmai import LanguageModel, Transcriber
+
+    data, seed, pattern = recordings(arguments.data), arguments.seed, PATTERNS[arguments.pattern]
+    draw = np.random.default_rng((seed, 7))
+    texts = [" ".join(WORDS[digit] for digit in pattern(draw)) for _ in range(3000)]
+    lm = LanguageModel("ngram", order=7, tokenizer="spaces", seed=seed).fit(texts)
+    train = strings(data, arguments.rows // arguments.few, "train", seed)
+    model, settings, _, tried = chosen(Transcriber, arguments, train, strings(data, 200, "valid", seed))
+    valid, test = (strings(data, rows // min(10, arguments.few), part, 100 + seed, pattern)
+                   for part, rows in (("valid", 200), ("test", 300)))  # fmt: skip
+    louder = {}
+    for decibels in np.arange(30.0, -10.0, -1.0):
+        noise = (noisy(valid[0], decibels, seed), valid[1])
+        louder[decibels] = model.evaluate(heard(noise), valid[1])["wer"]
+        if louder[decibels] >= 0.1:
+            break
+    weights = model.tune(lm, heard(noise), valid[1])
+    noise = (noisy(test[0], decibels, 1000 + seed), test[1])
+    without, beside = (looked(arguments, model, noise, **how).get("wer", 1.0) for how in ({}, {"lm": lm}))
+    return {"pattern": arguments.pattern, "settings": settings, "decibels": decibels, "valid": louder[decibels],
+            "chosen": weights, "tried": tried,
+            "test": {"without": without, "with": beside, "lowered by": 1 - beside / max(1e-9, without)}}  # fmt: skip
+
+
+def prompts(arguments) -> dict:
+    """Held out by prompt: a fifth is test, a tenth of the rest valid, by a seed of their own."""
+    from wenmai import LanguageModel, Transcriber
+
+    samples, texts = sentences(arguments.data, arguments.few)
+    order = np.random.default_rng(24).permutation(len(texts))
+    bounds = len(order) // 5, len(order) // 5 + max(1, len(order) * 8 // 100)
+    parts = order[bounds[1] :], order[bounds[0] : bounds[1]], order[: bounds[0]]
+    train, valid, test = (([samples[row] for row in rows], [texts[row] for row in rows]) for rows in map(sorted, parts))
+    model, settings, score, tried = chosen(Transcriber, arguments, train, valid)
+    lm = LanguageModel("ngram", order=6, tokenizer="characters").fit(train[1])
+    weights = model.tune(lm, heard(valid), valid[1])
+    return {"settings": settings, "rows": [len(rows[1]) for rows in (train, valid, test)], "valid": 1 - score, "chosen": weights,
+            "minutes": round(sum(map(len, samples)) / RATE / 60, 1), "test": looked(arguments, model, test),
+            "with n-gram": looked(arguments, model, test, lm=lm), "tried": tried}  # fmt: skip
+
+
+# Speed
 
 
 def plain_loop(frames: list[np.ndarray], targets: list[list[int]], classes: int, updates: int) -> float:
@@ -204,47 +300,68 @@ def plain_loop(frames: list[np.ndarray], targets: list[list[int]], classes: int,
 
 def speed(arguments) -> dict:
     """In turns: an epoch of Wenmai, an epoch of the plain loop; then features alone, and transcribing."""
-    from wenmai import Transcriber, sounds
+    from wenmai import Transcriber
 
     data = recordings(arguments.data)
-    samples, texts = strings(data, arguments.rows, False, 0)
-    heard, turns = sounds(clips(samples)), []
-    spoken = float(heard.seconds.sum())
-    batch = 16 * (spoken / len(heard) / 0.02 + np.mean([len(text) for text in texts]))
+    samples, texts = strings(data, arguments.rows // arguments.few, "train", 0)
+    spoken_clips, turns = heard((samples, texts)), []
+    spoken = float(spoken_clips.seconds.sum())
+    batch = 16 * (spoken / len(spoken_clips) / 0.02 + np.mean([len(text) for text in texts]))
     for _ in range(arguments.turns):
         began = time.perf_counter()
-        model = Transcriber("lstm", epochs=1, validation=0.0, batch_tokens=int(batch)).fit(heard, texts)
+        model = Transcriber("lstm", epochs=1, validation=0.0, batch_tokens=int(batch)).fit(spoken_clips, texts)
         whole = time.perf_counter() - began
         began = time.perf_counter()
-        encoded = model.examples(heard, texts)
+        encoded = model.examples(spoken_clips, texts)
         features = time.perf_counter() - began
-        frames, said = [encoded.inputs[row] for row in range(len(heard))], [row.tolist()[:-1] for row in encoded.written]
+        frames, said = [encoded.inputs[row] for row in range(len(spoken_clips))], [row.tolist()[:-1] for row in encoded.written]
         plain = features + plain_loop(frames, said, model.model_.head.width, model.progress_[-1].step)
         began = time.perf_counter()
-        model.predict(heard)
+        model.predict(spoken_clips)
         turns.append({"training": spoken / whole, "plain loop": spoken / plain, "features' share": features / whole,
                       "transcribing": spoken / (time.perf_counter() - began), "ratio": plain / whole})  # fmt: skip
         print(json.dumps(turns[-1]), flush=True)
-    return {"rows": len(heard), "minutes of sound": spoken / 60, "median": {name: float(np.median([turn[name] for turn in turns]))
-                                                                            for name in turns[0]}}  # fmt: skip
+    return {"rows": len(spoken_clips), "minutes of sound": spoken / 60,
+            "median": {name: float(np.median([turn[name] for turn in turns])) for name in turns[0]}}  # fmt: skip
 
 
-WHAT = {"digits": digits, "speakers": speakers, "strings": joined_strings, "patterns": patterns, "speed": speed}
+def report(arguments) -> dict:
+    for line in Path(arguments.out).read_text(encoding="utf-8").splitlines():
+        one = json.loads(line)
+        facts = [str(one[name]) for name in ("speaker", "changed", "pattern", "decibels", "beam", "settings") if name in one]
+        test = {name: round(value, 4) for name, value in (one.get("test") or one.get("median") or {}).items()}
+        print(one["what"], one["rung"], "seed", one["seed"], "valid", one.get("valid"), "test", test, *facts, sep="  ")
+    return {}
+
+
+WHAT = {"digits": digits, "speakers": speakers, "strings": joined_strings, "patterns": patterns, "prompts": prompts,
+        "speed": speed, "report": report}  # fmt: skip
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=WHAT)
-    parser.add_argument("data")
+    parser.add_argument("data", nargs="?", default="")
     parser.add_argument("--rung", default="lstm")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--fold", type=int, default=0, help="which speaker is held out")
+    parser.add_argument("--plain", action="store_true", help="speakers: without changes in training")
+    parser.add_argument("--pattern", choices=PATTERNS, default="telephone")
     parser.add_argument("--rows", type=int, default=3000, help="strings that are learned from")
     parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--try", action="append", default=[], dest="tries", metavar='"NAME=VALUE …"')
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--few", type=int, default=1)
+    parser.add_argument("--choose", action="store_true", help="settings alone: test is not looked at")
+    parser.add_argument("--device", default="auto")
     parser.add_argument("--save", help="a run folder for the model")
-    parser.add_argument("--json", help="where the result goes too")
+    parser.add_argument("--out", help="a file that the result is added to, as a line")
     given = parser.parse_args()
+    began = time.perf_counter()
     result = WHAT[given.what](given)
-    print(json.dumps(result, indent=1))
-    if given.json:
-        Path(given.json).write_text(json.dumps(result, indent=1), encoding="utf-8")
+    if result:
+        facts = {"what": given.what, "rung": given.rung, "seed": given.seed, "seconds": round(time.perf_counter() - began, 1)}
+        result = facts | result
+        print(json.dumps(result))
+    if result and given.out:
+        with open(given.out, "a", encoding="utf-8") as file:
+            file.write(json.dumps(result) + "\n")
