@@ -14,7 +14,7 @@ the folder or .tar.xz of Debian's asterisk-core-sounds-en-wav with its core-soun
     python benchmarks/speech.py speed DATA                      training and transcribing, in times of real time, against a plain
                                                                 nn.LSTM + CTCLoss loop with batches by length, taking turns
     python benchmarks/speech.py report --out FILE               the lines of a file as a table
-    … [--try "epochs=20 speed=0.1"]… [--set key=value]… [--seed 0] [--device cpu] [--out FILE] [--few N] [--choose]
+    … [--try "epochs=20 speed=0.1"]… [--set key=value]… [--seed 0] [--device cpu] [--out FILE] [--few N] [--choose] [--jobs N]
 
 `--try` may be repeated: each is learned with, the best on valid is kept, and test is scored by that one alone, once. Valid are
 training takes 5 to 9; where a speaker is held out, another speaker, who is learned from too once the settings are chosen. Strings
@@ -28,6 +28,8 @@ import argparse
 import gzip
 import json
 import re
+import subprocess
+import sys
 import tarfile
 import tempfile
 import time
@@ -160,19 +162,43 @@ def fitted(kind, arguments, train: Rows, valid: Rows | None, given: dict):
     return kind(arguments.rung, **how).fit(heard(train), train[1], valid=(heard(valid), valid[1]))
 
 
-def chosen(kind, arguments, train: Rows, valid: Rows, given: dict | None = None):
-    """(the estimator that is best on valid, its settings, its score there, all of them)"""
+def chosen(kind, arguments, train: Rows, valid: Rows, given: dict | None = None, error: str = ""):
+    """(the estimator that is best on valid, its settings, its score there, all of them); `error`: by what it is judged, if not by
+    its score"""
     tried, best = [], None
-    for words in arguments.tries or [""]:
+    alone = ((words, None) for words in arguments.tries or [""])
+    for words, model in learned_side_by_side(arguments) if arguments.jobs > 1 else alone:
         began = time.perf_counter()
-        model = fitted(kind, arguments, train, valid, (given or {}) | options(words))
-        score = model.score(heard(valid), valid[1])
+        model = model or fitted(kind, arguments, train, valid, (given or {}) | options(words))
+        score = 1 - model.evaluate(heard(valid), valid[1])[error] if error else model.score(heard(valid), valid[1])
         tried.append({"settings": words, "valid": round(score, 4), "epochs": model.progress_[-1].epoch,
                       "seconds": round(time.perf_counter() - began, 1)})  # fmt: skip
         print(json.dumps(tried[-1]), flush=True)
         if best is None or score > best[2]:
             best = model, words, score
+    if arguments.only:
+        best[0].save(arguments.only)
+        sys.exit()
     return *best, tried
+
+
+def learned_side_by_side(arguments):
+    """(settings, estimator), each learned by a process of its own, so many at once."""
+    from wenmai import load
+
+    folder, waiting, running, rest = Path(tempfile.mkdtemp()), list(enumerate(arguments.tries)), {}, sys.argv[1:]
+    for name in ("--jobs", "--try"):
+        while name in rest:
+            del rest[rest.index(name) : rest.index(name) + 2]
+    while waiting or running:
+        while waiting and len(running) < arguments.jobs:
+            number, words = waiting.pop(0)
+            command = [sys.executable, __file__, *rest, "--try", words, "--only", str(folder / str(number))]
+            running[number] = subprocess.Popen(command)
+        for number in [number for number, process in running.items() if process.poll() is not None]:
+            if running.pop(number).returncode == 0:
+                yield arguments.tries[number], load(folder / str(number), device=arguments.device)
+        time.sleep(0.2)
 
 
 def looked(arguments, model, test: Rows, **how) -> dict:
@@ -259,7 +285,7 @@ def prompts(arguments) -> dict:
     bounds = len(order) // 5, len(order) // 5 + max(1, len(order) * 8 // 100)
     parts = order[bounds[1] :], order[bounds[0] : bounds[1]], order[: bounds[0]]
     train, valid, test = (([samples[row] for row in rows], [texts[row] for row in rows]) for rows in map(sorted, parts))
-    model, settings, score, tried = chosen(Transcriber, arguments, train, valid)
+    model, settings, score, tried = chosen(Transcriber, arguments, train, valid, error="cer")
     lm = LanguageModel("ngram", order=6, tokenizer="characters").fit(train[1])
     weights = model.tune(lm, heard(valid), valid[1])
     return {"settings": settings, "rows": [len(rows[1]) for rows in (train, valid, test)], "valid": 1 - score, "chosen": weights,
@@ -349,6 +375,8 @@ if __name__ == "__main__":
     parser.add_argument("--rows", type=int, default=3000, help="strings that are learned from")
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--try", action="append", default=[], dest="tries", metavar='"NAME=VALUE …"')
+    parser.add_argument("--jobs", type=int, default=1, help="so many settings are tried side by side")
+    parser.add_argument("--only", help=argparse.SUPPRESS)  # a folder for a model, and nothing after it
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--few", type=int, default=1)
     parser.add_argument("--choose", action="store_true", help="settings alone: test is not looked at")

@@ -75,9 +75,11 @@ class CTCHead(nn.Module):
         lengths = self.lengths(batch)
         target = batch.target.masked_fill(~batch.target_mask, 0)
         log_probs = self.outputs(y, mask).clamp(min=-1e4)  # of −∞ torch's gradient is no number
-        total = functional.ctc_loss(log_probs.transpose(0, 1), target, mask.sum(1), lengths, self.blank, "sum",
-                                    zero_infinity=True)  # fmt: skip
-        return [Loss("ctc", 1.0, total, lengths.sum())]
+        steps, place = mask.sum(1), log_probs.device
+        if torch.are_deterministic_algorithms_enabled() and log_probs.is_cuda:  # its gradient on a GPU is added up in any order
+            log_probs, target, steps, lengths = (part.cpu() for part in (log_probs, target, steps, lengths))
+        total = functional.ctc_loss(log_probs.transpose(0, 1), target, steps, lengths, self.blank, "sum", zero_infinity=True)
+        return [Loss("ctc", 1.0, total.to(place), lengths.sum().to(place))]
 
     def lengths(self, batch: Batch) -> Tensor:
         """(B,) tokens of every text, without its end"""
