@@ -22,6 +22,7 @@ EXPLANATIONS = phrases(
     speed="In training, sounds are up to such a share faster or slower.",
     pitch="In training, sounds are up to such a share of the bands higher or lower.",
     noise="In training, noise is added to such a share of the sounds.",
+    convolutions="So many layers of filters over time and frequency read the frames first.",
     # of inputs and tokens
     embedding="Word vectors to begin with: random, one-hot, or a file or package of pretrained ones.",
     max_length="So many tokens of a text are read; what is longer is cut.",

@@ -14,7 +14,7 @@ from torch.nn import functional
 from wenmai.data.examples.batches import Batch
 from wenmai.layers.dropout import Dropout
 from wenmai.layers.first_weights import normal
-from wenmai.layers.sound import Perturbation
+from wenmai.layers.sound import Perturbation, SpectralFilters
 from wenmai.layers.spelling import Spelling
 
 
@@ -147,11 +147,15 @@ class SoundFrames(Frames):
     """Frames of sound, which training hears otherwise each time."""
 
     def __init__(self, inputs, width: int):
-        super().__init__(inputs.width, width)
-        self.changes = Perturbation(getattr(inputs, "source", inputs))
+        sounds = getattr(inputs, "source", inputs)
+        filters = SpectralFilters(sounds) if sounds.convolutions else None
+        super().__init__(filters.width if filters else inputs.width, width)
+        self.changes, self.filters = Perturbation(sounds), filters
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         frames, mask = self.changes(batch.inputs, batch.mask) if self.training else (batch.inputs, batch.mask)
+        if self.filters is not None:
+            frames = self.filters(frames, mask)
         return self.project(frames) * mask.unsqueeze(-1), mask
 
 

@@ -1,4 +1,4 @@
-"""What training changes in sounds by chance, anew each time they are read, frames in and frames out.
+"""What training changes in sounds by chance, anew each time they are read, frames in and frames out; and filters over them.
 
 speed   x'(t) = x(f t), f from 1 − s to 1 + s, between frames on a straight line                        Ko et al. 2015
 pitch   x'_m = x_{m + d}, d up to ± p of the bands: on the mel scale, another voice is a shift          Jaitly & Hinton 2013
@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 TIME, BANDS = 0.1, 6
+CHANNELS = 16  # of the first filters; the others have twice as many
 DECIBEL = 0.2302585  # of a power, in natural logarithms
 
 
@@ -80,3 +81,28 @@ class Perturbation(nn.Module):
             start = start * (self.mels - size)
             x = x.masked_fill(((bands >= start) & (bands < start + size)).unsqueeze(1), 0.0)
         return x
+
+
+class SpectralFilters(nn.Module):
+    """Filters of 3 × 3 over time and frequency, one layer above the other (Amodei et al. 2016): a pattern is found again a band
+    higher, in another voice.
+
+        x_l = relu(norm(filters_l * x_{l−1})), every second band        norm: over what a moment has, so that rows stay apart"""
+
+    def __init__(self, sounds):
+        super().__init__()
+        self.stack, self.mels, bands, before, layers = sounds.stack, sounds.mels, sounds.mels, 1, []
+        for number in range(sounds.convolutions):
+            channels, bands = CHANNELS * (1 if number == 0 else 2), (bands + 1) // 2
+            layers += [nn.Conv2d(before, channels, 3, (1, 2), 1), nn.LayerNorm([channels, bands])]
+            before = channels
+        self.layers, self.width = nn.ModuleList(layers), before * bands * self.stack
+
+    def forward(self, frames: Tensor, mask: Tensor) -> Tensor:
+        """(B, T, stack · mels) → (B, T, stack · channels · bands); what is no real step is silence to its neighbours"""
+        x = frames.unflatten(-1, (self.stack, self.mels)).flatten(1, 2).unsqueeze(1)  # (B, 1, T · stack, mels)
+        real = mask.repeat_interleave(self.stack, 1)[:, None, :, None]
+        for filters, norm in zip(self.layers[::2], self.layers[1::2]):
+            x = norm(filters(x * real).transpose(1, 2)).relu().transpose(1, 2)  # (B, channels, T · stack, bands)
+        x = x.transpose(1, 2).flatten(2)  # (B, T · stack, channels · bands)
+        return x.unflatten(1, (-1, self.stack)).flatten(2)

@@ -24,6 +24,8 @@ class Listening:
         if not by_alignment(model) or not model.body.carried:
             raise Mistake("a sound can be heard while it comes by a rung that reads one way; train one, as in wenmai train lstm DATA "
                           "--set bidirectional=false --set normalise=corpus.")  # fmt: skip
+        if source.convolutions:
+            raise Mistake("this run has filters that look ahead, and hears whole sounds alone; train it with --set convolutions=0.")
         if source.normalise != "corpus":
             raise Mistake("this run takes the mean of every whole sound off, which is not known while it comes; train it with --set "
                           "normalise=corpus.")  # fmt: skip

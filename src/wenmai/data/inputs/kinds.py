@@ -43,13 +43,13 @@ def learn(values, texts: str = "tokens", framed: bool = False, *, embedding: Ann
           rate: Annotated[Size | None, SOUNDS] = None, mels: Annotated[Size, SOUNDS] = 40, stack: Annotated[Size, SOUNDS] = 2,
           normalise: Annotated[Normalise, SOUNDS] = "clip", masks: Annotated[Count, SOUNDS] = 1,
           speed: Annotated[Share, SOUNDS] = 0.0, pitch: Annotated[Share, SOUNDS] = 0.0, noise: Annotated[Share, SOUNDS] = 0.0,
-          **tokenizing):  # fmt: skip
+          convolutions: Annotated[Count, SOUNDS] = 0, **tokenizing):  # fmt: skip
     """The kind of these inputs; `texts` says which kind texts are; a rung that is `framed` reads words in pieces. `embedding`
     is random, one-hot, or a file (or package) of pretrained word vectors; a network reads `max_length` tokens of a text at once;
     `characters` reads the letters of every token too, by filters or an lstm (auto: by filters, where tokens are words). The
     others are of sounds (sounds.py)."""
     if isinstance(values, Clips):
-        return Sounds.learn(values, rate, mels, stack, normalise, masks, speed, pitch, noise)
+        return Sounds.learn(values, rate, mels, stack, normalise, masks, speed, pitch, noise, convolutions)
     kind = kind_of(values, texts)
     if kind == "lines":
         return Lines.learn(values, **tokenizing)
@@ -70,10 +70,10 @@ def learn_both(values, written: list[str], texts: str, *, max_length: Size = 512
 
 def learn_spoken(values, written: list[str], *, max_length: Size = 512, rate: Size | None = None, mels: Size = 40,
                  stack: Size = 2, normalise: Normalise = "clip", masks: Count = 1, speed: Share = 0.0, pitch: Share = 0.0,
-                 noise: Share = 0.0, **tokenizing) -> Spoken:  # fmt: skip
+                 noise: Share = 0.0, convolutions: Count = 0, **tokenizing) -> Spoken:  # fmt: skip
     """Sounds, and what is said in them, letter by letter unless a tokenizer is named."""
     tokenizing = {"tokenizer": "characters"} | {name: value for name, value in tokenizing.items() if value != "auto"}
-    source = Sounds.learn(Clips.of(values), rate, mels, stack, normalise, masks, speed, pitch, noise)
+    source = Sounds.learn(Clips.of(values), rate, mels, stack, normalise, masks, speed, pitch, noise, convolutions)
     return Spoken(source, TargetTexts.learn(written, max_length, **tokenizing))
 
 

@@ -24,7 +24,7 @@ from wenmai.errors import Mistake
 from wenmai.locale import Message, phrase
 
 LONGEST = 4096  # steps of a sound that a network reads at once
-RATES, MELS = (4000, 48_000), (4, 256)
+RATES, MELS, CONVOLUTIONS = (4000, 48_000), (4, 256), (0, 4)
 USUAL = 16_000  # samples a second are enough for speech
 LOOKED_AT, ENOUGH = 400, 3000  # clips that say what is usual, and frames of each
 PARTS = 4  # of a clip, whose means stand for it where a rung reads one row of numbers
@@ -45,18 +45,19 @@ class Sounds:
     parts = PARTS  # of a clip, which `flatten` lays side by side
 
     def __init__(self, rate: int, mels: int, stack: int, normalise: str, mean: np.ndarray, deviation: np.ndarray,
-                 augmentation: Augmentation, window: int):  # fmt: skip
+                 augmentation: Augmentation, window: int, convolutions: int = 0):  # fmt: skip
         self.rate, self.mels, self.stack, self.normalise, self.augmentation = rate, mels, stack, normalise, augmentation
         self.mean, self.deviation = mean, deviation  # (mels,)
         self.width, self.longest = mels * stack, max(LONGEST, window)
         self.window = window  # steps of the longest clip that was learned from: longer ones are read in such windows
-        self.features = LogMel(rate, mels)
+        self.features, self.convolutions = LogMel(rate, mels), convolutions
 
     @classmethod
     def learn(cls, clips: Clips, rate: int | None = None, mels: int = 40, stack: int = 2, normalise: Normalise = "clip",
-              masks: int = 1, speed: float = 0.0, pitch: float = 0.0, noise: float = 0.0) -> Sounds:  # fmt: skip
+              masks: int = 1, speed: float = 0.0, pitch: float = 0.0, noise: float = 0.0, convolutions: int = 0) -> Sounds:  # fmt: skip
         rate = rate or min(USUAL, Counter(clip.rate for clip in clips).most_common(1)[0][0])
-        for name, value, (least, most) in (("rate", rate, RATES), ("mels", mels, MELS), ("stack", stack, (1, 32))):
+        ranges = ("rate", rate, RATES), ("mels", mels, MELS), ("stack", stack, (1, 32)), ("convolutions", convolutions, CONVOLUTIONS)
+        for name, value, (least, most) in ranges:
             if not least <= value <= most:
                 raise Mistake("{option}={value}: expected {least} to {most}.", option=name, value=value, least=least, most=most)
         made = cls(rate, mels, stack, normalise, np.zeros(mels), np.ones(mels), Augmentation(masks, speed, pitch, noise), 1)
@@ -68,7 +69,7 @@ class Sounds:
         deviation = np.sqrt(np.maximum(squares / max(1, count) - mean**2, 0))
         made.mean, made.deviation = mean, np.where(deviation > 1e-6, deviation, 1.0)
         window = max((made.steps(clip) for clip in clips), default=1)
-        return cls(rate, mels, stack, normalise, made.mean, made.deviation, made.augmentation, min(window, LONGEST))
+        return cls(rate, mels, stack, normalise, made.mean, made.deviation, made.augmentation, min(window, LONGEST), convolutions)
 
     @property
     def step(self) -> float:
@@ -167,7 +168,7 @@ class Sounds:
     def to_json(self) -> dict:
         return {"kind": "sounds", "rate": self.rate, "mels": self.mels, "stack": self.stack, "normalise": self.normalise,
                 "mean": self.mean.tolist(), "deviation": self.deviation.tolist(), "window": self.window,
-                "augmentation": list(self.augmentation)}  # fmt: skip
+                "augmentation": list(self.augmentation), "convolutions": self.convolutions}  # fmt: skip
 
     @classmethod
     def from_json(cls, saved) -> Sounds:
@@ -177,7 +178,8 @@ class Sounds:
             raise take.unfit("augmentation", changes, phrase("saved", "four numbers"))
         return cls(take.integer(saved, "rate", *RATES), mels, take.integer(saved, "stack", 1, 32),
                    take.one_of(saved, "normalise", ("clip", "corpus")), mean, deviation,
-                   Augmentation(int(changes[0]), *changes[1:].tolist()), take.integer(saved, "window", 1, LONGEST))  # fmt: skip
+                   Augmentation(int(changes[0]), *changes[1:].tolist()), take.integer(saved, "window", 1, LONGEST),
+                   take.integer(saved, "convolutions", *CONVOLUTIONS))  # fmt: skip
 
 
 class Spoken(Sides):
