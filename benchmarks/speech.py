@@ -3,10 +3,12 @@
     python benchmarks/speech.py digits RECORDINGS --rung lstm      which digit? test: the official takes 0 to 4 of every speaker
     python benchmarks/speech.py speakers RECORDINGS --rung cnn     one speaker held out at a time, six folds, without and with
                                                                    changes of speed, pitch and noise in training
-    python benchmarks/speech.py strings RECORDINGS --rung lstm     three to six digits of a speaker joined: WER; lstm, transformer …
+    python benchmarks/speech.py strings RECORDINGS --rung lstm     three to six digits of a speaker joined: WER; lstm, transformer
+    …
                                                                    by CTC, attention … by a decoder (--set joint_ctc=0.3)
     python benchmarks/speech.py patterns RECORDINGS                telephone numbers in noise, with an n-gram and without, 5 seeds
-    python benchmarks/speech.py speed RECORDINGS                   training and transcribing, in times of real time, against a plain
+    python benchmarks/speech.py speed RECORDINGS                   training and transcribing, in times of real time, against a
+    plain
                                                                    nn.LSTM + CTCLoss loop with batches by length, taking turns
 
 Settings (--set, epochs, weights of the language model) are chosen on held-out training takes; test is scored once, at the end.
@@ -149,8 +151,8 @@ def noisy(samples: list[np.ndarray], decibels: float, seed: int) -> list[np.ndar
 
 
 def patterns(arguments) -> dict:
-    """The acoustic model learns from strings without a pattern; noise is raised on valid strings until its WER there lies between 5
-    and 15%, and the weight of the n-gram is chosen on them too."""
+    """The acoustic model learns from strings without a pattern; noise is raised on valid strings until its WER there lies between
+    5 and 15%, and the weight of the n-gram is chosen on them too."""
     from wenmai import LanguageModel, Transcriber, sounds
 
     data, results = recordings(arguments.data), []
