@@ -3,6 +3,7 @@
     python benchmarks/pretraining.py --length 128        65,536 tokens an update; --length 512 likewise
     … --only wenmai                                      without the peer
     … --set compile=false                                any option of training
+    … --profile                                          one turn more of each, and the kernels that it spent its time in
 
 Wenmai trains as `wenmai train bert` does, with next_sentence=false; the peer is BertForMaskedLM under torch.compile, padded to
 the longest row of its batch, which are of like length, with autocast and a fused AdamW. Both have the sizes of BERT-base, a
@@ -43,7 +44,7 @@ def wenmai_turns(asked, texts: list[str]):
     updater.Updater.judged = counted
     options = {"compile": True} | dict(pair.split("=") for pair in asked.set)
     options = {name: json.loads(value) if isinstance(value, str) else value for name, value in options.items()}
-    many = asked.warm + asked.turns * asked.steps  # every turn ends with a look, as trainings do now and then
+    many = asked.warm + (asked.turns + asked.profile) * asked.steps  # every turn ends with a look, as trainings do now and then
     model = Encoder("bert", **BASE, next_sentence=False, max_length=asked.length, tokenizer="words", batch_tokens=asked.tokens,
                     steps=many, evaluations=many // asked.steps, validation=0.0,
                     precision="bf16", device="cuda", **options)  # fmt: skip
@@ -70,7 +71,7 @@ def peer_turns(asked, texts: list[str]):
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
     step = torch.compile(lambda **given: model(**given).loss, dynamic=True)
     batches, seen, began = [], 0, 0.0
-    for number in range(asked.warm + asked.turns * asked.steps + 1):
+    for number in range(asked.warm + (asked.turns + asked.profile) * asked.steps + 1):
         if number >= asked.warm and (number - asked.warm) % asked.steps == 0:
             torch.cuda.synchronize()
             if began:
@@ -103,6 +104,7 @@ def main() -> None:
     parser.add_argument("--warm", type=int, default=40, help="steps before the first turn, a multiple of those of a turn")
     parser.add_argument("--only", choices=("wenmai", "peer"))
     parser.add_argument("--set", action="append", default=[])
+    parser.add_argument("--profile", action="store_true")
     asked = parser.parse_args()
     texts = documents(asked.length, 20 * asked.tokens)
     sides = {"wenmai": wenmai_turns, "peer": peer_turns}
@@ -112,6 +114,13 @@ def main() -> None:
         for name, side in sides.items():
             rates[name].append(next(side))
             print(f"{name}: {rates[name][-1]:,.0f} real tokens a second", flush=True)
+    for name, side in sides.items() if asked.profile else ():
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as watched:
+            rate = next(side)
+        kernels = watched.key_averages()
+        busy = sum(kernel.device_time_total for kernel in kernels) / 1e6
+        print(f"{name}: {rate:,.0f} while watched; kernels ran for {busy:.2f} s of {asked.steps} updates")
+        print(kernels.table(sort_by="cuda_time_total", row_limit=25, max_name_column_width=70))
     print(json.dumps({"length": asked.length, "tokens": asked.tokens, "device": torch.cuda.get_device_name(),
                       "torch": torch.__version__, "set": asked.set, "rates": rates}))  # fmt: skip
 

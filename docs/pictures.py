@@ -858,7 +858,8 @@ def listening(zh):
 
 PICTURES = (features, perceptron, logistic, weights, rings, filters, gates, fading, attention, positions, rate, bootstrap,
             tags, transitions, curve, sums, forecast, stopped, sparsity, walk, temperatures, surprise, composing,
-            probe_memory, probe_parallel, probe_gates, probe_heads, probe_depth, alignment, hidden, sentences, listening)  # fmt: skip
+            probe_memory, probe_parallel, probe_gates, probe_heads, probe_depth, alignment, hidden, sentences,
+            listening)  # fmt: skip
 
 
 def main(wanted: list[str], folder: Path = FOLDER) -> None:

@@ -52,7 +52,8 @@ def bring(folder: Path) -> None:
 
 
 def bring_sounds(folder: Path, write) -> None:
-    """A tone for a word; one.wav and two.wav, and 24 that are said in said.csv, of which sounds.csv has the first word as label."""
+    """A tone for a word; one.wav and two.wav, and 24 that are said in said.csv, of which sounds.csv has the first word as
+    label."""
     import soundfile
 
     draw, rows = np.random.default_rng(0), []

@@ -167,7 +167,8 @@ def sounds() -> list[Seed]:
     for kind, subtype in (("wav", "PCM_16"), ("wav", "PCM_U8"), ("wav", "FLOAT"), ("flac", "PCM_16"), ("ogg", "VORBIS")):
         out = io.BytesIO()
         soundfile.write(out, samples, 8000, subtype, format=kind)
-        files = {"given.csv": f"audio,text\na.{kind},one\nb.wav,two\na.{kind},two\nb.wav,one\n".encode(), f"a.{kind}": out.getvalue()}
+        files = {"given.csv": f"audio,text\na.{kind},one\nb.wav,two\na.{kind},two\nb.wav,one\n".encode(),
+                 f"a.{kind}": out.getvalue()}
         out = io.BytesIO()
         soundfile.write(out, np.column_stack([samples] * 2), 11025, format="wav")
         files["b.wav"] = out.getvalue()

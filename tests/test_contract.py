@@ -500,7 +500,8 @@ STACKED = [
     for case in CASES
     for option in ({"layers": 2}, {"bidirectional": True}, {"layers": 2, "bidirectional": True})
     if option.keys() <= accepted(RUNGS[case[0]].builder(case[1])).keys()
-    and (case[1] not in ("translate", "reply", "transcribe") or "layers" in option)  # to translate, one reads both ways unless told otherwise
+    and (case[1] not in ("translate", "reply",
+                         "transcribe") or "layers" in option)  # to translate, one reads both ways unless told otherwise
 ]
 
 

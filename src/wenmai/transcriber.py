@@ -1,7 +1,8 @@
 """Transcriber: an estimator that hears a sound and writes what is said in it.
 
-`Transcriber("lstm").fit(paths, texts).predict(paths)`; then `transcribe` (beam search, with a language model), `answers` (with the
-times of the words), `tune` (how much a language model counts), `stream` (of a sound that is still coming), `log_prob`, `evaluate`."""
+`Transcriber("lstm").fit(paths, texts).predict(paths)`; then `transcribe` (beam search, with a language model), `answers` (with
+the times of the words), `tune` (how much a language model counts), `stream` (of a sound that is still coming), `log_prob`,
+`evaluate`."""
 
 from collections.abc import Iterable, Iterator
 
@@ -19,7 +20,8 @@ class Transcriber(Estimator):
 
     task_name, log_prob = "transcribe", text_log_prob
 
-    def transcribe(self, sounds, *, beam: int = 1, lm=None, lm_weight: float | None = None, bonus: float | None = None) -> list[str]:
+    def transcribe(self, sounds, *, beam: int = 1, lm=None, lm_weight: float | None = None,
+                   bonus: float | None = None) -> list[str]:
         """What is said: the most probable token at every step, or the best that a search through `beam` texts at once finds; with
         `lm`, a LanguageModel, that of the highest log p + lm_weight · log p of the language model + bonus · its words."""
         texts, notes = self.task_.predict(self.trained(), sounds, beam=beam, lm=lm, lm_weight=lm_weight, bonus=bonus)

@@ -28,7 +28,8 @@ def a_sound(seconds: float = 0.5, rate: int = RATE, pitch: float = 440.0, seed: 
 @pytest.mark.parametrize("mels", [40, 64])
 def test_features_are_those_of_librosa(rate, mels):
     librosa, samples = pytest.importorskip("librosa"), a_sound(1.0, rate)
-    theirs = librosa.feature.melspectrogram(y=samples, sr=rate, n_fft=rate // 40, hop_length=rate // 100, center=False, n_mels=mels)
+    theirs = librosa.feature.melspectrogram(y=samples, sr=rate, n_fft=rate // 40, hop_length=rate // 100, center=False,
+                                            n_mels=mels)
     ours = LogMel(rate, mels)(samples).numpy()
     np.testing.assert_allclose(ours, np.log(np.maximum(theirs.T, 1e-8)), atol=1e-4)
 
@@ -107,7 +108,8 @@ def test_an_hour_is_read_some_seconds_at_a_time(tmp_path, monkeypatch):
 def wav(data: bytes, announced: int | None = None, bits: int = 16) -> bytes:
     size = len(data) if announced is None else announced
     form = struct.pack("<HHIIHH", 1, 1, RATE, RATE * bits // 8, bits // 8, bits)
-    return b"RIFF" + struct.pack("<I", min(36 + size, 0xFFFFFFFF)) + b"WAVEfmt " + struct.pack("<I", 16) + form + b"data" + struct.pack("<I", size) + data
+    length = struct.pack("<I", min(36 + size, 0xFFFFFFFF))
+    return b"RIFF" + length + b"WAVEfmt " + struct.pack("<I", 16) + form + b"data" + struct.pack("<I", size) + data
 
 
 SAMPLES = (a_sound() * 32767).astype("<i2").tobytes()
@@ -136,7 +138,7 @@ def test_a_flac_that_was_cut_off_is_refused(tmp_path):
     soundfile.write(tmp_path / "a.flac", np.random.default_rng(0).normal(size=40_000) * 0.1, RATE)
     data = (tmp_path / "a.flac").read_bytes()
     (tmp_path / "b.flac").write_bytes(data[: len(data) // 2])
-    with pytest.raises(Mistake, match="is cut off, or its header lies|cannot be read as sound"):
+    with pytest.raises(Mistake, match=r"is cut off, or its header lies|cannot be read as sound"):
         Clip.of(tmp_path / "b.flac")
 
 

@@ -87,7 +87,8 @@ def a_batch(texts: list[list[int]], end: int) -> Batch:
     target = torch.full((len(texts), longest), NOTHING)
     for row, text in enumerate(texts):
         target[row, : len(text) + 1] = torch.tensor([*text, end])
-    return Batch(torch.zeros(len(texts), 6), torch.ones(len(texts), 6, dtype=torch.bool), target=target, target_mask=target != NOTHING)
+    return Batch(torch.zeros(len(texts), 6), torch.ones(len(texts), 6, dtype=torch.bool), target=target,
+                 target_mask=target != NOTHING)
 
 
 def test_the_loss_is_that_of_the_texts_and_what_is_special_is_never_said():

@@ -73,7 +73,7 @@ def test_a_long_sound_is_read_in_windows_that_overlap():
 
 def test_windows_are_joined_in_the_middle_of_their_overlap():
     whole = np.arange(20)[:, None].astype(float)
-    parts = [(start, whole[start : start + 8] + (0 if start == 0 else 0)) for start in (0, 6, 12)]
+    parts = [(start, whole[start : start + 8]) for start in (0, 6, 12)]
     np.testing.assert_array_equal(joined(parts), whole)
     marked = joined([(0, np.zeros((8, 1))), (4, np.ones((8, 1)))])
     assert marked[:, 0].tolist() == [0] * 6 + [1] * 6
@@ -82,7 +82,8 @@ def test_windows_are_joined_in_the_middle_of_their_overlap():
 def test_what_is_heard_while_it_comes_is_what_is_heard_in_the_whole():
     model, (sounds, _) = trained(bidirectional=False, normalise="corpus"), rows(8, seed=2)
     for samples, rate in sounds:
-        whole = decoded(model.trained(), dict(frame_log_probs(model.trained(), model.examples([(samples, rate)]).inputs))[0], Search())
+        whole = decoded(model.trained(), dict(frame_log_probs(model.trained(), model.examples([(samples, rate)]).inputs))[0],
+                        Search())
         for pieces in (1, 7, 40):
             assert " ".join(model.stream(np.array_split(samples, pieces), rate)) == " ".join(whole.text.split())
 

@@ -20,7 +20,8 @@ BLOCK = 3200  # bytes of standard input that are heard at once
 
 def transcribe(
     run: Run,
-    sounds: Annotated[list[str] | None, typer.Argument(help="Sound files; - is raw 16-bit PCM, mono, from standard input.")] = None,
+    sounds: Annotated[list[str] | None,
+                      typer.Argument(help="Sound files; - is raw 16-bit PCM, mono, from standard input.")] = None,
     file: Annotated[str, typer.Option(help="A manifest with a column audio, or a folder of sounds with a labels.csv.")] = "",
     out: Annotated[Path | None, typer.Option(help="Where the answers go: .jsonl, .csv or .tsv.")] = None,
     columns: Columns = "", delimiter: Delimiter = "", spreadsheet: Spreadsheet = False,

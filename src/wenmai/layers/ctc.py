@@ -102,7 +102,8 @@ def text_log_prob(log_probs: np.ndarray, tokens: list[int], blank: int) -> float
     """log p(w), over all paths"""
     if len(log_probs) < least_frames(np.array(tokens, np.int64)):
         return float("-inf")
-    loss = functional.ctc_loss(torch.from_numpy(np.ascontiguousarray(log_probs))[:, None], torch.tensor([tokens], dtype=torch.int64),
+    loss = functional.ctc_loss(torch.from_numpy(np.ascontiguousarray(log_probs))[:, None], torch.tensor([tokens],
+                                                                                                        dtype=torch.int64),
                                (len(log_probs),), (len(tokens),), blank, "sum")  # fmt: skip
     return -float(loss)
 

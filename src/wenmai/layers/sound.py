@@ -60,7 +60,8 @@ class Perturbation(nn.Module):
         top = loud.masked_fill(~real, float("-inf")).amax((1, 2), keepdim=True)
         rows = len(x), 1, 1
         below = (5 + 25 * torch.rand(rows, device=x.device)) * DECIBEL
-        colour = torch.randn(len(x), 1, self.mels, device=x.device).cumsum(-1) * 0.2  # of the noise: from band to band it changes little
+        colour = torch.randn(len(x), 1, self.mels,
+                             device=x.device).cumsum(-1) * 0.2  # of the noise: from band to band it changes little
         noise = top - below - 2.0 + colour - colour.mean(-1, keepdim=True) + 0.5 * torch.randn_like(x)
         added = torch.logaddexp(loud, noise)
         if self.own_mean:

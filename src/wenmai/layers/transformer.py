@@ -113,7 +113,8 @@ class Transformer(Body):
         decoder = state if isinstance(state, DecoderCache) else None
         text = state if decoder is None else decoder.text
         x = x if self.position is None else self.position(x, 0 if text is None else text.start)
-        if self.causal and x.is_cuda and torch.is_autocast_enabled("cuda"):  # what every block adds to takes half the room
+        low = x.is_cuda and torch.is_autocast_enabled("cuda")
+        if low and (self.causal or packed is not None):  # what every block adds to takes half the room
             x = x.to(torch.get_autocast_dtype("cuda"))
         x = self.dropout(x) if self.training else x
         if text is not None and text.steps is not None and one_token(x, trace):
@@ -204,13 +205,13 @@ class Block(nn.Module):
         h = x
         for step, part in self.steps:
             if step == NORM_BEFORE:
-                h = self.norm(part)(x)
+                h = self.norm(part)(x).to(x.dtype)
             elif step == KEEP:
                 h = x
             elif step == ADD:
                 x = x + self.dropout(h)
             elif step == NORM_AFTER:
-                x = self.norm(part)(x)
+                x = self.norm(part)(x).to(x.dtype)
             elif part == ATTENTION:
                 h = self.attention(h, allowed, trace, past, first, packed)
                 x = x[:, :1] if first else x

@@ -139,7 +139,8 @@ class Scores:
         self.weights = take.array(state, "weights", np.float32, None, self.columns)
         self.offsets = take.array(state, "offsets", np.float32, self.columns)
         if self.inputs.kind != "tokens":  # rows that numbers, images and frames become
-            around = 2 * self.window + 1 if self.per_step else getattr(self.inputs, "length", None) or getattr(self.inputs, "parts", 1)
+            around = 2 * self.window + 1 if self.per_step else getattr(self.inputs, "length", None) or getattr(self.inputs,
+                                                                                                               "parts", 1)
             width = around * self.inputs.width * getattr(self.inputs, "height", 1)
             take.array(state, "weights", np.float32, width, self.columns)
             return

@@ -67,8 +67,8 @@ def transformer_transcriber(inputs, head, *, decoder: Literal["ctc", "attention"
                             layers: Layers = 3, feed_forward: int | None = None, positions: Positions = "sinusoidal",
                             activation: Activation = "gelu", norm: Norm = "pre", joint_ctc: Portion = 0.3,
                             dropout: Share = 0.1):  # fmt: skip
-    """`decoder`: ctc aligns, attention writes; `layers`: of the encoder, and of the decoder where there is one; `joint_ctc`: λ, with
-    a decoder."""
+    """`decoder`: ctc aligns, attention writes; `layers`: of the encoder, and of the decoder where there is one; `joint_ctc`: λ,
+    with a decoder."""
     check_heads(width, heads)
     first = input_layer(inputs, width, exact=True, scale=sqrt(width))
     shape = {"positions": positions, "activation": activation, "prenorm": norm == "pre", "dropout": dropout}

@@ -171,8 +171,9 @@ def errors(app: FastAPI) -> None:
         place = ".".join(str(part) for part in first["loc"][1:])[:100]
         if first["type"] == "json_invalid":
             return told(Refused(400, "json", Message("the body is no JSON; send an object.")))
-        why = Message("{place}: {why}.", place=place or "body", why=str(first["msg"])[:200])
-        return told(Refused(422, "schema", why))
+        why = str(first["msg"])[:200]
+        words = Message("{place}: {why}.", place=place, why=why) if place else Message("the body: {why}.", why=why)
+        return told(Refused(422, "schema", words))
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> Answer:

@@ -22,12 +22,14 @@ class Listening:
     def __init__(self, trained: Trained, rate: int):
         model, source = trained.model, trained.inputs.source
         if not by_alignment(model) or not model.body.carried:
-            raise Mistake("a sound can be heard while it comes by a rung that reads one way; train one, as in wenmai train lstm DATA "
+            raise Mistake("a sound can be heard while it comes by a rung that reads one way; train one, as in wenmai train "
+                          "lstm DATA "
                           "--set bidirectional=false --set normalise=corpus.")  # fmt: skip
         if source.convolutions:
             raise Mistake("this run has filters that look ahead, and hears whole sounds alone; train it with --set convolutions=0.")
         if source.normalise != "corpus":
-            raise Mistake("this run takes the mean of every whole sound off, which is not known while it comes; train it with --set "
+            raise Mistake("this run takes the mean of every whole sound off, which is not known while it comes; train it with "
+                          "--set "
                           "normalise=corpus.")  # fmt: skip
         self.trained, self.source, self.model = trained, source, model
         self.resampler, self.features = Resampler(rate, source.rate), FeatureStream(source.features)

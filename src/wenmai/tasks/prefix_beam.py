@@ -4,8 +4,8 @@
 
     score(w) = log p_CTC(w) + weight · log p_LM(w) + bonus · |w|        |w|: units of the language model, words or characters
 
-All paths of a text are added up, so that where the beam holds every prefix the most probable text is found. A language model gives
-log p of the next unit, and state after state: `LanguageModel` in wenmai does. Of words it is asked when a word ends."""
+All paths of a text are added up, so that where the beam holds every prefix the most probable text is found. A language model
+gives log p of the next unit, and state after state: `LanguageModel` in wenmai does. Of words it is asked when a word ends."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -33,8 +33,8 @@ def add(first: float, second: float) -> float:
 
 def prefix_beam(log_probs: np.ndarray, blank: int, size: int = 16, count: int = 1, fusion: Fusion | None = None,
                 final: Fusion | None = None, least: float = LEAST) -> list[Found]:  # fmt: skip
-    """The `count` best texts of (T, V + 1), the best first. `fusion` and `final`: what a language model adds to a text that may go
-    on, and to one that is over."""
+    """The `count` best texts of (T, V + 1), the best first. `fusion` and `final`: what a language model adds to a text that may
+    go on, and to one that is over."""
     fusion = fusion or (lambda tokens: 0.0)
     beams: dict[tuple[int, ...], tuple[float, float]] = {(): (0.0, NEVER)}
     for frame in log_probs:

@@ -2,8 +2,8 @@
 
     WER = (substituted + left out + added words) / words of the reference        CER: the same of characters        (jiwer)
 
-Of texts without spaces between words, such as Chinese ones, the measure is CER. Rungs align (CTC) or write (models/transcribers.py);
-how texts are found stands in transcripts.py."""
+Of texts without spaces between words, such as Chinese ones, the measure is CER. Rungs align (CTC) or write
+(models/transcribers.py); how texts are found stands in transcripts.py."""
 
 from collections.abc import Callable
 
@@ -129,7 +129,8 @@ class Transcribe:
             facts = {"where": place(row), "wanted": int(wanted[row]), "found": int(examples.inputs.lengths[row]),
                      "count": len(short_rows), "rows": len(examples)}  # fmt: skip
             note = Message("{where}: its text takes {wanted} steps at the least, and the sound has {found}, so that no alignment "
-                           "exists; {count:,} of the {rows:,} rows are left out for that (--set stack=1 makes more steps)", **facts)
+                           "exists; {count:,} of the {rows:,} rows are left out for that (--set stack=1 makes more steps)",
+                           **facts)
             if len(short_rows) == len(examples):
                 raise Mistake(note)
             kept = np.setdiff1d(np.arange(len(examples)), short_rows)
@@ -165,7 +166,8 @@ class Transcribe:
         """Of every step, log p of every token and of none; of a decoder, of every token of the texts that are to be written."""
         return rows.outputs(self, trained, examples) if by_alignment(trained.model) else writing.outputs(self, trained, examples)
 
-    def found(self, trained: Trained, inputs, *, beam: int = 1, lm=None, lm_weight: float | None = None, bonus: float | None = None,
+    def found(self, trained: Trained, inputs, *, beam: int = 1, lm=None, lm_weight: float | None = None,
+              bonus: float | None = None,
               times: bool = False) -> Answers:  # fmt: skip
         """(a Heard for every sound, with notes); silence says nothing."""
         if lm is not None:
@@ -202,12 +204,14 @@ class Transcribe:
         return np.array([one.text for one in found], object), found.notes
 
     def predict_proba(self, trained: Trained, inputs):
-        raise Mistake("a Transcriber writes texts, of which there is no table; log_prob(sounds, texts) says how probable they are.")
+        raise Mistake("a Transcriber writes texts, of which there is no table; log_prob(sounds, texts) says how probable they "
+                      "are.")
 
     def answers(self, trained: Trained, inputs, **how) -> Answers:
         """{"text", "log_prob"} a sound; with `times` also "words": {"word", "start", "end"} each, in seconds."""
         found = self.found(trained, inputs, **how)
-        return Answers(({"text": one.text, "log_prob": round(one.log_prob, 6)} | ({} if one.words is None else {"words": one.words})
+        return Answers(({"text": one.text, "log_prob": round(one.log_prob,
+                                                             6)} | ({} if one.words is None else {"words": one.words})
                         for one in found), found.notes)  # fmt: skip
 
     def hypotheses(self, trained: Trained, inputs, targets, where=row_name, **how) -> Answers:
@@ -238,7 +242,8 @@ class Transcribe:
         return sums, writing.target_cut_notes(trained, examples)
 
     def tune(self, trained: Trained, lm, inputs, targets, beam: int = LM_BEAM) -> dict[str, float]:
-        """The weight of a language model and the bonus of a unit that err least on these sounds, which are kept with the model."""
+        """The weight of a language model and the bonus of a unit that err least on these sounds, which are kept with the
+        model."""
         check_model(lm)
         if not by_alignment(trained.model):
             raise Mistake("a language model goes with rungs that align (CTC), and {rung} writes by a decoder; leave lm out.",
@@ -250,7 +255,8 @@ class Transcribe:
                 answers = [decoded(trained, frames[row], Search(beam, lm, weight, bonus)).text for row in range(len(frames))]
                 tried[weight, bonus] = self.scores(answers, texts)[self.metric]
         self.weight, self.bonus = min(tried, key=lambda pair: (tried[pair], pair))
-        return {"lm_weight": self.weight, "bonus": self.bonus, self.metric: tried[self.weight, self.bonus], "without": tried[0.0, 0.0]}
+        return {"lm_weight": self.weight, "bonus": self.bonus, self.metric: tried[self.weight, self.bonus], "without": tried[0.0,
+                                                                                                                             0.0]}
 
     def trace_examples(self, trained: Trained, inputs, targets=None) -> tuple[Examples, None, list | None]:
         """Of a decoder without targets, of the texts that it writes itself."""
@@ -286,7 +292,8 @@ class Transcribe:
         return task
 
     profile = Profile(phrase("task", "transcribe"), measure_transcripts, describe_sounds,
-                      few_rows=(Clips.of([(np.full(4000, 0.01 * n, np.float32), 8000) for n in range(1, 5)]), ["a b", "c"] * 2), judged="cer",
+                      few_rows=(Clips.of([(np.full(4000, 0.01 * n, np.float32), 8000) for n in range(1, 5)]), ["a b", "c"] * 2),
+                      judged="cer",
                       terms=transcript_terms, baseline=usual_text, next_command="transcribe {run} FILE")  # fmt: skip
 
 

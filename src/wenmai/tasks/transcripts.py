@@ -1,7 +1,8 @@
-"""What is heard in sounds: by CTC greedily, by prefix beam search with a language model, or by a decoder; and when each word is said.
+"""What is heard in sounds: by CTC greedily, by prefix beam search with a language model, or by a decoder; and when each word is
+said.
 
-A sound that is longer than all that were learned from is read in windows. Those of CTC overlap by a quarter, and what each says of
-the overlap counts up to its middle; a decoder writes a text for every window by itself."""
+A sound that is longer than all that were learned from is read in windows. Those of CTC overlap by a quarter, and what each says
+of the overlap counts up to its middle; a decoder writes a text for every window by itself."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -134,7 +135,8 @@ def written(trained: Trained, encoded: Sequences, search: Search, times: bool) -
     for rows in by_length((pieces.lengths + most) * search.beam, TOGETHER):
         part = pieces.take(rows)
         first, state = writing.begin(trained, part, most)
-        best = beam(writing.stepper(trained), first, state, [most] * len(rows), search.beam, search.penalty, search.beam, target.special.end)
+        best = beam(writing.stepper(trained), first, state, [most] * len(rows), search.beam, search.penalty, search.beam,
+                    target.special.end)
         for row, candidates in zip(rows.tolist(), best):
             parts[row] = candidates
     if aligner(trained.model) is not None:
@@ -148,7 +150,8 @@ def written(trained: Trained, encoded: Sequences, search: Search, times: bool) -
         tokens = [token for token in best.tokens if token != target.special.end]
         one = Heard(writing.text_of(trained, tokens), tokens, best.score, best.log_prob)
         if times and aligner(trained.model) is not None:
-            one.words = words_of(trained, frames[row], tokens, sum(len(frames[other]) for other in range(row) if example[other] == example[row]))
+            one.words = words_of(trained, frames[row], tokens,
+                                 sum(len(frames[other]) for other in range(row) if example[other] == example[row]))
         texts[int(example[row])].append(one)
     return [together(some) for some in texts]
 
@@ -195,7 +198,8 @@ def words_of(trained: Trained, log_probs: np.ndarray, tokens: list[int], first: 
     for place, (start, end) in enumerate(spans):
         before, text = text, target.text(tokens[: place + 1])
         piece = text[len(before) :]
-        apart = apart or piece[:1].isspace() or bool(CHINESE.match(piece.strip())) or (bool(words) and bool(CHINESE.match(words[-1]["word"])))
+        last = words[-1]["word"] if words else ""
+        apart = apart or piece[:1].isspace() or any(map(CHINESE.match, (piece.strip(), last)))
         if piece.strip():
             if apart:
                 words.append({"word": "", "start": round((first + start) * step, 3), "end": 0.0})

@@ -133,11 +133,13 @@ class Updater:
         """(K,) what each of K losses is divided by: counted over all pieces and processes, before the network reads them."""
         counts = [torch.tensor(self.network.head.counts(batch), dtype=torch.float32) * share
                   for batch, share in zip(batches, shares)]  # fmt: skip
-        return self.team.sum(torch.stack(counts).sum(0)).clamp(min=1).to(self.device)
+        return self.team.sum(torch.stack(counts).sum(0)).clamp(min=1).to(self.device, non_blocking=True)
 
     def shared(self, loss: Loss, share: float) -> Loss:
-        """Of a piece, what of its sum and count is this process's."""
-        count = torch.as_tensor(loss.count, device=self.device).float()
+        """Of a piece, what of its sum and count is this process's. A number is written on the GPU, not sent there: for what is
+        sent the processor would wait until all before it is done."""
+        number = not isinstance(loss.count, Tensor)
+        count = torch.full((), float(loss.count), device=self.device) if number else loss.count.float()
         return loss._replace(total=loss.total.detach().float() * share, count=count * share)
 
     def judged(self, batch: Batch, losses=None) -> tuple[list[Loss], Tensor | None]:

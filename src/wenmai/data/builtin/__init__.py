@@ -80,7 +80,8 @@ BUILTIN = {data.name: data for data in (
         Message("1234 → one thousand two hundred thirty-four: 7,000; numbers:zh writes Chinese, numbers:zh-digits reads "
                 "it, numbers:zh-en goes from one to the other (num2words, cn2an).")),
     Builtin("spoken-digits", "transcribe", spoken_digits,
-        Message("Strings of one to six digits, spoken by a program, espeak-ng: 800, synthetic; spoken-digits:zh in Chinese. No two "
+        Message("Strings of one to six digits, spoken by a program, espeak-ng: 800, synthetic; spoken-digits:zh in Chinese. "
+                "No two "
                 "parts share a voice."), notes=(Message("synthetic: spoken by a program, espeak-ng, and not by people"),)),
     Builtin("docstrings", "translate", docstrings,
         Message("The body of a docstring → its first line, from Python's standard library: a summary, some 3,000.")),

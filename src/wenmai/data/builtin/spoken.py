@@ -1,8 +1,9 @@
-"""spoken-digits: strings of one to six digits, spoken by a program (espeak-ng, of the package espeakng-loader), English or Chinese.
+"""spoken-digits: strings of one to six digits, spoken by a program (espeak-ng, of the package espeakng-loader), English or
+Chinese.
 
 Synthetic speech: clean, and far more regular than people. Every voice is a variant of espeak-ng, and no two parts of the data
-share one. The program remembers what it has spoken, so that a set is made by a process of its own, always the same; it is kept in the
-user's cache."""
+share one. The program remembers what it has spoken, so that a set is made by a process of its own, always the same; it is kept in
+the user's cache."""
 
 import ctypes
 import os
@@ -24,7 +25,8 @@ from wenmai.errors import Mistake, unknown
 ROWS, SEED, RATE, VERSION = 800, 2026, 8000, "1"
 VARIANTS = ("m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8", "f1", "f2", "f3", "f4", "f5", "klatt", "klatt2", "klatt3", "adam",
             "belinda", "steph", "max")  # fmt: skip
-LANGUAGES = {"en": (("en-us", "en-gb-x-rp", "en-029"), ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"], " "),
+LANGUAGES = {"en": (("en-us", "en-gb-x-rp", "en-029"), ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight",
+                                                        "nine"], " "),
              "zh": (("cmn",), list("零一二三四五六七八九"), "")}  # fmt: skip
 MAKE = "import sys, pathlib; from wenmai.data.builtin.spoken import make; make(pathlib.Path(sys.argv[1]), sys.argv[2])"
 SYNCHRONOUS, UTF8, SPEED, PITCH = 2, 1, 1, 3  # espeak-ng's own numbers

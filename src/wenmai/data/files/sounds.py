@@ -43,7 +43,8 @@ class Clip:
             return opened(os.fspath(value), where)
         if isinstance(value, tuple) and len(value) == 2 and np.ndim(value[0]) in (1, 2):
             return at_hand(*value, where)
-        raise Mistake("{where}: found {type} {value!r}, expected the path of a sound file, or samples and their rate.", where=where,
+        raise Mistake("{where}: found {type} {value!r}, expected the path of a sound file, or samples and their rate.",
+                      where=where,
                       type=type(value).__name__, value=short(str(value), 40))  # fmt: skip
 
     @property
@@ -75,7 +76,8 @@ class Clip:
             count += len(block)
             yield block.mean(1)
         if count != self.frames:
-            raise Mistake("{path} has changed since it was looked at: it held {before:,} samples, and holds {now:,}; start again.",
+            raise Mistake("{path} has changed since it was looked at: it held {before:,} samples, and holds {now:,}; start "
+                          "again.",
                           path=self.path, before=self.frames, now=count)  # fmt: skip
 
 
@@ -125,14 +127,16 @@ def opened(path: str, where: str) -> Clip:
     if not path.strip() or file.is_dir() or not file.exists():
         raise Mistake("{name}: there is no such file; check the path, or leave the row out.", name=name)
     if not file.stat().st_size:
-        raise Mistake("{name} is empty: found 0 bytes, expected a WAV, FLAC or OGG file; record or copy it again, or leave the row "
+        raise Mistake("{name} is empty: found 0 bytes, expected a WAV, FLAC or OGG file; record or copy it again, or leave "
+                      "the row "
                       "out.", name=name)  # fmt: skip
     known = check_riff(file, name)
     digest, count, peak, rate = hashlib.blake2b(digest_size=12), 0, 0.0, 0
     with sound_file(str(file), name) as sound:
         rate, expected = sound.samplerate, sound.frames
     if not RATES[0] <= rate <= RATES[1]:
-        raise Mistake("{name} has {rate:,} samples a second, expected {least:,} to {most:,}; record or convert it again.", name=name,
+        raise Mistake("{name} has {rate:,} samples a second, expected {least:,} to {most:,}; record or convert it again.",
+                      name=name,
                       rate=rate, least=RATES[0], most=RATES[1])  # fmt: skip
     for block in blocks_of(str(file), name):
         if not np.isfinite(block).all():
@@ -175,8 +179,10 @@ def sound_file(path: str, name):
     try:
         return soundfile.SoundFile(path)
     except (soundfile.LibsndfileError, OSError) as error:
-        raise Mistake("{name} cannot be read as sound ({why}); expected a WAV, FLAC or OGG file: convert it, or leave the row out.",
-                      name=name, why=Theirs(short(str(getattr(error, "error_string", error)).rstrip("."), 80))) from None  # fmt: skip
+        raise Mistake("{name} cannot be read as sound ({why}); expected a WAV, FLAC or OGG file: convert it, or leave the row "
+                      "out.",
+                      name=name, why=Theirs(short(str(getattr(error, "error_string", error)).rstrip("."),
+                                                  80))) from None  # fmt: skip
 
 
 def blocks_of(path: str, name) -> Iterator[np.ndarray]:

@@ -1,4 +1,5 @@
-"""What a user's inputs are, and how they become arrays: text, pairs of texts, tokens, labels, rows of numbers, images, frames, sounds.
+"""What a user's inputs are, and how they become arrays: text, pairs of texts, tokens, labels, rows of numbers, images, frames,
+sounds.
 
 `learn(values)` looks at the training inputs and returns one of the kinds below. Each can `encode` values into what
 Examples holds, tells the rung's builder what it will read (its attributes), and goes to JSON and back. Where texts are

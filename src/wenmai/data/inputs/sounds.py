@@ -158,11 +158,13 @@ class Sounds:
     def notes(self, values) -> list[str]:
         clips = Clips.of(values)
         seconds, silent = clips.seconds, sum(clip.silent for clip in clips)
-        notes = [Message("sounds of {least:.2f} to {most:.2f} s, {hours:.2f} hours in all: {mels} bands at {rate:,} samples a second, a "
+        notes = [Message("sounds of {least:.2f} to {most:.2f} s, {hours:.2f} hours in all: {mels} bands at {rate:,} samples a "
+                         "second, a "
                          "step every {step:.0f} ms", least=seconds.min(), most=seconds.max(), hours=seconds.sum() / 3600,
                          mels=self.mels, rate=self.rate, step=1000 * self.step)]  # fmt: skip
         if silent:
-            notes.append(Message("{count:,} of the {clips:,} sounds are silent from beginning to end", count=silent, clips=len(clips)))
+            notes.append(Message("{count:,} of the {clips:,} sounds are silent from beginning to end", count=silent,
+                                 clips=len(clips)))
         return notes
 
     def to_json(self) -> dict:
@@ -174,7 +176,7 @@ class Sounds:
     def from_json(cls, saved) -> Sounds:
         mean, deviation = take.scaling(saved)
         mels, changes = take.integer(saved, "mels", *MELS), take.numbers(saved, "augmentation")
-        if len(mean) != mels or len(changes) != 4 or not (0 <= changes).all() or not (changes[1:] <= 1).all():
+        if len(mean) != mels or len(changes) != 4 or not (changes >= 0).all() or not (changes[1:] <= 1).all():
             raise take.unfit("augmentation", changes, phrase("saved", "four numbers"))
         return cls(take.integer(saved, "rate", *RATES), mels, take.integer(saved, "stack", 1, 32),
                    take.one_of(saved, "normalise", ("clip", "corpus")), mean, deviation,

@@ -6,8 +6,8 @@ cosines).
 style = slaney    Hann's window; mel is linear below 1 kHz and a logarithm above; a triangle's area is 1 (Slaney 1998; librosa)
 style = kaldi     the mean taken off, s_n − 0.97 s_{n−1}, Povey's window, 2^k points; mel(f) = 1127 ln(1 + f/700); height 1
 
-Frames begin every 10 ms from the first sample on, and none reaches beyond the last: so features of a sound that is still coming are
-those of the whole."""
+Frames begin every 10 ms from the first sample on, and none reaches beyond the last: so features of a sound that is still coming
+are those of the whole."""
 
 import math
 

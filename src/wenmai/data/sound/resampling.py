@@ -2,7 +2,8 @@
 
 y(n) = Σ_k x(k) · h(n·M/L − k),   h(t) = c · sinc(c·t) · cos²(π c t / 2Z) for |c·t| < Z,   c = 0.99 · min(1, L/M)
 
-for a new rate of L/M times the old one. L outputs follow from the same M inputs, at every place alike: a convolution of stride M."""
+for a new rate of L/M times the old one. L outputs follow from the same M inputs, at every place alike: a convolution of stride
+M."""
 
 from fractions import Fraction
 from math import ceil

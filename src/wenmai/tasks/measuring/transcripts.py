@@ -1,5 +1,6 @@
-"""What compare shows of a model that transcribes: its scores, those of short and of long sounds, the texts that it missed by most,
-some that it writes, and how many sounds a second it hears. All greedily, or by the decoder's first choice, as `evaluate` does."""
+"""What compare shows of a model that transcribes: its scores, those of short and of long sounds, the texts that it missed by
+most, some that it writes, and how many sounds a second it hears. All greedily, or by the decoder's first choice, as `evaluate`
+does."""
 
 import time
 
@@ -19,7 +20,8 @@ def measure_transcripts(estimator, data: Dataset, metric: str) -> tuple[dict, np
     answers = [best.text for best in texts]
     return {"scores": {"test": task.scores(answers, test.targets)}, "predictions_per_second": speed,
             "latency_ms": latency(estimator, test), "confusion": None, "worst": worst(test, answers),
-            "samples": some(test, answers), "notes": texts.notes}, bundled(task.score_terms(answers, test.targets, metric))  # fmt: skip
+            "samples": some(test, answers), "notes": texts.notes}, bundled(task.score_terms(answers, test.targets,
+                                                                                            metric))  # fmt: skip
 
 
 def transcript_terms(estimator, task, part: Part, metric: str) -> np.ndarray:
