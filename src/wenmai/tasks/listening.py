@@ -26,7 +26,7 @@ class Listening:
                           "lstm DATA "
                           "--set bidirectional=false --set normalise=corpus.")  # fmt: skip
         if source.convolutions:
-            raise Mistake("this run has filters that look ahead, and hears whole sounds alone; train it with --set convolutions=0.")
+            raise Mistake("this run has filters that look ahead, and hears whole sounds alone; train it without convolutions.")
         if source.normalise != "corpus":
             raise Mistake("this run takes the mean of every whole sound off, which is not known while it comes; train it with "
                           "--set "

@@ -303,7 +303,7 @@ def tidy(text: str) -> str:
 
 
 def error_terms(answers: list[str], targets: list[str], metric: str) -> tuple[np.ndarray, np.ndarray]:
-    """Of every row (errors, how many words or characters there should be): counted by jiwer, or where it is not installed here."""
+    """Of every row (errors, how many words or characters there should be): counted by jiwer, or here where it is missing."""
     try:
         import jiwer
     except ImportError:

@@ -56,8 +56,8 @@ class Sounds:
     def learn(cls, clips: Clips, rate: int | None = None, mels: int = 40, stack: int = 2, normalise: Normalise = "clip",
               masks: int = 1, speed: float = 0.0, pitch: float = 0.0, noise: float = 0.0, convolutions: int = 0) -> Sounds:  # fmt: skip
         rate = rate or min(USUAL, Counter(clip.rate for clip in clips).most_common(1)[0][0])
-        ranges = ("rate", rate, RATES), ("mels", mels, MELS), ("stack", stack, (1, 32)), ("convolutions", convolutions, CONVOLUTIONS)
-        for name, value, (least, most) in ranges:
+        for name, value, (least, most) in (("rate", rate, RATES), ("mels", mels, MELS), ("stack", stack, (1, 32)),
+                                           ("convolutions", convolutions, CONVOLUTIONS)):  # fmt: skip
             if not least <= value <= most:
                 raise Mistake("{option}={value}: expected {least} to {most}.", option=name, value=value, least=least, most=most)
         made = cls(rate, mels, stack, normalise, np.zeros(mels), np.ones(mels), Augmentation(masks, speed, pitch, noise), 1)
