@@ -17,7 +17,6 @@ from wenmai.training.fine_tuning import rate_factors
 from wenmai.training.options import TrainingOptions
 from wenmai.training.progress import Snapshot
 
-
 FEW = 8  # rows of a table, such as that of segments: every batch looks all of them up
 
 
