@@ -158,6 +158,8 @@ def predict(
         raise unknown("engine", engine, ENGINES)
     if engine == "spark" and not file and inputs and len(inputs) == 1:
         inputs, file = None, inputs[0]
+    if engine == "spark" and inputs:
+        raise Mistake("--engine spark answers for one file: found {count} inputs; give it as --file FILE.", count=len(inputs))
     if inputs == ["-"]:
         inputs = lines_given()
     if bool(inputs) == bool(file):
@@ -175,8 +177,6 @@ def predict(
         table = table_for(estimator, file, columns, delimiter=delimiter, predict=True)
         answered = on_spark(estimator, run, device) if engine == "spark" else None
         return finish(answer_file(estimator, table, out, as_json, spreadsheet, answered, **how), as_json, quiet=True)
-    if engine == "spark":
-        raise Mistake("--engine spark answers for one file: found {count} inputs; give it as --file FILE.", count=len(inputs))
     answers = estimator.answers(read_arguments(estimator, inputs), **how)
     for note in answers.notes:
         say(note)
