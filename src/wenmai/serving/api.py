@@ -1,7 +1,8 @@
 """The HTTP API: its routes, each a few lines around what the other files do.
 
 Whatever goes wrong is answered with a status and a sentence in both languages (refusals.py); what is nobody's mistake is logged
-here, and the client is told no more than that."""
+here, and the client is told no more than that. The server listens before torch is loaded: what needs it is imported beside, and
+waited for by those who ask for it."""
 
 import asyncio
 import inspect
@@ -23,8 +24,7 @@ from wenmai import __version__
 from wenmai.errors import Mistake
 from wenmai.locale import Message
 from wenmai.page.strict_json import finite
-from wenmai.serving import inputs, lab, schemas
-from wenmai.serving.batching import Batches
+from wenmai.serving import lab, schemas
 from wenmai.serving.limits import Limits
 from wenmai.serving.metrics import Metrics
 from wenmai.serving.refusals import Refused, both, busy, mistaken, too_large, too_late
@@ -56,36 +56,48 @@ class Service:
         self.limits, self.metrics = limits or Limits(), Metrics()
         self.runs = Runs(places, self.limits.memory, device)
         self.trainings = Trainings(self.runs.folders[0] if training and self.runs.folders else None, self.limits)
-        self.batches, self.writer = Batches(self.limits, self.metrics), None
+        self.batches = self.writer = None  # until they are needed, and torch is there
         self.slow, self.looking = ThreadPoolExecutor(2, "wenmai-slow"), 0
         self.stopping, self.ready = False, False
         self.metrics.gauges |= {
-            "wenmai_waiting": lambda: len(self.batches.waiting),
+            "wenmai_waiting": lambda: len(self.batches.waiting) if self.batches else 0,
             "wenmai_writing": lambda: self.writer.writing if self.writer else 0,
             "wenmai_runs_loaded": lambda: len(self.runs.held), "wenmai_runs_bytes": lambda: self.runs.size,
             "wenmai_trainings": lambda: self.trainings.under_way,
         }  # fmt: skip
 
     async def start(self) -> None:
-        self.batches.start()
         self.trainings.start()
+        self.warming = asyncio.create_task(self.warm())  # while it listens already
+
+    async def warm(self) -> None:
+        """What takes long to import, before anybody asks, and the runs that were named; then what is wrong with which run."""
         loop = asyncio.get_running_loop()
-        self.warming = loop.run_in_executor(self.runs.thread, self.warm)  # while it listens already
+        await loop.run_in_executor(self.runs.thread, imports)
+        from wenmai.serving.batching import Batches
 
-    def warm(self) -> None:
-        """What takes long to import, before anybody asks; then what is wrong with which run."""
-        import wenmai.estimators
-        import wenmai.serving.generation  # noqa: F401
-
+        self.batches = Batches(self.limits, self.metrics)
+        self.batches.start()
         self.ready = True
-        for found in self.runs.all().values():
-            self.runs.about(found)
+        self.slow.submit(lambda: [self.runs.about(found) for found in self.runs.all().values()])
+        for path in self.runs.singles:
+            with suppress(Refused):
+                await self.runs.hold(self.runs.find(path.resolve().name))
+
+    async def warmed(self) -> None:
+        """When answers can be found."""
+        while not self.ready:
+            if self.warming.done():
+                self.warming.result()
+            await asyncio.sleep(0.01)
 
     async def close(self) -> None:
         self.stopping = True
         if self.writer is not None:
             await asyncio.to_thread(self.writer.close, self.limits.seconds)
-        await self.batches.close()
+        if self.batches is not None:
+            await self.batches.close()
+        self.warming.cancel()
         await self.trainings.close()
         self.runs.close()
         self.slow.shutdown(wait=False, cancel_futures=True)
@@ -126,6 +138,13 @@ class Service:
                 await gone
 
 
+def imports() -> None:
+    import wenmai.estimators
+    import wenmai.serving.batching
+    import wenmai.serving.inputs
+    import wenmai.serving.streaming  # noqa: F401
+
+
 async def disconnected(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
@@ -162,8 +181,15 @@ def errors(app: FastAPI) -> None:
     def told(refused: Refused) -> Answer:
         return Answer(refused.body(), refused.status, refused.headers)
 
-    app.add_exception_handler(Refused, lambda request, error: told(error))
-    app.add_exception_handler(Mistake, lambda request, error: told(mistaken(error)))
+    # All of them `async`: what is not, FastAPI runs in threads of its own, up to 40 of them.
+
+    @app.exception_handler(Refused)
+    async def refused(request: Request, error: Refused) -> Answer:
+        return told(error)
+
+    @app.exception_handler(Mistake)
+    async def mistake(request: Request, error: Mistake) -> Answer:
+        return told(mistaken(error))
 
     @app.exception_handler(RequestValidationError)
     async def not_valid(request: Request, error: RequestValidationError) -> Answer:
@@ -229,6 +255,9 @@ def routes(app: FastAPI, service: Service) -> None:
         began = time.perf_counter()
 
         async def work() -> dict:
+            await service.warmed()
+            from wenmai.serving import inputs
+
             async with service.runs.use(asked.run) as held:
                 estimator, how = held.estimator, {}
                 if asked.top:
@@ -253,6 +282,7 @@ def routes(app: FastAPI, service: Service) -> None:
     @app.post("/v1/generate", tags=["ask"], responses=ERRORS | {200: {"model": schemas.Generated, "content": STREAM}})
     async def generate(asked: schemas.Generate, request: Request):
         """What follows a prompt: as events, each `data: {"text": piece}`, the last `event: end`; or as one object."""
+        await service.in_time(request, service.warmed())
         from wenmai.serving import streaming
 
         return await streaming.generate(service, asked, request)
@@ -261,6 +291,9 @@ def routes(app: FastAPI, service: Service) -> None:
     async def look(asked: schemas.Inspect, request: Request) -> schemas.Inspected:
         """What goes on inside for one input: panels of numbers."""
         began = time.perf_counter()
+        await service.in_time(request, service.warmed())
+        from wenmai.serving import inputs
+
         if inputs.characters(asked.input) > limits.inspected:
             raise too_large(Message("an input that is looked into may have {most:,} characters.", most=limits.inspected))
 
@@ -341,6 +374,7 @@ def known() -> dict:
 def looked_into(asked: schemas.Inspect, held: Held, others: list[Held], limits: Limits) -> dict:
     from wenmai.inspection.inspecting import inspect as inspected
     from wenmai.page import panels_json, renderer
+    from wenmai.serving import inputs
 
     estimator = held.estimator
     value = inputs.read(estimator, [asked.input], limits)[0]
