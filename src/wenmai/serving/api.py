@@ -10,7 +10,7 @@ import json
 import sys
 import time
 import traceback
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -50,10 +50,11 @@ class Answer(JSONResponse):
 class Service:
     """All that the routes use."""
 
-    def __init__(self, places: Sequence[Path], limits: Limits | None = None, device: str = "auto", training: bool = True):
+    def __init__(self, places: Sequence[Path], limits: Limits | None = None, device: str = "auto", training: bool = True,
+                 precision: str = "float32"):  # fmt: skip
         from wenmai.serving.training import Trainings
 
-        self.limits, self.metrics = limits or Limits(), Metrics()
+        self.limits, self.metrics, self.precision = limits or Limits(), Metrics(), precision
         self.runs = Runs(places, self.limits.memory, device)
         self.trainings = Trainings(self.runs.folders[0] if training and self.runs.folders else None, self.limits)
         self.batches = self.writer = None  # until they are needed, and torch is there
@@ -75,8 +76,9 @@ class Service:
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self.runs.thread, imports)
         from wenmai.serving.batching import Batches
+        from wenmai.training.distributed import device_named
 
-        self.batches = Batches(self.limits, self.metrics)
+        self.batches = Batches(self.limits, self.metrics, device_named(self.runs.device), self.precision)
         self.batches.start()
         self.ready = True
         self.slow.submit(lambda: [self.runs.about(found) for found in self.runs.all().values()])
@@ -115,7 +117,8 @@ class Service:
         if self.looking >= 16:
             raise busy(5.0)
         self.looking += 1
-        future = asyncio.get_running_loop().run_in_executor(self.slow, work, *given)
+        cores = self.batches.cores if self.batches else 0
+        future = asyncio.get_running_loop().run_in_executor(self.slow, on_cores, cores, work, *given)
         future.add_done_callback(lambda _: setattr(self, "looking", self.looking - 1))
         return await future
 
@@ -136,6 +139,15 @@ class Service:
                 one.cancel()
             with suppress(BaseException):
                 await gone
+
+
+def on_cores(cores: int, work: Callable, *given):
+    """Each thread says for itself on how many torch computes; a new one has what another said last."""
+    if cores:
+        import torch
+
+        torch.set_num_threads(cores)
+    return work(*given)
 
 
 def imports() -> None:
