@@ -80,14 +80,17 @@ def started(command: list[str], port: int):
         process.wait()
 
 
-def processor_seconds(group: int) -> float:
-    """That the processes of a group have taken."""
-    total = 0
+def processor_seconds(process: int) -> float:
+    """That a process and all below it have taken."""
+    parents, taken = {}, {}
     for entry in Path("/proc").iterdir():
         with suppress(OSError, ValueError, IndexError):
-            parts = (entry / "stat").read_text().rpartition(")")[2].split() if entry.name.isdigit() else []
-            total += int(parts[11]) + int(parts[12]) if parts and int(parts[2]) == group else 0
-    return total / os.sysconf("SC_CLK_TCK")
+            parts = (entry / "stat").read_text().rpartition(")")[2].split()
+            parents[int(entry.name)], taken[int(entry.name)] = int(parts[1]), int(parts[11]) + int(parts[12])
+    ours = {process}
+    while more := {one for one, parent in parents.items() if parent in ours} - ours:
+        ours |= more
+    return sum(taken.get(one, 0) for one in ours) / os.sysconf("SC_CLK_TCK")
 
 
 async def ask(port: int, method: str, path: str, body: dict | None = None) -> tuple[bytes, bytes]:
@@ -248,9 +251,10 @@ def main() -> None:
     capacity = {name: statistics.median(one["requests_a_second"] for one in each) for name, each in found.items()}
     for name, each in found.items():
         ours = capacity[f"wenmai {name.split()[1]}"]
-        print(f"{name}: {capacity[name]:.0f} requests a second at 32 clients (wenmai {ours / capacity[name]:.2f}×), p50 "
-              f"{1000 * statistics.median(one['p50'] for one in each):.0f} ms, {1000 * statistics.median(one['cost'] for one in each):.1f}"
-              f" ms of a processor each, wrong or lost {sum(one['wrong'] for one in each)}", flush=True)  # fmt: skip
+        wait, cost = (1000 * statistics.median(one[key] for one in each) for key in ("p50", "cost"))
+        print(f"{name}: {capacity[name]:.0f} requests a second at 32 clients (wenmai {ours / capacity[name]:.2f}×), "
+              f"p50 {wait:.0f} ms, {cost:.1f} ms of a processor each, wrong or lost {sum(one['wrong'] for one in each)}",
+              flush=True)  # fmt: skip
     port, most = free_port(), capacity["wenmai float32"]
     with started(peers["wenmai float32"](port), port) as process:
         asyncio.run(closed_loop(port, 4, 60, 64, asked, expected))

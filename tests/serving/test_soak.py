@@ -168,12 +168,13 @@ def test_minutes_of_changing_load(made_runs, tmp_path, capsys):
     minutes = float(os.environ.get("WENMAI_SOAK_MINUTES", "30"))
     load, seen = soak(made_runs, tmp_path, 60 * minutes, min(10.0, 5 * minutes))
     quarter = max(1, len(seen) // 4)
-    before, after = (statistics.median(one["megabytes"] for one in part) for part in (seen[quarter : 2 * quarter], seen[-quarter:]))
+    parts = seen[quarter : 2 * quarter], seen[-quarter:]
+    before, after = (statistics.median(one["megabytes"] for one in part) for part in parts)
     load.waits.sort()
     with capsys.disabled():
         print(f"\n{minutes:g} minutes: {dict(load.counts)}, p50 {1000 * statistics.median(load.waits):.0f} ms, p99 "
-              f"{1000 * load.waits[int(0.99 * len(load.waits))]:.0f} ms; {before:.0f} MB in the second quarter, {after:.0f} MB in "
-              f"the last; at the end {seen[-1]}")  # fmt: skip
+              f"{1000 * load.waits[int(0.99 * len(load.waits))]:.0f} ms; {before:.0f} MB in the second quarter, {after:.0f} MB "
+              f"in the last; at the end {seen[-1]}")  # fmt: skip
     assert load.counts["vanished"] > 10 * minutes and load.counts[200] > 0.5 * load.counts["asked"]
     assert after < 1.05 * before + 8, [one["megabytes"] for one in seen]
     assert seen[-1]["files"] < 100 and seen[-1]["threads"] <= seen[0]["threads"] + 4

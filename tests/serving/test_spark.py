@@ -111,7 +111,8 @@ def test_a_chunk_that_is_too_large_is_cut(monkeypatch):
 
 @pytest.mark.parametrize("message", [
     Message("{file}, line {line}", file="a {b}", line=3), Listed(["a", Message("b {c}", c=1)]), phrase("kind", "rung"),
-    plural("{count} minute", "{count} minutes", count=2), Message("{why}: {rate:.2f}", why=Listed(["x"], Message(" and ")), rate=0.5),
+    plural("{count} minute", "{count} minutes", count=2),
+    Message("{why}: {rate:.2f}", why=Listed(["x"], Message(" and ")), rate=0.5),
 ])  # fmt: skip
 def test_a_sentence_comes_back_as_it_was(message):
     again = spark.unpacked_message(json.loads(json.dumps(spark.packed_message(message))))

@@ -76,9 +76,9 @@ def two(made_runs, tmp_path_factory):
     for name in ("reviews-gru", "corpus-gpt", "upper-seq2seq"):
         shutil.copytree(made_runs / name, runs / name)
     places = [tmp_path_factory.mktemp(name) for name in ("first", "second")]
-    with serving(str(runs), cwd=places[0]) as first, serving(str(runs), cwd=places[1]) as second:
-        with proxy([first.port, second.port]) as between:
-            yield Client("127.0.0.1", between.port, first.process), first, second, between, runs
+    with (serving(str(runs), cwd=places[0]) as first, serving(str(runs), cwd=places[1]) as second,
+          proxy([first.port, second.port]) as between):  # fmt: skip
+        yield Client("127.0.0.1", between.port, first.process), first, second, between, runs
 
 
 def without_times(answer: dict) -> dict:
@@ -93,8 +93,12 @@ def test_both_are_asked_and_answer_alike(two):
         assert {reply.status for reply in replies} == {200}
         assert all(without_times(reply.json) == without_times(replies[0].json) for reply in replies)
     gru = wenmai.load(runs / "reviews-gru")
+
+    def ask(text: str) -> dict:
+        return client.post("/v1/predict", {"run": "reviews-gru", "inputs": [text]}).json
+
     with ThreadPoolExecutor(8) as clients:
-        found = list(clients.map(lambda text: client.post("/v1/predict", {"run": "reviews-gru", "inputs": [text]}).json, TEXTS * 2))
+        found = list(clients.map(ask, TEXTS * 2))
     assert [one["answers"][0]["label"] for one in found] == [str(label) for label in gru.predict(TEXTS * 2)]
     assert all(between.asked[port] - before[port] >= 16 for port in between.ports)
 

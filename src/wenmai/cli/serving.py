@@ -19,6 +19,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 def serve(
     runs: Annotated[list[Path] | None, typer.Argument(help="Run folders, or folders of runs; runs without one.",
                                                       autocompletion=completion.runs)] = None,
+    reports: Annotated[Path | None, typer.Option(help="Reports of compare; reports, beside the runs, without it.")] = None,
     host: Annotated[str, typer.Option(help="The address to listen at; beyond this machine it takes a --token.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes one that is free.")] = 8000,
     token: Annotated[str, typer.Option(envvar="WENMAI_TOKEN", show_envvar=False, help="What clients have to know; WENMAI_TOKEN "
@@ -51,8 +52,11 @@ def serve(
     from wenmai.serving import api, server
     from wenmai.serving.limits import Limits
 
+    if reports is not None and not reports.is_dir():
+        raise Mistake("{folder} is not there; --reports names the folder that compare writes its reports to.", folder=reports)
     limits = Limits(memory=int(memory * 1e9) or half_of_what_is_free(), seconds=timeout, waiting=queue)
-    service = api.Service(places, limits, device, not no_training, precision)
+    service = api.Service(places, limits, device, not no_training, precision,
+                          reports or places[0].absolute().parent / "reports")  # fmt: skip
     count = len(service.runs.all())
 
     def started(at: int) -> None:

@@ -1,19 +1,15 @@
 """The HTTP API: its routes, each a few lines around what the other files do.
 
 Whatever goes wrong is answered with a status and a sentence in both languages (refusals.py); what is nobody's mistake is logged
-here, and the client is told no more than that. The server listens before torch is loaded: what needs it is imported beside, and
-waited for by those who ask for it."""
+here, and the client is told no more than that."""
 
-import asyncio
 import inspect
 import json
 import sys
 import time
 import traceback
-from collections.abc import AsyncIterator, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
-from pathlib import Path
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -26,10 +22,10 @@ from wenmai.locale import Message
 from wenmai.page.strict_json import finite
 from wenmai.serving import lab, schemas
 from wenmai.serving.limits import Limits
-from wenmai.serving.metrics import Metrics
-from wenmai.serving.refusals import Refused, both, busy, mistaken, too_large, too_late
-from wenmai.serving.runs import Held, Runs
+from wenmai.serving.refusals import Refused, both, mistaken, too_large
+from wenmai.serving.runs import Held
 from wenmai.serving.safety import Guard
+from wenmai.serving.service import Service
 
 WRONG = {400: "A mistake in the request", 401: "No token, or another", 403: "Another host or origin", 404: "No such run",
          408: "The request came too slowly", 409: "A run that cannot be used", 413: "Too much at once",
@@ -45,121 +41,6 @@ class Answer(JSONResponse):
 
     def render(self, content) -> bytes:
         return json.dumps(finite(content), separators=(",", ":")).encode()
-
-
-class Service:
-    """All that the routes use."""
-
-    def __init__(self, places: Sequence[Path], limits: Limits | None = None, device: str = "auto", training: bool = True,
-                 precision: str = "float32"):  # fmt: skip
-        from wenmai.serving.training import Trainings
-
-        self.limits, self.metrics, self.precision = limits or Limits(), Metrics(), precision
-        self.runs = Runs(places, self.limits.memory, device)
-        self.trainings = Trainings(self.runs.folders[0] if training and self.runs.folders else None, self.limits)
-        self.batches = self.writer = None  # until they are needed, and torch is there
-        self.slow, self.looking = ThreadPoolExecutor(2, "wenmai-slow"), 0
-        self.stopping, self.ready = False, False
-        self.metrics.gauges |= {
-            "wenmai_waiting": lambda: len(self.batches.waiting) if self.batches else 0,
-            "wenmai_writing": lambda: self.writer.writing if self.writer else 0,
-            "wenmai_runs_loaded": lambda: len(self.runs.held), "wenmai_runs_bytes": lambda: self.runs.size,
-            "wenmai_trainings": lambda: self.trainings.under_way,
-        }  # fmt: skip
-
-    async def start(self) -> None:
-        self.trainings.start()
-        self.warming = asyncio.create_task(self.warm())  # while it listens already
-
-    async def warm(self) -> None:
-        """What takes long to import, before anybody asks, and the runs that were named; then what is wrong with which run."""
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self.runs.thread, imports)
-        from wenmai.serving.batching import Batches
-        from wenmai.training.distributed import device_named
-
-        self.batches = Batches(self.limits, self.metrics, device_named(self.runs.device), self.precision)
-        self.batches.start()
-        self.ready = True
-        self.slow.submit(lambda: [self.runs.about(found) for found in self.runs.all().values()])
-        for path in self.runs.singles:
-            with suppress(Refused):
-                await self.runs.hold(self.runs.find(path.resolve().name))
-
-    async def warmed(self) -> None:
-        """When answers can be found."""
-        while not self.ready:
-            if self.warming.done():
-                self.warming.result()
-            await asyncio.sleep(0.01)
-
-    async def close(self) -> None:
-        self.stopping = True
-        if self.writer is not None:
-            await asyncio.to_thread(self.writer.close, self.limits.seconds)
-        if self.batches is not None:
-            await self.batches.close()
-        self.warming.cancel()
-        await self.trainings.close()
-        self.runs.close()
-        self.slow.shutdown(wait=False, cancel_futures=True)
-
-    def writing(self):
-        if self.writer is None:
-            from wenmai.serving.generation import Writer
-
-            self.writer = Writer(self.limits, self.metrics)
-            self.writer.start()
-        return self.writer
-
-    async def slowly(self, work, *given):
-        """In a thread for what may take long, and stands in nobody's way; a few wait for it."""
-        if self.looking >= 16:
-            raise busy(5.0)
-        self.looking += 1
-        cores = self.batches.cores if self.batches else 0
-        future = asyncio.get_running_loop().run_in_executor(self.slow, on_cores, cores, work, *given)
-        future.add_done_callback(lambda _: setattr(self, "looking", self.looking - 1))
-        return await future
-
-    async def in_time(self, request: Request, work, seconds: float | None = None):
-        """What comes of it, unless the time is over or the client has gone: then it is given up."""
-        seconds = seconds or self.limits.seconds
-        task, gone = asyncio.ensure_future(work), asyncio.create_task(disconnected(request))
-        try:
-            done, _ = await asyncio.wait((task, gone), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-            if task in done:
-                return task.result()
-            if gone in done:
-                self.metrics.count("wenmai_abandoned_total")
-                raise Refused(499, "gone", Message("the client has gone."))
-            raise too_late(seconds)
-        finally:
-            for one in (task, gone):
-                one.cancel()
-            with suppress(BaseException):
-                await gone
-
-
-def on_cores(cores: int, work: Callable, *given):
-    """Each thread says for itself on how many torch computes; a new one has what another said last."""
-    if cores:
-        import torch
-
-        torch.set_num_threads(cores)
-    return work(*given)
-
-
-def imports() -> None:
-    import wenmai.estimators
-    import wenmai.serving.batching
-    import wenmai.serving.inputs
-    import wenmai.serving.streaming  # noqa: F401
-
-
-async def disconnected(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 def event(data: dict, name: str = "") -> str:
@@ -261,6 +142,16 @@ def routes(app: FastAPI, service: Service) -> None:
         found = service.runs.find(run)
         return await service.slowly(lambda: about(service, found))
 
+    @app.get("/v1/comparisons", tags=["runs"], responses=ON_GET)
+    async def comparisons() -> schemas.Comparisons:
+        """Reports that `wenmai compare` wrote."""
+        return schemas.Comparisons(comparisons=await service.slowly(service.comparisons.all))
+
+    @app.get("/v1/comparisons/{name}", tags=["runs"], responses=ON_GET | {409: ERRORS[409]})
+    async def comparison(name: str) -> schemas.ComparisonInFull:
+        """One of them: every rung's scores, costs, learning curve and worst mistakes, and the recommendation."""
+        return Answer(await service.slowly(service.comparisons.find, name))
+
     @app.post("/v1/predict", tags=["ask"], responses=ERRORS)
     async def predict(asked: schemas.Predict, request: Request) -> schemas.Predicted:
         """An answer for every input. Requests of several clients are answered together."""
@@ -276,7 +167,9 @@ def routes(app: FastAPI, service: Service) -> None:
                     if "top_k" not in inspect.signature(estimator.task_.answers).parameters:
                         raise Mistake("{run} gives no list of labels; leave top out.", run=asked.run)
                     how["top_k"] = asked.top
-                given = inputs.read(estimator, asked.inputs, limits)
+                beside = inputs.is_unpacked(estimator)
+                given = await service.slowly(inputs.read, estimator, asked.inputs, limits) if beside else (
+                    inputs.read(estimator, asked.inputs, limits))  # fmt: skip
                 rows, kept = inputs.blank_apart(estimator, given)
                 answers = await service.batches.answers(estimator, kept, how)
                 service.metrics.count("wenmai_answers_total", len(answers), run=asked.run)
@@ -306,11 +199,11 @@ def routes(app: FastAPI, service: Service) -> None:
         await service.in_time(request, service.warmed())
         from wenmai.serving import inputs
 
-        if inputs.characters(asked.input) > limits.inspected:
-            raise too_large(Message("an input that is looked into may have {most:,} characters.", most=limits.inspected))
 
         async def work() -> dict:
             async with service.runs.use(asked.run) as held:
+                if not inputs.is_unpacked(held.estimator) and inputs.characters(asked.input) > limits.inspected:
+                    raise too_large(Message("an input that is looked into may have {most:,} characters.", most=limits.inspected))
                 others = [await service.runs.hold(service.runs.find(name)) for name in asked.beside]
                 return await service.slowly(looked_into, asked, held, others, limits)
 

@@ -20,6 +20,7 @@ import numpy as np
 import torch
 
 from wenmai.data.examples.sequences import Sequences, joined
+from wenmai.data.files.sounds import Clip, Clips
 from wenmai.data.values import pick
 from wenmai.errors import Mistake
 from wenmai.serving.limits import Limits
@@ -96,7 +97,9 @@ class Batches:
             raise busy(self.rate * len(self.waiting) + 1)
         whole = bool(estimator.task_.history)
         each = WRITTEN if hasattr(estimator.inputs_, "target") or hasattr(estimator, "complete") else 1
-        costs = [each] * len(inputs) if not isinstance(inputs, list) else [each * (1 + size(value) // COST) for value in inputs]
+        costs = [each] * len(inputs)
+        if isinstance(inputs, list | Clips):
+            costs = [each * (1 + size(value) // COST) for value in inputs]
         request = Request((id(estimator), tuple(sorted(how.items()))), estimator, inputs, how, whole,
                           asyncio.get_running_loop().create_future(), costs)  # fmt: skip
         self.waiting.append(request)
@@ -145,8 +148,8 @@ class Batches:
             return answered(batch)
 
     def next_batch(self, most: int = ROWS) -> list[tuple[Request, int, int]]:
-        """(request, from which row, to which) of what is answered next, which costs so much at most. Who has rows left goes to the
-        end of the line."""
+        """(request, from which row, to which) of what is answered next, which costs so much at most. Who has rows left goes
+        to the end of the line."""
         while self.waiting and self.waiting[0].future.done():
             self.waiting.popleft()
         if not self.waiting:
@@ -183,6 +186,8 @@ class Batches:
 
 
 def size(value) -> int:
+    if isinstance(value, Clip):
+        return int(100 * value.seconds)  # frames
     if isinstance(value, str):
         return len(value)
     return sum(map(size, value)) if isinstance(value, list | tuple) else 8
@@ -216,4 +221,5 @@ def alone(estimator, inputs, how: dict) -> Answers | Exception:
 def put_together(parts: list):
     if isinstance(parts[0], np.ndarray | Sequences):
         return joined(parts)
-    return [value for part in parts for value in part]
+    each = [value for part in parts for value in part]
+    return Clips(each) if isinstance(parts[0], Clips) else each

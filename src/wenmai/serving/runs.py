@@ -81,8 +81,8 @@ class Runs:
         return known
 
     def find(self, name: str) -> Found:
-        """As `all` has it; of a run that was found before, and whose folders nobody has touched since, only its files are looked at
-        again."""
+        """As `all` has it; of a run that was found before, and whose folders nobody has touched since, only its files are looked
+        at again."""
         found, seen = self.seen.get(name, (None, None))
         if found is None or seen != touched(found) or found.stamp != stamp_of(found.path):
             found = self.all().get(name)

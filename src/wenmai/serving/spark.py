@@ -2,9 +2,9 @@
 
     this process reads the file, chunk by chunk → a row of a DataFrame is a chunk → predict_batch_udf answers → written in order
 
-The chunks are those that one process would answer for, so the answers are the same, row for row. What is read goes out in waves of
-some megabytes: a file may be larger than memory here or there. The run goes along as an archive, which every machine unpacks once,
-and every worker loads it once; wenmai has to be installed there. Chunks, answers and sentences travel as JSON.
+The chunks are those that one process would answer for, so the answers are the same, row for row. What is read goes out in waves
+of some megabytes: a file may be larger than memory here or there. The run goes along as an archive, which every machine unpacks
+once, and every worker loads it once; wenmai has to be installed there. Chunks, answers and sentences travel as JSON.
 """
 
 from __future__ import annotations
@@ -175,7 +175,8 @@ def answers_to(estimator, text: str, source: str, how: dict) -> str:
         answers = answers_of(estimator, Chunk(columns, told["lines"]), source, how)
     except Mistake as mistake:
         return json.dumps({"mistake": packed_message(mistake.message)})
-    return json.dumps({"answers": answers, "notes": [packed_message(note) for note in answers.notes]}, default=lambda v: v.tolist())
+    notes = [packed_message(note) for note in answers.notes]
+    return json.dumps({"answers": answers, "notes": notes}, default=lambda value: value.tolist())
 
 
 def unpacked_values(values: list | dict) -> list | np.ndarray:

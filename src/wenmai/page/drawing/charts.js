@@ -132,9 +132,14 @@ function points(holder, panel, state) { // a map: names where there is room for 
     box, reading, numbers(() => grid(['', 'x', 'y', ...(groups.length ? [WORDS.group] : [])], panel.names.slice(0, 2000).map((name, at) => [name, xs[at], ys[at], ...(groups.length ? [panel.groups[at]] : [])]), panel.title)))
   let spots = []
   function draw() {
-    const width = box.clientWidth, tall = clamp(width * .62, 300, 560), pad = 26, taken = []
+    const width = box.clientWidth, tall = clamp(width * .62, 300, 560), pad = panel.x_title ? 56 : 26, taken = []
     const svg = make('svg:svg', {viewBox: `0 0 ${width} ${tall}`, width, height: tall, 'aria-hidden': 'true'})
     const to = (share, middle, size) => pad + ((share - middle) * state.zoom + .5) * (size - 2 * pad), centre = axis => state.zoom == 1 ? .5 : state[axis]
+    const across = x => to((x - x0) / (x1 - x0 || 1), centre('x'), width), up = y => tall - to((y - y0) / (y1 - y0 || 1), centre('y'), tall)
+    for (const [at, name] of panel.x_ticks ?? []) svg.append(make('svg:line', {class: 'rule', x1: across(at), x2: across(at), y1: 12, y2: tall - 40}), make('svg:text', {class: 'tick', x: across(at), y: tall - 24, 'text-anchor': 'middle'}, name))
+    for (const [at, name] of panel.y_ticks ?? []) svg.append(make('svg:line', {class: 'rule', x1: 52, x2: width, y1: up(at), y2: up(at)}), make('svg:text', {class: 'tick', x: 48, y: up(at) + 4, 'text-anchor': 'end'}, name))
+    if (panel.x_title) svg.append(make('svg:text', {class: 'tick', x: width / 2, y: tall - 5, 'text-anchor': 'middle'}, panel.x_title))
+    if (panel.y_title) svg.append(make('svg:text', {class: 'tick', x: 11, y: tall / 2, 'text-anchor': 'middle', transform: `rotate(-90 11 ${tall / 2})`}, panel.y_title))
     spots = places.map(([x, y]) => [to((x - x0) / (x1 - x0 || 1), centre('x'), width), tall - to((y - y0) / (y1 - y0 || 1), centre('y'), tall)])
     const inside = ([x, y]) => x > 0 && x < width && y > 0 && y < tall
     spots.forEach((spot, at) => { if (inside(spot)) svg.append(shape(at, ...spot, at == state.at ? 6 : 3.2)) })
