@@ -40,7 +40,7 @@ function board(runs, report) {
   const row = run => make('tr', {}, make('th', {scope: 'row'}, make('bdi', {}, run.name), report?.recommended == run.rung ? make('span', {class: 'mark'}, '★ ', word('recommended')) : ''), report ? '' : cell(run.rung, ''), cell(scored(run)),
     report ? cell(run.interval?.[0] != null ? run.interval.map(number).join(' – ') : '–') : '', cell(run.seconds == null ? '–' : run.seconds.toFixed(1)), cell(size(run.bytes)), report ? [cell(run.parameters == null ? '–' : run.parameters.toLocaleString('en')), cell(run.latency == null ? '–' : run.latency.toFixed(1))] : '')
   const below = report?.baseline != null ? make('tfoot', {}, make('tr', {}, make('th', {scope: 'row', class: 'quiet'}, word('baseline')), cell(number(report.baseline)), make('td', {colspan: 5}))) : ''
-  return make('div', {class: 'scroll', tabindex: 0, role: 'group', label: word('compare')}, make('table', {class: 'wide'}, make('thead', {}, make('tr', {}, columns.map((name, at) => make('th', {scope: 'col', class: at > (report ? 0 : 1) && 'n'}, name)))), make('tbody', {}, runs.map(row)), below))
+  return make('div', {class: 'scroll', tabindex: 0, role: 'group', label: word('compare')}, make('table', {class: 'wide board'}, make('thead', {}, make('tr', {}, columns.map((name, at) => make('th', {scope: 'col', class: at > (report ? 0 : 1) && 'n'}, name)))), make('tbody', {}, runs.map(row)), below))
 }
 
 function cost(runs) { // above is better, to the right is dearer; powers of ten across
@@ -48,7 +48,7 @@ function cost(runs) { // above is better, to the right is dearer; powers of ten 
   const ticks = [], from = Math.floor(Math.min(...xs)), to = Math.ceil(Math.max(...xs))
   for (let e = from; e <= to; e++) if (e >= Math.min(...xs) - .3 && e <= Math.max(...xs) + .3) ticks.push([e, brief(10 ** e)])
   const low = Math.min(...ys), high = Math.max(...ys), marks = low == high ? [low] : [0, 1, 2, 3, 4].map(i => low + (high - low) * i / 4)
-  return {panel: 'Points', name: 'cost', title: word('cost'), caption: word('cost_caption'), names: runs.map(run => run.name), groups: [], x_title: word('cost_across'), y_title: runs[0].metric.replaceAll('_', ' '), x_ticks: ticks, y_ticks: marks.map(y => [y, number(sign * y)]), places: {shape: [runs.length, 2], numbers: runs.flatMap((_, at) => [xs[at], ys[at]])}}
+  return {panel: 'Points', name: 'cost', title: word('cost'), caption: word('cost_caption'), names: runs.map(run => run.name), groups: [], x_title: word('cost_across'), y_title: runs[0].metric.replaceAll('_', ' '), x_ticks: ticks, y_ticks: marks.map(y => [y, number(sign * y)]), raw: {shape: [runs.length, 2], numbers: runs.flatMap(run => [run.seconds, score(run)])}, places: {shape: [runs.length, 2], numbers: runs.flatMap((_, at) => [xs[at], ys[at]])}}
 }
 
 const brief = x => x >= 1 ? String(x) : x.toPrecision(1)
