@@ -7,7 +7,7 @@ where one client asks alone, it waits for nobody. What was given up is not begun
 
 On a CPU there is a worker for every core, and each computes on its own core while others are at work too: threads that share one
 batch wait for each other after every product, and all of them for the event loop. What waits is shared out among those who are
-free. A batch that is there alone has all cores.
+free. A batch that is there alone, and not small, has all cores.
 """
 
 import asyncio
@@ -34,6 +34,7 @@ PIECE = 16  # of one request in a turn
 COST = 256  # characters that cost as much as a short text
 WRITTEN = 4  # times as much where a text is written for an input
 WAIT = 0.002  # seconds
+SHARED = 8  # inputs, from which it pays to share a batch out among cores
 
 
 @dataclass(eq=False)
@@ -120,7 +121,8 @@ class Batches:
                 await asyncio.sleep(WAIT)
             free = self.workers - len(self.busy)
             if batch := self.next_batch(min(ROWS, -(-sum(one.left for one in self.waiting) // free))):
-                one = asyncio.create_task(self.answer(batch, self.cores if not self.busy and not self.waiting else 1))
+                alone = not self.busy and not self.waiting and sum(stop - start for _, start, stop in batch) >= SHARED
+                one = asyncio.create_task(self.answer(batch, self.cores if alone else 1))
                 self.busy.add(one)
                 one.add_done_callback(self.freed)
 
