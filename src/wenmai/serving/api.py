@@ -32,7 +32,7 @@ WRONG = {400: "A mistake in the request", 401: "No token, or another", 403: "Ano
          415: "No JSON", 422: "Not as the schema has it", 429: "Too many at once: Retry-After says when",
          503: "No answer in time, or no room"}  # fmt: skip
 ERRORS = {status: {"model": schemas.Error, "description": words} for status, words in WRONG.items()}
-ON_GET = {status: ERRORS[status] for status in (401, 403, 404, 503)}
+ON_GET = {status: ERRORS[status] for status in (401, 403, 404, 429, 503)}
 STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
 
 
@@ -87,10 +87,10 @@ def errors(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def not_valid(request: Request, error: RequestValidationError) -> Answer:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"][1:])[:100]
+        place = ".".join(str(part) for part in first["loc"][1:] or first["loc"])[:100]
         if first["type"] == "json_invalid":
             return told(Refused(400, "json", Message("the body is no JSON; send an object.")))
-        why = Message("{place}: {why}.", place=place or "body", why=str(first["msg"])[:200])
+        why = Message("{place}: {why}.", place=place, why=str(first["msg"])[:200])
         return told(Refused(422, "schema", why))
 
     @app.exception_handler(HTTPException)

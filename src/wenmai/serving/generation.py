@@ -92,7 +92,7 @@ class Writer:
         self.open: set[Text] = set()  # that are waiting or being written
         self.groups: dict[int, list[Group]] = {}  # id of a model → its rows
         self.changed, self.stopping = threading.Condition(), False
-        self.cores = max(1, torch.get_num_threads() // 2)  # the others answer meanwhile, and steps are too short to share out well
+        self.cores = max(1, torch.get_num_threads() // 2)  # others answer meanwhile; steps are too short to be shared well
         self.thread = threading.Thread(target=self.work, name="wenmai-writing", daemon=True)
 
     def start(self) -> None:
