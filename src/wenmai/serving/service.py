@@ -18,6 +18,8 @@ from wenmai.serving.refusals import Refused, busy, too_late
 from wenmai.serving.runs import Runs
 from wenmai.serving.training import Trainings
 
+LATER = 2.0  # seconds
+
 
 class Service:
     def __init__(self, places: Sequence[Path], limits: Limits | None = None, device: str = "auto", training: bool = True,
@@ -50,10 +52,11 @@ class Service:
         self.batches = Batches(self.limits, self.metrics, device_named(self.runs.device), self.precision)
         self.batches.start()
         self.ready = True
-        self.slow.submit(lambda: [self.runs.about(found) for found in self.runs.all().values()])
         for path in self.runs.singles:
             with suppress(Refused):
                 await self.runs.hold(self.runs.find(path.resolve().name))
+        await asyncio.sleep(LATER)  # whoever asks first has the processor
+        self.slow.submit(lambda: [self.runs.about(found) for found in self.runs.all().values()])
 
     async def warmed(self) -> None:
         """When answers can be found."""
