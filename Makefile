@@ -1,6 +1,7 @@
 # make demo   sets up what the demo needs and compares every rung on built-in data
 # make test   sets up the rest and runs the tests
 # make quick  while you work: lint, the contract with the smallest sizes, and the tests of what changed since main
+# make soak   long runs: training killed, the server under changing load for WENMAI_SOAK_MINUTES (30)
 # make readme puts what the last demo found into the READMEs
 # make mutants puts wrong programs in place of right ones and says which no test noticed; about an hour
 # make locale brings the Chinese catalogue up to date with what the code says
@@ -51,6 +52,7 @@ bench: $(VENV)/bench-ready
 	$(VENV)/bin/python benchmarks/rungs.py
 	$(VENV)/bin/python benchmarks/language_models.py
 	$(VENV)/bin/python benchmarks/translation.py
+	$(VENV)/bin/python benchmarks/serving.py
 
 $(VENV)/demo-ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "wenmai needs Python 3.11 or newer; name one: make PYTHON=python3.11 demo")'

@@ -1,8 +1,10 @@
 """Serving under load, on loopback, taking turns: wenmai serve against the same model behind a plain FastAPI handler, and behind
-LitServe and BentoML where they are installed.
+LitServe and BentoML with their batching on (serving_peers.py), in float32 and in bf16.
 
     python benchmarks/serving.py              the whole of it; --quick: a tenth of the time
-    closed loop    requests a second at 32 clients, a BERT classifier of 6 × 384 at 20 words; 0 wrong or lost answers
+    --peers-python P   the Python that has LitServe and BentoML, which may want other versions than wenmai does
+    closed loop    requests a second at 32 clients, a BERT classifier of 6 × 384 at 20 words; 0 wrong or lost answers; the
+                   processor's time for a request, which tells more where other programs are at work
     open loop      Poisson arrivals at 80% of what was measured: p50 and p99, from the planned send; at 3×: what is shed
     streaming      a gpt of 6 × 384: tokens a second of 16 clients together, and of one
     cold start     from the command to the first answer
@@ -22,50 +24,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 WORDS = [f"w{number}" for number in range(2000)]
-PLAIN = '''
-import os, sys
-import uvicorn
-from fastapi import FastAPI
-from pydantic import BaseModel
-import wenmai
-estimator = wenmai.load(sys.argv[1])
-app = FastAPI()
-class Asked(BaseModel):
-    run: str
-    inputs: list[str]
-@app.post("/v1/predict")
-def predict(asked: Asked):
-    return {"answers": list(estimator.answers(asked.inputs))}
-@app.get("/readyz")
-def ready():
-    return {"status": "ready"}
-uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[2]), log_level="error", access_log=False)
-'''
-LITSERVE = '''
-import sys
-import litserve
-import wenmai
-class Api(litserve.LitAPI):
-    def setup(self, device):
-        self.estimator = wenmai.load(sys.argv[1])
-    def decode_request(self, request):
-        return request["inputs"][0]
-    def batch(self, inputs):
-        return list(inputs)
-    def predict(self, texts):
-        return list(self.estimator.answers(texts))
-    def unbatch(self, output):
-        return output
-    def encode_response(self, output):
-        return {"answers": [output]}
-if __name__ == "__main__":
-    api = Api(max_batch_size=64, batch_timeout=0.002, api_path="/v1/predict")
-    litserve.LitServer(api, accelerator="cpu", healthcheck_path="/readyz").run(port=int(sys.argv[2]), host="127.0.0.1")
-'''
+HERE = Path(__file__).parent
 
 
 def sentence(chance: random.Random, words: int = 20) -> str:
@@ -90,27 +54,43 @@ def free_port() -> int:
 
 @contextmanager
 def started(command: list[str], port: int):
-    here = str(Path(__file__).parents[1] / "src")
+    """A server in a group of processes of its own, of which none is left."""
+    here = str(HERE.parent / "src")
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))}
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               start_new_session=True)  # fmt: skip
     try:
         until = time.monotonic() + 90
         while time.monotonic() < until and process.poll() is None:
             try:
                 if b"200" in asyncio.run(ask(port, "GET", "/readyz"))[0]:
                     break
-            except OSError:
-                time.sleep(0.02)
+            except (OSError, asyncio.IncompleteReadError):
+                pass
+            time.sleep(0.02)
         else:
-            raise SystemExit(f"{command[0]} did not start")
+            raise SystemExit(f"{command[:4]} did not start")
         yield process
     finally:
         process.send_signal(signal.SIGTERM)
-        try:
+        with suppress(subprocess.TimeoutExpired):
             process.wait(30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def processor_seconds(process: int) -> float:
+    """That a process and all below it have taken."""
+    parents, taken = {}, {}
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError, ValueError, IndexError):
+            parts = (entry / "stat").read_text().rpartition(")")[2].split()
+            parents[int(entry.name)], taken[int(entry.name)] = int(parts[1]), int(parts[11]) + int(parts[12])
+    ours = {process}
+    while more := {one for one, parent in parents.items() if parent in ours} - ours:
+        ours |= more
+    return sum(taken.get(one, 0) for one in ours) / os.sysconf("SC_CLK_TCK")
 
 
 async def ask(port: int, method: str, path: str, body: dict | None = None) -> tuple[bytes, bytes]:
@@ -148,12 +128,18 @@ async def closed_loop(port: int, clients: int, seconds: float, most: int, asked:
             status, body = await exchange(reader, writer, "POST", "/v1/predict", {"run": "bert", "inputs": [text]})
             waits.append(time.perf_counter() - began)
             counts[0] += 1
-            wrong[0] += b"200" not in status or json.loads(body)["answers"][0]["label"] != expected[text]
+            wrong[0] += b"200" not in status or label_in(body) != expected[text]
         writer.close()
 
     began = time.monotonic()
     await asyncio.gather(*(client(number) for number in range(clients)))
-    return {"requests_a_second": counts[0] / (time.monotonic() - began), "wrong": wrong[0], "p50": statistics.median(waits)}
+    return {"requests_a_second": counts[0] / (time.monotonic() - began), "wrong": wrong[0], "p50": statistics.median(waits),
+            "requests": counts[0]}  # fmt: skip
+
+
+def label_in(body: bytes) -> str:
+    told = json.loads(body)
+    return (told if isinstance(told, list) else told["answers"])[0]["label"]
 
 
 async def open_loop(port: int, rate: float, seconds: float, most: int, asked: list[str]) -> dict:
@@ -196,18 +182,49 @@ async def streaming(port: int, clients: int, tokens: int) -> float:
     return written / (time.perf_counter() - began)
 
 
-def cold_start(runs: Path) -> float:
-    port, began = free_port(), time.perf_counter()
-    with started([sys.executable, "-m", "wenmai", "serve", str(runs), "--port", str(port)], port):
+def cold_start(runs: Path) -> tuple[float, float, float]:
+    """(seconds until it listens, until the first answer; seconds of a processor until then)"""
+    port, began, listens = free_port(), time.perf_counter(), None
+    process = subprocess.Popen([sys.executable, "-m", "wenmai", "serve", str(runs), "--port", str(port)],
+                               env=os.environ | {"PYTHONPATH": str(HERE.parent / "src")}, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, start_new_session=True)  # fmt: skip
+    try:
+        while listens is None:
+            try:
+                asyncio.run(ask(port, "GET", "/healthz"))
+                listens = time.perf_counter() - began
+            except OSError:
+                assert process.poll() is None and time.perf_counter() - began < 90
+                time.sleep(0.01)
         status, _ = asyncio.run(ask(port, "POST", "/v1/predict", {"run": "bert", "inputs": ["w1 w2"]}))
         assert b"200" in status
-        return time.perf_counter() - began
+        return listens, time.perf_counter() - began, processor_seconds(process.pid)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+
+
+def peers_of(runs: Path, python: str) -> dict[str, Callable[[int], list[str]]]:
+    """Name → the command that serves at a port."""
+    ours, theirs, bert = [sys.executable, "-m", "wenmai", "serve", str(runs)], str(HERE / "serving_peers.py"), str(runs / "bert")
+    found = {}
+    for precision in ("float32", "bf16"):
+        found[f"wenmai {precision}"] = lambda port, how=precision: [*ours, "--precision", how, "--port", str(port)]
+        for kind, runner in (("plain", sys.executable), ("litserve", python), ("bentoml", python)):
+            if kind != "plain" and subprocess.run([runner, "-c", f"import {kind}"], capture_output=True).returncode:
+                print(f"{kind} is not installed for {Path(runner).name}, and is left out")
+                continue
+            found[f"{kind} {precision}"] = lambda port, how=precision, kind=kind, runner=runner: [runner, theirs, kind, bert,
+                                                                                                  str(port), how]  # fmt: skip
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
+    parser.add_argument("--peers-python", default=sys.executable)
+    given = parser.parse_args()
+    quick = given.quick
     seconds, turns, tokens = (4.0, 3, 48) if quick else (20.0, 3, 128)
     folder = Path(tempfile.mkdtemp(prefix="wenmai-serving-"))
     runs = folder / "runs"
@@ -217,45 +234,43 @@ def main() -> None:
     chance = random.Random(2)
     asked = [sentence(chance) for _ in range(64)]
     expected = {text: answer["label"] for text, answer in zip(asked, wenmai.load(runs / "bert").answers(asked))}
-    (folder / "plain.py").write_text(PLAIN)
-    (folder / "lit.py").write_text(LITSERVE)
-    peers = {"wenmai": lambda port: [sys.executable, "-m", "wenmai", "serve", str(runs), "--port", str(port)],
-             "plain FastAPI": lambda port: [sys.executable, str(folder / "plain.py"), str(runs / "bert"), str(port)]}
-    try:
-        import litserve  # noqa: F401
-
-        peers["LitServe"] = lambda port: [sys.executable, str(folder / "lit.py"), str(runs / "bert"), str(port)]
-    except ImportError:
-        print("LitServe is not installed here, and is left out")
+    peers = peers_of(runs, given.peers_python)
     load = os.getloadavg()[0]
     busy = ": busy, so that these numbers say little" if load > 0.5 else ""
-    print(f"{os.cpu_count()} cores, load {load:.1f} before it began{busy}")
+    print(f"{os.cpu_count()} cores, load {load:.1f} before it began{busy}", flush=True)
     found: dict[str, list[dict]] = {name: [] for name in peers}
     for _ in range(turns):
         for name, command in peers.items():
             port = free_port()
-            with started(command(port), port):
+            with started(command(port), port) as process:
                 asyncio.run(closed_loop(port, 4, 60, 64, asked, expected))  # warm
-                found[name].append(asyncio.run(closed_loop(port, 32, seconds, 100_000, asked, expected)))
+                asyncio.run(closed_loop(port, 32, 1, 1000, asked, expected))
+                before = processor_seconds(process.pid)
+                one = asyncio.run(closed_loop(port, 32, seconds, 100_000, asked, expected))
+                found[name].append(one | {"cost": (processor_seconds(process.pid) - before) / one["requests"]})
     capacity = {name: statistics.median(one["requests_a_second"] for one in each) for name, each in found.items()}
     for name, each in found.items():
-        print(f"{name}: {capacity[name]:.0f} requests a second at 32 clients ({capacity['wenmai'] / capacity[name]:.2f}×), p50 "
-              f"{1000 * statistics.median(one['p50'] for one in each):.0f} ms, wrong or lost {sum(one['wrong'] for one in each)}")
-    port = free_port()
-    with started(peers["wenmai"](port), port) as process:
+        ours = capacity[f"wenmai {name.split()[1]}"]
+        wait, cost = (1000 * statistics.median(one[key] for one in each) for key in ("p50", "cost"))
+        print(f"{name}: {capacity[name]:.0f} requests a second at 32 clients (wenmai {ours / capacity[name]:.2f}×), "
+              f"p50 {wait:.0f} ms, {cost:.1f} ms of a processor each, wrong or lost {sum(one['wrong'] for one in each)}",
+              flush=True)  # fmt: skip
+    port, most = free_port(), capacity["wenmai float32"]
+    with started(peers["wenmai float32"](port), port) as process:
         asyncio.run(closed_loop(port, 4, 60, 64, asked, expected))
-        steady = asyncio.run(open_loop(port, 0.8 * capacity["wenmai"], seconds, 50_000, asked))
+        steady = asyncio.run(open_loop(port, 0.8 * most, seconds, 50_000, asked))
         print(f"open loop at 80%: p50 {1000 * steady['p50']:.0f} ms, p99 {1000 * steady['p99']:.0f} ms "
               f"({steady['p99'] / steady['p50']:.1f}×), {steady['statuses']}")
-        flood = asyncio.run(open_loop(port, 3 * capacity["wenmai"], min(seconds, 10), 20_000, asked))
+        flood = asyncio.run(open_loop(port, 3 * most, min(seconds, 10), 20_000, asked))
         began = time.perf_counter()
         status, _ = asyncio.run(ask(port, "POST", "/v1/predict", {"run": "bert", "inputs": [asked[0]]}))
         print(f"open loop at 3×: {flood['statuses']}; after it an answer in {1000 * (time.perf_counter() - began):.0f} ms "
-              f"({status.split()[1].decode()}), {memory(process.pid) / 1e6:.0f} MB")
+              f"({status.split()[1].decode()}), {memory(process.pid) / 1e6:.0f} MB", flush=True)
         asyncio.run(streaming(port, 2, 4))
         alone, together = asyncio.run(streaming(port, 1, tokens)), asyncio.run(streaming(port, 16, tokens))
         print(f"streaming: one client {alone:.0f} tokens a second, 16 together {together:.0f} ({together / alone:.2f}×)")
-    print(f"cold start to the first answer: {cold_start(runs):.2f} s")
+    listens, answers, cost = cold_start(runs)
+    print(f"cold start: listens after {listens:.2f} s, the first answer after {answers:.2f} s ({cost:.2f} s of a processor)")
 
 
 def memory(process: int) -> int:

@@ -6,8 +6,9 @@ import pickle
 import pytest
 import torch
 
+from wenmai.kernels.block_step import ATTENTION
 from wenmai.kernels.encoding import gelu_
-from wenmai.kernels.products import ONEDNN
+from wenmai.kernels.products import ONEDNN, has_onednn
 from wenmai.layers.trace import Trace
 from wenmai.layers.transformer import Transformer
 
@@ -50,14 +51,27 @@ def test_weights_that_change_are_packed_anew():
     assert torch.allclose(found, expected, atol=1e-5)
 
 
-def test_a_gradient_and_16_bits_go_the_usual_way():
+def test_a_gradient_goes_the_usual_way():
     stack, x = body(), torch.randn(2, 9, 48)
     both(stack, x, None)
     y = stack(x.requires_grad_(), None)[0]
     y.sum().backward()
-    assert x.grad is not None
+    assert x.grad is not None and stack.encoder.packed is None
+
+
+@pytest.mark.skipif(not has_onednn(torch.bfloat16), reason="this processor has no products in 16 bits")
+@pytest.mark.parametrize("options", [{}, {"prenorm": True}, {"activation": "relu"}], ids=str)
+def test_16_bits_are_asked_for_and_are_another_packing(options):
+    stack, x = body(**options), torch.randn(4, 37, 48)
+    mask = torch.arange(37) < torch.tensor([37, 1, 5, 20])[:, None]
+    found, expected = both(stack, x, mask)
     with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
-        assert not stack.encoder.ready(stack.blocks, x.detach())
+        assert stack.encoder.ready(stack.blocks, x)[0].first[ATTENTION].bias.dtype == torch.bfloat16
+        short = stack(x, mask)[0]
+    off = (short - expected)[mask].abs()
+    assert short.dtype == torch.float32 and 1e-5 < off.max() < 0.1 and off.mean() < 0.01
+    again, _ = both(stack, x, mask)
+    assert torch.equal(again, found)
 
 
 def test_what_is_packed_is_neither_copied_nor_kept():

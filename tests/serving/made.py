@@ -1,5 +1,6 @@
 """Small runs to serve, trained in a moment: one of every kind of input, a damaged one, one that was not finished, and links."""
 
+import json
 import os
 import random
 import shutil
@@ -25,6 +26,32 @@ def reviews(count: int = 60) -> tuple[list[str], list[str]]:
 
 def table(count: int = 60) -> str:
     return "text,label\n" + "".join(f"{text},{label}\n" for text, label in zip(*reviews(count)))
+
+
+def report(runs: dict[str, str]) -> dict:
+    """What compare writes, as far as the lab reads it: rung → its run."""
+    wrong = [{"input": "a dull film of awful music", "expected": "neg", "answer": "pos", "probability": 0.6}]
+    compared = [{"rung": rung, "run": f"/somebody/at/home/runs/{run}", "failed": None, "interval": [0.7, 0.95],
+                 "scores": {"test": {"accuracy": 0.9 - 0.1 * at}}, "seconds": 2.0 * 10**at, "parameters": 100 * at,
+                 "bytes": 5000, "latency_ms": {"p50": 0.4},
+                 "curve": [{"step": step, "seconds": step, "train_loss": 1.0, "score": 0.1 * step} for step in range(1, 6)],
+                 "worst": wrong if at else []} for at, (rung, run) in enumerate(runs.items())]  # fmt: skip
+    return {"wenmai": "0", "data": "films", "task": "classify", "metric": "accuracy", "higher_is_better": True, "rungs": compared,
+            "created": "2026-01-01T00:00:00", "baseline": {"scores": {"test": {"accuracy": 0.5}}},
+            "recommendation": {"rung": "softmax", "reason": "softmax is enough.", "reason_zh": "softmax 就够了。"}}  # fmt: skip
+
+
+def reports_in(folder: Path) -> None:
+    """One that is whole, and such as nobody should stumble over."""
+    whole = report({"softmax": "reviews-softmax", "gru": "reviews-gru", "transformer": "reviews-transformer"})
+    texts = {"films": json.dumps(whole), "no-json": "{", "another": json.dumps({"title": "a report of somebody's"}),
+             "bent": json.dumps(whole | {"rungs": [{"rung": "gru", "scores": 3, "curve": "none", "worst": [3],
+                                                    "interval": "x"}]})}  # fmt: skip
+    for name, text in texts.items():
+        (folder / name).mkdir(parents=True)
+        (folder / name / "report.json").write_text(text)
+    (folder / "link").mkdir()
+    os.symlink(folder / "films" / "report.json", folder / "link" / "report.json")
 
 
 def runs_in(folder: Path) -> Path:
@@ -63,4 +90,5 @@ def runs_in(folder: Path) -> Path:
     shutil.copytree(folder / "reviews-softmax", folder / "holds-a-link")
     (folder / "holds-a-link" / "run.json").unlink()
     os.symlink(outside / "secret" / "run.json", folder / "holds-a-link" / "run.json")
+    reports_in(folder.parent / "reports")
     return folder

@@ -6,9 +6,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import made
+import numpy as np
 import pytest
 from conftest import serving
 
+import wenmai
 from wenmai.serving import lab
 from wenmai.serving.lab.words import WORDS
 
@@ -54,6 +56,7 @@ def opened(chromium):
 
 def choose(page, wanted: str, at: int = 0) -> None:
     select = page.locator("main select").nth(at)
+    select.wait_for()
     names = select.locator("option").all_inner_texts()
     select.select_option(index=next(i for i, name in enumerate(names) if wanted in name))
 
@@ -151,6 +154,57 @@ def test_compare_has_curves_and_mistakes(opened, server):
         page.get_by_role("button", name="Find mistakes").click()
         page.locator("td.bad").first.wait_for()
         assert page.locator("td.bad").count() == 3
+
+
+def test_a_comparison_is_compared_and_climbed(opened, server):
+    """Its report: recommendation, quality against cost with its axes, curves, mistakes; its runs on a row that one gets wrong."""
+    with opened(server, "compare") as page:
+        choose(page, "films · classify (compare)")
+        page.locator(".kind-points .chart svg").wait_for()
+        assert page.locator("table.board tbody tr").count() == 3 and "softmax is enough." in page.locator(".reason").inner_text()
+        assert "recommended" in page.locator("table.board tbody tr").first.inner_text()
+        said = page.locator(".kind-points .chart svg text").all_text_contents()
+        assert "accuracy" in said and WORDS["cost_across"].told_in("en") in said and "10" in said and "0.900" in said
+        assert page.locator(".kind-curves .chart svg").count() == 1
+        assert page.locator("table.worst td.bad").all_inner_texts() == ["✗ pos", "✗ pos"]
+        page.evaluate("location.hash = 'climb'")
+        page.locator("#part-climb form select").nth(1).wait_for()
+        choose(page, "a dull film of awful music", 1)
+        assert page.locator("main textarea").input_value() == "a dull film of awful music"
+        page.locator("button.go").click()
+        page.locator(".rungs > li").nth(2).wait_for()
+        assert page.locator(".rungs > li .mark").count() == 3
+
+
+def test_a_sound_is_chosen_or_recorded(chromium, tmp_path):
+    """Chromium's microphone for tests beeps."""
+    soundfile = pytest.importorskip("soundfile")
+    times = np.arange(2400) / 8000
+    sounds = [((0.4 * np.sin(2 * np.pi * pitch * times)).astype(np.float32), 8000) for pitch in [300, 900] * 8]
+    model = wenmai.Classifier("gru", embed=8, hidden=8, epochs=1, mels=20).fit(wenmai.sounds(sounds), ["low", "high"] * 8)
+    model.save(tmp_path / "runs" / "tones-gru")
+    soundfile.write(tmp_path / "one.wav", *sounds[0])
+    with serving("runs", cwd=tmp_path) as own:
+        browser = chromium.browser_type.launch(executable_path=CHROMIUM, args=[
+            "--no-sandbox", "--disable-background-networking", "--use-fake-device-for-media-stream",
+            "--use-fake-ui-for-media-stream"])  # fmt: skip
+        page, said = browser.new_page(permissions=["microphone"]), []
+        page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto(f"http://127.0.0.1:{own.port}/#try")
+        page.locator("main input[type=file]").wait_for()
+        page.get_by_role("button", name="Record", exact=True).click()
+        page.get_by_role("button", name="Stop recording").wait_for()
+        page.wait_for_timeout(700)
+        page.get_by_role("button", name="Stop recording").click()
+        page.locator("main audio").wait_for()
+        page.locator("button.go").click()
+        page.locator(".card .said").wait_for()
+        page.locator("main input[type=file]").set_input_files(tmp_path / "one.wav")
+        page.locator("button.go").click()
+        page.locator(".card .said").wait_for()
+        browser.close()
+        assert not said, said
 
 
 def test_inside_a_head_is_switched_off(opened, server):

@@ -12,8 +12,9 @@ from schemathesis.specs.openapi.checks import (  # noqa: E402
     status_code_conformance,
 )
 
-OPERATIONS = ["GET /healthz", "GET /readyz", "GET /v1/runs", "GET /v1/runs/{run}", "POST /v1/predict", "POST /v1/generate",
-              "POST /v1/inspect", "GET /v1/catalog", "POST /v1/data", "GET /v1/train", "POST /v1/train", "GET /v1/train/{id}",
+OPERATIONS = ["GET /healthz", "GET /readyz", "GET /v1/runs", "GET /v1/runs/{run}", "GET /v1/comparisons",
+              "GET /v1/comparisons/{name}", "POST /v1/predict", "POST /v1/generate", "POST /v1/inspect", "GET /v1/catalog",
+              "POST /v1/data", "GET /v1/train", "POST /v1/train", "GET /v1/train/{id}",
               "GET /v1/train/{id}/events", "POST /v1/train/{id}/cancel"]  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import os
 import re
 import secrets
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
@@ -24,30 +24,30 @@ from wenmai.errors import Mistake, Notice
 from wenmai.estimator import Estimator
 from wenmai.locale import Message
 from wenmai.locale.theirs import Theirs
-from wenmai.tasks.columns import line_of
-from wenmai.tasks.contract import Answers
+from wenmai.serving.rows import answers_of
 
 NUMBER = re.compile(r"[+-]?[\d.,]+")
 CHUNK = 4096  # rows that are read, answered and written at a time
 
 
 def answer_file(estimator: Estimator, table: Table, out: Path | None, as_json: bool = False, spreadsheet: bool = False,
-                **how) -> dict:  # fmt: skip
+                answered: Callable | None = None, **how) -> dict:  # fmt: skip
     """One line out for every row in, in order: its columns (but images) and the answer, found with the options `how`. Returns
-    counts, and the answers themselves where they go nowhere else."""
+    counts, and the answers themselves where they go nowhere else. `answered(chunks, asked, source, how)` gives each chunk with
+    its answers, where they are not found here; `asked` makes of a chunk what the task reads."""
     task, rows, kept, empty, notes = estimator.task_, 0, [], 0, []
     # A forecast follows the last rows, of which it reads as many as its history is long.
     chunks, last = ([table.load()], slice(-task.history, None)) if task.history else (table.chunks(CHUNK), slice(None))
-    answered = () if task.history else (task.target, f"{task.target}s")
+    right = () if task.history else (task.target, f"{task.target}s")
+
+    def asked(chunk: Chunk) -> Chunk:
+        columns = {name: values[last] for name, values in chunk.columns.items() if name not in right}
+        return replace(chunk, columns=columns, lines=chunk.lines[last])
+
     not_the_same(out, Path(table.source))
     with writer(out, as_json, spreadsheet) as write:
-        for chunk in chunks:
-            columns = {name: values[last] for name, values in chunk.columns.items() if name not in answered}
-            inputs = task.inputs_of(replace(chunk, columns=columns, lines=chunk.lines[last]), table.source)
-            if task.profile.blank_answer is None:
-                answers = estimator.answers(inputs, **how)
-            else:
-                answers = without_blanks(estimator, inputs, line_of(chunk, table.source), how)
+        here = ((chunk, answers_of(estimator, asked(chunk), table.source, how)) for chunk in chunks)
+        for chunk, answers in answered(chunks, asked, table.source, how) if answered else here:
             notes += answers.notes
             if task.profile.blank_answer is not None:
                 empty += sum(not answer["text"] for answer in answers)
@@ -94,14 +94,6 @@ def in_file(table: Table, chunk: Chunk, taken: set[str]) -> dict[str, Sequence]:
             key = word if name.isdecimal() or name in taken or word in ("tokens", "tags") else name
             shown[f"{key}#{position}" if key in taken and name in chunk.beside else key] = values
     return shown
-
-
-def without_blanks(estimator: Estimator, texts: list[str], where, how: dict) -> Answers:
-    """For an empty text, the empty one that the task has for it; the model answers for the others."""
-    rows = [row for row, text in enumerate(texts) if text.strip()]
-    answers = estimator.answers([texts[row] for row in rows], **how, where=lambda row: where(rows[row]))
-    each, blank = iter(answers), estimator.task_.profile.blank_answer
-    return Answers((next(each) if text.strip() else dict(blank) for text in texts), answers.notes)
 
 
 def in_words(answer: dict) -> str:

@@ -1,6 +1,7 @@
 """Commands that make a run and use it: train, evaluate, predict, import, export."""
 
 import time
+from functools import partial
 from os.path import isfile
 from pathlib import Path
 from typing import Annotated
@@ -31,8 +32,10 @@ from wenmai.cli.arguments import (
 )
 from wenmai.cli.given import COMMANDS_OWN, alone, columns_from, delimiter_from, lines_given, load_run, settings_from, table_for
 from wenmai.cli.output import SILENT, finish, phase, say, say_scores, show
-from wenmai.errors import Mistake, typed
+from wenmai.errors import Mistake, typed, unknown
 from wenmai.locale import Listed, Message
+
+ENGINES = ("local", "spark")
 
 
 def train(
@@ -144,12 +147,19 @@ def predict(
     columns: Columns = "", delimiter: Delimiter = "", max_line: MaxLine = 0, max_rows: MaxRows = 0,
     spreadsheet: Spreadsheet = False,
     top: Annotated[int, typer.Option(min=0, help="Show so many of the most probable labels for each.")] = 0,
+    engine: Annotated[str, typer.Option(help="Where a file is answered for: local, or spark.")] = "local",
     device: Device = "auto", as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Answer for inputs given here, or for a file of any size."""
     from wenmai.cli.answers import answer_file, in_words, read_arguments
     from wenmai.data.files.opening import allow
 
+    if engine not in ENGINES:
+        raise unknown("engine", engine, ENGINES)
+    if engine == "spark" and not file and inputs and len(inputs) == 1:
+        inputs, file = None, inputs[0]
+    if engine == "spark" and inputs:
+        raise Mistake("--engine spark answers for one file: found {count} inputs; give it as --file FILE.", count=len(inputs))
     if inputs == ["-"]:
         inputs = lines_given()
     if bool(inputs) == bool(file):
@@ -165,7 +175,8 @@ def predict(
     if file:
         allow(max_line, max_rows)
         table = table_for(estimator, file, columns, delimiter=delimiter, predict=True)
-        return finish(answer_file(estimator, table, out, as_json, spreadsheet, **how), as_json, quiet=True)
+        answered = on_spark(estimator, run, device) if engine == "spark" else None
+        return finish(answer_file(estimator, table, out, as_json, spreadsheet, answered, **how), as_json, quiet=True)
     answers = estimator.answers(read_arguments(estimator, inputs), **how)
     for note in answers.notes:
         say(note)
@@ -173,6 +184,14 @@ def predict(
         for answer in answers:
             show(in_words(answer))
     finish({"run": str(run), "answers": answers}, as_json, quiet=True)
+
+
+def on_spark(estimator, run: Path, device: str):
+    from wenmai.serving import spark
+
+    if estimator.task_.history:
+        raise Mistake("{run} forecasts what follows the last rows of a file, which is one answer; leave --engine out.", run=run)
+    return partial(spark.answered, run, device)
 
 
 def import_(

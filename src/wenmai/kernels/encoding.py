@@ -6,6 +6,7 @@ machine code of our own:
 
     erf(x) ≈ x P(x²) / Q(x²),  |x| ≤ 4        P and Q of degree 5, fitted by least squares: no further off than 4e-7
 
+In 16 bits, where these are asked for (autocast), products and attention are, what is added up and the norms are not.
 Weights are packed when they are first met, and again when one of them has changed, or may have."""
 
 import numpy as np
@@ -16,7 +17,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from wenmai.data.storage.caches import njit
 from wenmai.data.storage.threads import side_by_side, threads
 from wenmai.kernels.block_step import ADD, ATTENTION, KEEP, NORM_AFTER, NORM_BEFORE, Products
-from wenmai.kernels.products import ONEDNN, in_16_bits, parts, plain
+from wenmai.kernels.products import has_onednn, in_16_bits, parts, plain
 
 SHARED = 1 << 16  # numbers, from which it pays to share them among threads
 
@@ -40,9 +41,13 @@ class Encoder:
         if torch.is_grad_enabled():
             self.seen = self.packed = None
             return None
-        if by_formulas or not ONEDNN or not plain(x) or in_16_bits() or blocks[0].cross is not None or blocks[0].attention.rotary:
+        short = in_16_bits()
+        if by_formulas or not has_onednn(torch.bfloat16 if short else torch.float32) or not plain(x):
             return None
-        known, (seen, packed) = [(weight.data_ptr(), weight._version) for weight in blocks.parameters()], (self.seen, self.packed)
+        if blocks[0].cross is not None or blocks[0].attention.rotary:
+            return None
+        weights = [(weight.data_ptr(), weight._version) for weight in blocks.parameters()]
+        known, (seen, packed) = (short, weights), (self.seen, self.packed)
         if known != seen or packed is None or len(packed) != len(blocks):
             packed = [Products(block) for block in blocks]
             self.seen, self.packed = known, packed
@@ -69,7 +74,7 @@ class Encoder:
                 elif part == ATTENTION:
                     h = attention(by.first[part](h), x.shape, None if whole else mask, block.attention, alone)
                     y = laid_out(y, x.shape, None if whole else mask)[:, 0] if alone else y
-                elif block.activation == "gelu":
+                elif block.activation == "gelu" and by.first[part].bias.dtype == torch.float32:
                     h = gelu_(by.first[part](h))
                 else:
                     h = by.first[part](h, block.activation)

@@ -1,8 +1,11 @@
 """What others use a model for.
 
 filtering.py   the lines of a file that a language model finds likely enough
+rows.py        rows of a file → their answers; spark.py: on Spark
 
 api.py         the HTTP API: its routes; schemas.py: what is asked and answered; streaming.py: texts as events
+service.py     what the routes use, how it begins and ends
+comparisons.py reports of wenmai compare, for the lab
 server.py      the process: uvicorn, and how it stops
 runs.py        runs by their names, loaded when they are asked for, let go by memory
 inputs.py      inputs as JSON has them

@@ -3,16 +3,13 @@
 Whatever goes wrong is answered with a status and a sentence in both languages (refusals.py); what is nobody's mistake is logged
 here, and the client is told no more than that."""
 
-import asyncio
 import inspect
 import json
 import sys
 import time
 import traceback
 from collections.abc import AsyncIterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
-from pathlib import Path
+from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -23,20 +20,19 @@ from wenmai import __version__
 from wenmai.errors import Mistake
 from wenmai.locale import Message
 from wenmai.page.strict_json import finite
-from wenmai.serving import inputs, lab, schemas
-from wenmai.serving.batching import Batches
+from wenmai.serving import lab, schemas
 from wenmai.serving.limits import Limits
-from wenmai.serving.metrics import Metrics
-from wenmai.serving.refusals import Refused, both, busy, mistaken, too_large, too_late
-from wenmai.serving.runs import Held, Runs
+from wenmai.serving.refusals import Refused, both, mistaken, too_large
+from wenmai.serving.runs import Held
 from wenmai.serving.safety import Guard
+from wenmai.serving.service import Service
 
 WRONG = {400: "A mistake in the request", 401: "No token, or another", 403: "Another host or origin", 404: "No such run",
          408: "The request came too slowly", 409: "A run that cannot be used", 413: "Too much at once",
          415: "No JSON", 422: "Not as the schema has it", 429: "Too many at once: Retry-After says when",
          503: "No answer in time, or no room"}  # fmt: skip
 ERRORS = {status: {"model": schemas.Error, "description": words} for status, words in WRONG.items()}
-ON_GET = {status: ERRORS[status] for status in (401, 403, 404, 503)}
+ON_GET = {status: ERRORS[status] for status in (401, 403, 404, 429, 503)}
 STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
 
 
@@ -45,90 +41,6 @@ class Answer(JSONResponse):
 
     def render(self, content) -> bytes:
         return json.dumps(finite(content), separators=(",", ":")).encode()
-
-
-class Service:
-    """All that the routes use."""
-
-    def __init__(self, places: Sequence[Path], limits: Limits | None = None, device: str = "auto", training: bool = True):
-        from wenmai.serving.training import Trainings
-
-        self.limits, self.metrics = limits or Limits(), Metrics()
-        self.runs = Runs(places, self.limits.memory, device)
-        self.trainings = Trainings(self.runs.folders[0] if training and self.runs.folders else None, self.limits)
-        self.batches, self.writer = Batches(self.limits, self.metrics), None
-        self.slow, self.looking = ThreadPoolExecutor(2, "wenmai-slow"), 0
-        self.stopping, self.ready = False, False
-        self.metrics.gauges |= {
-            "wenmai_waiting": lambda: len(self.batches.waiting),
-            "wenmai_writing": lambda: self.writer.writing if self.writer else 0,
-            "wenmai_runs_loaded": lambda: len(self.runs.held), "wenmai_runs_bytes": lambda: self.runs.size,
-            "wenmai_trainings": lambda: self.trainings.under_way,
-        }  # fmt: skip
-
-    async def start(self) -> None:
-        self.batches.start()
-        self.trainings.start()
-        loop = asyncio.get_running_loop()
-        self.warming = loop.run_in_executor(self.runs.thread, self.warm)  # while it listens already
-
-    def warm(self) -> None:
-        """What takes long to import, before anybody asks; then what is wrong with which run."""
-        import wenmai.estimators
-        import wenmai.serving.generation  # noqa: F401
-
-        self.ready = True
-        for found in self.runs.all().values():
-            self.runs.about(found)
-
-    async def close(self) -> None:
-        self.stopping = True
-        if self.writer is not None:
-            await asyncio.to_thread(self.writer.close, self.limits.seconds)
-        await self.batches.close()
-        await self.trainings.close()
-        self.runs.close()
-        self.slow.shutdown(wait=False, cancel_futures=True)
-
-    def writing(self):
-        if self.writer is None:
-            from wenmai.serving.generation import Writer
-
-            self.writer = Writer(self.limits, self.metrics)
-            self.writer.start()
-        return self.writer
-
-    async def slowly(self, work, *given):
-        """In a thread for what may take long, and stands in nobody's way; a few wait for it."""
-        if self.looking >= 16:
-            raise busy(5.0)
-        self.looking += 1
-        future = asyncio.get_running_loop().run_in_executor(self.slow, work, *given)
-        future.add_done_callback(lambda _: setattr(self, "looking", self.looking - 1))
-        return await future
-
-    async def in_time(self, request: Request, work, seconds: float | None = None):
-        """What comes of it, unless the time is over or the client has gone: then it is given up."""
-        seconds = seconds or self.limits.seconds
-        task, gone = asyncio.ensure_future(work), asyncio.create_task(disconnected(request))
-        try:
-            done, _ = await asyncio.wait((task, gone), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-            if task in done:
-                return task.result()
-            if gone in done:
-                self.metrics.count("wenmai_abandoned_total")
-                raise Refused(499, "gone", Message("the client has gone."))
-            raise too_late(seconds)
-        finally:
-            for one in (task, gone):
-                one.cancel()
-            with suppress(BaseException):
-                await gone
-
-
-async def disconnected(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 def event(data: dict, name: str = "") -> str:
@@ -162,18 +74,24 @@ def errors(app: FastAPI) -> None:
     def told(refused: Refused) -> Answer:
         return Answer(refused.body(), refused.status, refused.headers)
 
-    app.add_exception_handler(Refused, lambda request, error: told(error))
-    app.add_exception_handler(Mistake, lambda request, error: told(mistaken(error)))
+    # All of them `async`: what is not, FastAPI runs in threads of its own, up to 40 of them.
+
+    @app.exception_handler(Refused)
+    async def refused(request: Request, error: Refused) -> Answer:
+        return told(error)
+
+    @app.exception_handler(Mistake)
+    async def mistake(request: Request, error: Mistake) -> Answer:
+        return told(mistaken(error))
 
     @app.exception_handler(RequestValidationError)
     async def not_valid(request: Request, error: RequestValidationError) -> Answer:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"][1:])[:100]
+        place = ".".join(str(part) for part in first["loc"][1:] or first["loc"])[:100]
         if first["type"] == "json_invalid":
             return told(Refused(400, "json", Message("the body is no JSON; send an object.")))
-        why = str(first["msg"])[:200]
-        words = Message("{place}: {why}.", place=place, why=why) if place else Message("the body: {why}.", why=why)
-        return told(Refused(422, "schema", words))
+        why = Message("{place}: {why}.", place=place, why=str(first["msg"])[:200])
+        return told(Refused(422, "schema", why))
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> Answer:
@@ -224,19 +142,34 @@ def routes(app: FastAPI, service: Service) -> None:
         found = service.runs.find(run)
         return await service.slowly(lambda: about(service, found))
 
+    @app.get("/v1/comparisons", tags=["runs"], responses=ON_GET)
+    async def comparisons() -> schemas.Comparisons:
+        """Reports that `wenmai compare` wrote."""
+        return schemas.Comparisons(comparisons=await service.slowly(service.comparisons.all))
+
+    @app.get("/v1/comparisons/{name}", tags=["runs"], responses=ON_GET | {409: ERRORS[409]})
+    async def comparison(name: str) -> schemas.ComparisonInFull:
+        """One of them: every rung's scores, costs, learning curve and worst mistakes, and the recommendation."""
+        return Answer(await service.slowly(service.comparisons.find, name))
+
     @app.post("/v1/predict", tags=["ask"], responses=ERRORS)
     async def predict(asked: schemas.Predict, request: Request) -> schemas.Predicted:
         """An answer for every input. Requests of several clients are answered together."""
         began = time.perf_counter()
 
         async def work() -> dict:
+            await service.warmed()
+            from wenmai.serving import inputs
+
             async with service.runs.use(asked.run) as held:
                 estimator, how = held.estimator, {}
                 if asked.top:
                     if "top_k" not in inspect.signature(estimator.task_.answers).parameters:
                         raise Mistake("{run} gives no list of labels; leave top out.", run=asked.run)
                     how["top_k"] = asked.top
-                given = inputs.read(estimator, asked.inputs, limits)
+                beside = inputs.is_unpacked(estimator)
+                given = await service.slowly(inputs.read, estimator, asked.inputs, limits) if beside else (
+                    inputs.read(estimator, asked.inputs, limits))  # fmt: skip
                 rows, kept = inputs.blank_apart(estimator, given)
                 answers = await service.batches.answers(estimator, kept, how)
                 service.metrics.count("wenmai_answers_total", len(answers), run=asked.run)
@@ -254,6 +187,7 @@ def routes(app: FastAPI, service: Service) -> None:
     @app.post("/v1/generate", tags=["ask"], responses=ERRORS | {200: {"model": schemas.Generated, "content": STREAM}})
     async def generate(asked: schemas.Generate, request: Request):
         """What follows a prompt: as events, each `data: {"text": piece}`, the last `event: end`; or as one object."""
+        await service.in_time(request, service.warmed())
         from wenmai.serving import streaming
 
         return await streaming.generate(service, asked, request)
@@ -262,11 +196,14 @@ def routes(app: FastAPI, service: Service) -> None:
     async def look(asked: schemas.Inspect, request: Request) -> schemas.Inspected:
         """What goes on inside for one input: panels of numbers."""
         began = time.perf_counter()
-        if inputs.characters(asked.input) > limits.inspected:
-            raise too_large(Message("an input that is looked into may have {most:,} characters.", most=limits.inspected))
+        await service.in_time(request, service.warmed())
+        from wenmai.serving import inputs
+
 
         async def work() -> dict:
             async with service.runs.use(asked.run) as held:
+                if not inputs.is_unpacked(held.estimator) and inputs.characters(asked.input) > limits.inspected:
+                    raise too_large(Message("an input that is looked into may have {most:,} characters.", most=limits.inspected))
                 others = [await service.runs.hold(service.runs.find(name)) for name in asked.beside]
                 return await service.slowly(looked_into, asked, held, others, limits)
 
@@ -342,6 +279,7 @@ def known() -> dict:
 def looked_into(asked: schemas.Inspect, held: Held, others: list[Held], limits: Limits) -> dict:
     from wenmai.inspection.inspecting import inspect as inspected
     from wenmai.page import panels_json, renderer
+    from wenmai.serving import inputs
 
     estimator = held.estimator
     value = inputs.read(estimator, [asked.input], limits)[0]

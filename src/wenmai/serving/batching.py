@@ -4,6 +4,10 @@ Whoever is free takes what waits: the inputs of the oldest request, and of other
 ROWS of them or what costs as much. A request gives PIECE of them in a turn and goes to the end of the line, so that a huge one
 takes its turns like everybody. Where several ask at once, a batch waits a few milliseconds for those that are about to come;
 where one client asks alone, it waits for nobody. What was given up is not begun with any more.
+
+On a CPU there is a worker for every core, and each computes on its own core while others are at work too: threads that share one
+batch wait for each other after every product, and all of them for the event loop. What waits is shared out among those who are
+free. A batch that is there alone, and not small, has all cores.
 """
 
 import asyncio
@@ -13,8 +17,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
+import torch
 
 from wenmai.data.examples.sequences import Sequences, joined
+from wenmai.data.files.sounds import Clip, Clips
 from wenmai.data.values import pick
 from wenmai.errors import Mistake
 from wenmai.serving.limits import Limits
@@ -28,6 +34,7 @@ PIECE = 16  # of one request in a turn
 COST = 256  # characters that cost as much as a short text
 WRITTEN = 4  # times as much where a text is written for an input
 WAIT = 0.002  # seconds
+SHARED = 8  # inputs, from which it pays to share a batch out among cores
 
 
 @dataclass(eq=False)
@@ -40,11 +47,15 @@ class Request:
     future: asyncio.Future
     costs: list[int]
     taken: int = 0
-    answers: list = field(default_factory=list)
-    notes: list = field(default_factory=list)
+    answered: int = 0
+    parts: dict[int, Answers] = field(default_factory=dict)  # by the row that each begins with
 
     def __len__(self) -> int:
         return len(self.costs)
+
+    @property
+    def left(self) -> int:
+        return len(self) - self.taken
 
     def take(self, most: int) -> tuple[int, int]:
         """From which row to which in this turn: one at least, and no more than costs so much."""
@@ -58,11 +69,14 @@ class Request:
 
 
 class Batches:
-    def __init__(self, limits: Limits, metrics: Metrics):
-        self.limits, self.metrics = limits, metrics
+    def __init__(self, limits: Limits, metrics: Metrics, device: str = "cpu", precision: str = "float32"):
+        self.limits, self.metrics, self.device, self.short = limits, metrics, device, precision == "bf16"
         self.waiting: deque[Request] = deque()
-        self.arrived, self.thread = asyncio.Event(), ThreadPoolExecutor(1, "wenmai-answers")
+        self.cores = torch.get_num_threads()
+        self.workers = self.cores if device == "cpu" else 1
+        self.changed, self.threads = asyncio.Event(), ThreadPoolExecutor(self.workers, "wenmai-answers")
         self.task: asyncio.Task | None = None
+        self.busy: set[asyncio.Task] = set()
         self.crowded, self.rate = False, 0.05  # whether several asked at once; seconds that a batch took of late
 
     def start(self) -> None:
@@ -70,11 +84,11 @@ class Batches:
 
     async def close(self) -> None:
         """Answers what is under way, and no more."""
-        while any(not request.future.done() for request in self.waiting):
+        while self.busy or any(not request.future.done() for request in self.waiting):
             await asyncio.sleep(0.01)
         if self.task is not None:
             self.task.cancel()
-        self.thread.shutdown(wait=False, cancel_futures=True)
+        self.threads.shutdown(wait=False, cancel_futures=True)
 
     async def answers(self, estimator, inputs, how: dict) -> Answers:
         """The answers to these inputs, as `estimator.answers` gives them; whoever is cancelled meanwhile leaves the line."""
@@ -84,11 +98,13 @@ class Batches:
             raise busy(self.rate * len(self.waiting) + 1)
         whole = bool(estimator.task_.history)
         each = WRITTEN if hasattr(estimator.inputs_, "target") or hasattr(estimator, "complete") else 1
-        costs = [each] * len(inputs) if not isinstance(inputs, list) else [each * (1 + size(value) // COST) for value in inputs]
+        costs = [each] * len(inputs)
+        if isinstance(inputs, list | Clips):
+            costs = [each * (1 + size(value) // COST) for value in inputs]
         request = Request((id(estimator), tuple(sorted(how.items()))), estimator, inputs, how, whole,
                           asyncio.get_running_loop().create_future(), costs)  # fmt: skip
         self.waiting.append(request)
-        self.arrived.set()
+        self.changed.set()
         try:
             return await request.future
         finally:
@@ -97,34 +113,50 @@ class Batches:
     # The line
 
     async def work(self) -> None:
-        loop = asyncio.get_running_loop()
         while True:
-            while not self.waiting:
-                self.arrived.clear()
-                await self.arrived.wait()
+            while not self.waiting or len(self.busy) >= self.workers:
+                self.changed.clear()
+                await self.changed.wait()
             if self.crowded and sum(map(len, self.waiting)) < ROWS:
                 await asyncio.sleep(WAIT)
-            batch = self.next_batch()
-            if not batch:
-                continue
-            began = time.perf_counter()
-            try:
-                results = await loop.run_in_executor(self.thread, answered, batch)
-            except Exception as error:  # nobody is left without an answer
-                results = [error] * len(batch)
-            self.rate = 0.8 * self.rate + 0.2 * (time.perf_counter() - began)
-            self.crowded = len(batch) > 1 or len(self.waiting) > 1
-            self.metrics.observe("wenmai_batch_rows", sum(stop - start for _, start, stop in batch), BOUNDS)
-            for (request, _, _), result in zip(batch, results):
-                self.deliver(request, result)
+            free = self.workers - len(self.busy)
+            if batch := self.next_batch(min(ROWS, -(-sum(one.left for one in self.waiting) // free))):
+                alone = not self.busy and not self.waiting and sum(stop - start for _, start, stop in batch) >= SHARED
+                one = asyncio.create_task(self.answer(batch, self.cores if alone else 1))
+                self.busy.add(one)
+                one.add_done_callback(self.freed)
 
-    def next_batch(self) -> list[tuple[Request, int, int]]:
-        """(request, from which row, to which) of what is answered next. Who has rows left goes to the end of the line."""
+    def freed(self, task: asyncio.Task) -> None:
+        self.busy.discard(task)
+        self.changed.set()
+
+    async def answer(self, batch: list[tuple[Request, int, int]], cores: int) -> None:
+        began = time.perf_counter()
+        try:
+            results = await asyncio.get_running_loop().run_in_executor(self.threads, self.found, batch, cores)
+        except Exception as error:  # nobody is left without an answer
+            results = [error] * len(batch)
+        self.rate = 0.8 * self.rate + 0.2 * (time.perf_counter() - began)
+        self.crowded = len(batch) > 1 or len(self.waiting) > 1
+        self.metrics.observe("wenmai_batch_rows", sum(stop - start for _, start, stop in batch), BOUNDS)
+        for (request, start, stop), result in zip(batch, results):
+            self.deliver(request, start, stop, result)
+
+    def found(self, batch: list[tuple[Request, int, int]], cores: int) -> list[Answers | Exception]:
+        """In a worker, on so many cores."""
+        if torch.get_num_threads() != cores:  # of this thread
+            torch.set_num_threads(cores)
+        with torch.autocast(self.device.partition(":")[0], torch.bfloat16, enabled=self.short):
+            return answered(batch)
+
+    def next_batch(self, most: int = ROWS) -> list[tuple[Request, int, int]]:
+        """(request, from which row, to which) of what is answered next, which costs so much at most. Who has rows left goes
+        to the end of the line."""
         while self.waiting and self.waiting[0].future.done():
             self.waiting.popleft()
         if not self.waiting:
             return []
-        first, left = self.waiting[0], ROWS
+        first, left = self.waiting[0], most
         alike = [first] if first.whole else [one for one in self.waiting
                                              if one.key == first.key and not one.whole and not one.future.done()]  # fmt: skip
         share = max(1, min(PIECE, left)) if len(alike) > 1 else left
@@ -140,20 +172,24 @@ class Batches:
         self.waiting = deque(others + [request for request, _, stop in batch if stop < len(request)])
         return batch
 
-    def deliver(self, request: Request, result: Answers | Exception) -> None:
+    def deliver(self, request: Request, start: int, stop: int, result: Answers | Exception) -> None:
         if request.future.done():
             return
         if isinstance(result, Exception):
             request.future.set_exception(result)
             self.waiting = deque(one for one in self.waiting if one is not request)
             return
-        request.answers += result
-        request.notes += [note for note in result.notes if note not in request.notes]
-        if len(request.answers) >= len(request) or request.whole:
-            request.future.set_result(Answers(request.answers, request.notes))
+        request.parts[start] = result
+        request.answered += stop - start
+        if request.answered == len(request):
+            each = [request.parts[row] for row in sorted(request.parts)]
+            notes = list(dict.fromkeys(note for part in each for note in part.notes))
+            request.future.set_result(Answers([answer for part in each for answer in part], notes))
 
 
 def size(value) -> int:
+    if isinstance(value, Clip):
+        return int(100 * value.seconds)  # frames
     if isinstance(value, str):
         return len(value)
     return sum(map(size, value)) if isinstance(value, list | tuple) else 8
@@ -187,4 +223,5 @@ def alone(estimator, inputs, how: dict) -> Answers | Exception:
 def put_together(parts: list):
     if isinstance(parts[0], np.ndarray | Sequences):
         return joined(parts)
-    return [value for part in parts for value in part]
+    each = [value for part in parts for value in part]
+    return Clips(each) if isinstance(parts[0], Clips) else each

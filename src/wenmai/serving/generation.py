@@ -92,6 +92,7 @@ class Writer:
         self.open: set[Text] = set()  # that are waiting or being written
         self.groups: dict[int, list[Group]] = {}  # id of a model → its rows
         self.changed, self.stopping = threading.Condition(), False
+        self.cores = max(1, torch.get_num_threads() // 2)  # others answer meanwhile; steps are too short to be shared well
         self.thread = threading.Thread(target=self.work, name="wenmai-writing", daemon=True)
 
     def start(self) -> None:
@@ -121,6 +122,7 @@ class Writer:
     # The thread
 
     def work(self) -> None:
+        torch.set_num_threads(self.cores)
         while True:
             with self.changed:
                 while not self.waiting and not self.groups and not self.stopping:

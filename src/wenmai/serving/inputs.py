@@ -4,32 +4,39 @@
     ["first", "second"]                     two texts, of a run that reads two; [5.1, 3.5] numbers, [[…], […]] frames
     {"context": …, "question": …}           columns by their names: those of training, or the words that Wenmai knows
     {"image": "iVBORw0KGgo…"}               a PNG or JPG in base64
-"""
+    {"audio": "UklGRiQAAABXQVZF…"}          a WAV, FLAC or OGG file in base64; never a path
+
+What has to be unpacked (`is_unpacked`) takes a while, and is read beside the event loop."""
 
 import base64
 import binascii
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
 from wenmai.data.files.images import image_of
 from wenmai.data.files.readers import Chunk
+from wenmai.data.files.sounds import Clip, Clips, sound_file
 from wenmai.errors import Mistake
 from wenmai.locale import Listed, Message
 from wenmai.serving.limits import Limits
 from wenmai.serving.refusals import too_large
 
 QUESTIONS = (["context", "question"], ["context", "question", "choices"], ["story", "question"])
+PACKED = ("image", "audio")  # columns that hold files; the request's limit is theirs
+UNPACKED = [[name] for name in PACKED]
 SOURCE = "inputs"  # what stands for a file's name in sentences
 
 
 def read(estimator, given: Sequence, limits: Limits):
     """Inputs of the run's kind: a list, an array, or Sequences."""
+    task, names = estimator.task_, fields_of(estimator)
     for row, value in enumerate(given):
-        if (size := characters(value)) > limits.characters:
+        if names not in UNPACKED and (size := characters(value)) > limits.characters:
             raise too_large(Message("input {row} has {size:,} characters, and may have {most:,}; cut it into several.",
                                     row=row + 1, size=size, most=limits.characters))  # fmt: skip
-    task, names = estimator.task_, fields_of(estimator)
     rows = [as_columns(value, names, estimator, row) for row, value in enumerate(given)]
     chunk = Chunk({name: [row[name] for row in rows] for name in names}, range(1, len(rows) + 1))
     if "tokens" in chunk.columns and all(isinstance(value, str) for value in chunk.columns["tokens"]):
@@ -37,7 +44,13 @@ def read(estimator, given: Sequence, limits: Limits):
     if "image" in chunk.columns:
         shape = getattr(estimator.inputs_, "source", estimator.inputs_).shape
         chunk.columns["image"] = np.stack([image_in(value, shape, row) for row, value in enumerate(chunk.columns["image"])])
+    if "audio" in chunk.columns:
+        chunk.columns["audio"] = Clips([sound_in(value, row, limits) for row, value in enumerate(chunk.columns["audio"])])
     return task.inputs_of(chunk, SOURCE)
+
+
+def is_unpacked(estimator) -> bool:
+    return any(name in PACKED for name in fields_of(estimator))
 
 
 def fields_of(estimator) -> list[str]:
@@ -56,6 +69,8 @@ def names_of(task, kind: str, inputs, columns: dict) -> list[str]:
     names = [name for name in columns if name not in right]
     if names:
         return names
+    if hasattr(source, "rate"):
+        return ["audio"]
     if kind == "image":
         return ["image"]
     if kind == "frames":
@@ -83,24 +98,46 @@ def as_columns(value, names: list[str], estimator, row: int) -> dict:
 
 def image_in(value, shape: tuple[int, ...], row: int) -> np.ndarray:
     where = Message("input {row}", row=row + 1)
-    try:
-        if not isinstance(value, str):
-            raise ValueError
-        data = base64.b64decode(value.partition(",")[2] if value.startswith("data:") else value, validate=True)
-    except (ValueError, binascii.Error):
-        raise Mistake("{where}: expected an image as PNG or JPG in base64.", where=where) from None
+    data = decoded(value)
+    if data is None:
+        raise Mistake("{where}: expected an image as PNG or JPG in base64.", where=where)
     return image_of(data, shape, where)
 
 
+def sound_in(value, row: int, limits: Limits) -> Clip:
+    """A file that a client sent, checked as any other, and held in memory."""
+    where = Message("input {row}", row=row + 1)
+    data = decoded(value)
+    if not data:
+        raise Mistake("{where}: expected a sound as WAV, FLAC or OGG in base64.", where=where)
+    with tempfile.TemporaryDirectory(prefix="wenmai-sound-") as folder:
+        file = Path(folder) / "sound"
+        file.write_bytes(data)
+        with sound_file(str(file), where) as sound:
+            if sound.frames > limits.sound * sound.samplerate:
+                raise too_large(Message("{where}: a sound may be {most:g} seconds long; cut it into several.", where=where,
+                                        most=limits.sound))  # fmt: skip
+        clip = Clip.of(file, where)
+        return Clip.of((np.concatenate(list(clip.blocks())), clip.rate), where)
+
+
+def decoded(value) -> bytes | None:
+    """Base64, with the head of a data: URL or without; None if it is not that."""
+    try:
+        return base64.b64decode(value.partition(",")[2] if value.startswith("data:") else value, validate=True)
+    except (AttributeError, ValueError, binascii.Error):
+        return None
+
+
 def characters(value, most: int = 1 << 22) -> int:
-    """Of a text, or of all that are in it; a number counts as eight. Images have a limit of their own, that of the request."""
+    """Of a text, or of all that are in it; a number counts as eight. Images and sounds have a limit of their own."""
     total, left = 0, [value]
     while left and total < most:
         part = left.pop()
         if isinstance(part, str):
             total += len(part)
         elif isinstance(part, dict):
-            left += [value for key, value in part.items() if key != "image"]
+            left += [value for key, value in part.items() if key not in PACKED]
             total += sum(len(str(key)) for key in part)
         elif isinstance(part, list | tuple):
             left += part

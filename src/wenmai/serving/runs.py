@@ -19,6 +19,8 @@ from wenmai.errors import Mistake
 from wenmai.locale import Message
 from wenmai.serving.refusals import Refused, both, not_there
 
+SETTLED = 2_000_000_000  # nanoseconds after which a change in a folder can be told from the one before, on any file system
+
 
 @dataclass
 class Found:
@@ -54,6 +56,7 @@ class Runs:
         self.folders = [place for place in places if not is_run(place)]
         self.held: dict[str, Held] = {}
         self.loading: dict[tuple, asyncio.Task] = {}
+        self.seen: dict[str, tuple[Found, tuple | None]] = {}  # name → as it was found, and when its folders had changed
         self.told: dict[tuple, dict] = {}  # (name, stamp) → what a run says of itself
         self.broken: dict[tuple, Message] = {}  # (name, stamp) → why it could not be loaded
         self.thread = ThreadPoolExecutor(1, "wenmai-loading")
@@ -78,7 +81,14 @@ class Runs:
         return known
 
     def find(self, name: str) -> Found:
-        found = self.all().get(name)
+        """As `all` has it; of a run that was found before, and whose folders nobody has touched since, only its files are looked
+        at again."""
+        found, seen = self.seen.get(name, (None, None))
+        if found is None or seen != touched(found) or found.stamp != stamp_of(found.path):
+            found = self.all().get(name)
+            self.seen.pop(name, None)
+            if found is not None and (seen := touched(found)) is not None and time.time_ns() - max(seen) > SETTLED:
+                self.seen[name] = (found, seen)
         if found is None:
             raise not_there(Message("there is no run {name}; GET /v1/runs lists those that there are.", name=short(name)))
         return found
@@ -164,14 +174,27 @@ def found_at(name: str, path: Path, folder: Path) -> Found:
         wrong = Message("{name} is a link that leads out of its folder, and is not followed.", name=name)
     elif any(file.is_symlink() for file in path.iterdir()):
         wrong = Message("{name} holds a link, which is not followed.", name=name)
+    return Found(name, path, stamp_of(path), wrong)
+
+
+def stamp_of(path: Path) -> tuple:
+    """Of the two files that every version of a run writes anew."""
     stamp = []
     for file in ("manifest.json", "run.json"):
         try:
-            seen = (path / file).stat()
+            seen = os.stat(path / file)
             stamp += [seen.st_mtime_ns, seen.st_size, seen.st_ino]
         except OSError:
             stamp.append(None)
-    return Found(name, path, tuple(stamp), wrong)
+    return tuple(stamp)
+
+
+def touched(found: Found) -> tuple[int, int] | None:
+    """When something was last added, renamed or taken away beside the run, and in it."""
+    try:
+        return os.lstat(found.path.parent).st_mtime_ns, os.lstat(found.path).st_mtime_ns
+    except OSError:
+        return None
 
 
 def weight(path: Path) -> int:

@@ -8,7 +8,7 @@ Name = Annotated[str, Field(min_length=1, max_length=200, description="A run, as
 Input = Annotated[
     str | list[Any] | dict[str, Any] | float,
     Field(description="A text; a list of two texts, of numbers, or of frames; or an object with columns by their names, images "
-                      "as PNG or JPG in base64 under `image`.")]  # fmt: skip
+                      "as PNG or JPG in base64 under `image`, sounds as WAV or FLAC in base64 under `audio`.")]  # fmt: skip
 
 
 class Asked(BaseModel):
@@ -59,6 +59,41 @@ class Runs(BaseModel):
 class RunInFull(Run):
     columns: dict[str, str]
     progress: list[dict[str, Any]] = Field(description="Its learning curve.")
+
+
+class Comparison(BaseModel):
+    name: str
+    data: str
+    task: str
+    metric: str
+    rungs: list[str]
+    when: str | None
+
+
+class Comparisons(BaseModel):
+    comparisons: list[Comparison]
+
+
+class Compared(BaseModel):
+    rung: str
+    run: str | None = Field(description="Its run, where it was kept: the last part of its path.")
+    failed: str | None
+    scores: dict[str, dict[str, float | None]]
+    interval: list[float | None] | None = Field(description="Between which the score lies (95%), on the test rows.")
+    seconds: float | None
+    parameters: int | None
+    bytes: int | None
+    latency: float | None = Field(description="Milliseconds for one input, the median.")
+    curve: list[dict[str, Any]]
+    mistakes: list[dict[str, Any]] = Field(description="The worst: input, expected, answer, probability.")
+
+
+class ComparisonInFull(Comparison):
+    higher_is_better: bool
+    baseline: float | None
+    recommended: str | None
+    reason: Words | None
+    compared: list[Compared]
 
 
 class Predict(Asked):

@@ -19,7 +19,6 @@ from pathlib import Path
 
 from wenmai.errors import Mistake
 from wenmai.locale import Message
-from wenmai.serving import uploads
 from wenmai.serving.limits import Limits
 from wenmai.serving.refusals import Refused, both, busy, not_there
 
@@ -78,6 +77,7 @@ class Trainings:
         """(a folder of its own, the data in it) where all that can be checked at once is right. It reads the data, and may take
         a moment."""
         from wenmai.catalog import rung_named
+        from wenmai.serving import uploads
 
         if self.folder is None:
             raise Refused(409, "no_training", Message("this server trains nothing: it was started with run folders alone, or "

@@ -23,6 +23,7 @@ import numpy as np
 import torch
 from safetensors import SafetensorError
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from wenmai import __version__
 from wenmai.data.files.columns import short
@@ -249,7 +250,8 @@ def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
             if expected.get(name) != kinds.get(name):
                 raise take.Unfit("{name}: found {array1}, expected {array2}", name=short(name), array1=in_words(kinds.get(name)),
                                  array2=in_words(expected.get(name)))  # fmt: skip
-        model = build().to(device)
+        with Undrawn():
+            model = build().to(device)
         with safe_open(path, framework="pt", device=device) as file, torch.no_grad():
             for name, value in model.state_dict().items():  # one by one, lest all stand there twice
                 value.copy_(file.get_tensor(name))
@@ -261,6 +263,15 @@ def load_weights(build: Callable, layers: int, saved: SavedRun, device: str):
     except (SafetensorError, take.Unfit, RuntimeError, KeyError, OverflowError) as error:
         what = error.message if isinstance(error, take.Unfit) else short(str(error).splitlines()[0], 200)
         raise Mistake("{file} does not fit run.json ({error}); train it again.", file=path, error=what) from None
+
+
+class Undrawn(TorchFunctionMode):
+    """Inside, no weights are drawn by chance: a file has them all."""
+
+    DRAWN = (torch.Tensor.uniform_, torch.Tensor.normal_)
+
+    def __torch_function__(self, function, types, given=(), named=None):
+        return given[0] if function in self.DRAWN else function(*given, **(named or {}))
 
 
 def check_numbers(path: Path, named: Iterable[tuple[str, bool]]) -> None:

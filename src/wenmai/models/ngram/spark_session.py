@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import sys
@@ -19,20 +20,26 @@ if TYPE_CHECKING:
 QUIET = Path(__file__).with_name("log4j2.properties")
 
 
+def needed(package: str) -> None:
+    try:
+        importlib.import_module(package)
+    except ImportError:
+        raise Mistake("Spark needs the package {package}; run pip install 'wenmai[spark]'.", package=package) from None
+
+
 @contextmanager
 def session(master: str | None = None) -> Iterator[SparkSession]:
     """The one that runs already, or our own, which is stopped at the end."""
-    try:
-        from pyspark.errors import PySparkRuntimeError
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise Mistake("counting on Spark needs the package pyspark; run pip install 'wenmai[spark]'.") from None
+    needed("pyspark")
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.sql import SparkSession
+
     running = SparkSession.getActiveSession()
     if running is not None:
         yield running
         return
     if not shutil.which("java") and not shutil.which("java", path=os.path.join(os.environ.get("JAVA_HOME", ""), "bin")):
-        raise Mistake("counting on Spark needs a Java runtime, and there is no java here; install one, or set JAVA_HOME.")
+        raise Mistake("Spark needs a Java runtime, and there is no java here; install one (17 or newer), or set JAVA_HOME.")
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
         os.environ.setdefault(name, sys.executable)
     chosen = any(os.environ.get(name) for name in ("SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS"))

@@ -126,15 +126,21 @@ function points(holder, panel, state) { // a map: names where there is room for 
     return form == 0 ? make('svg:circle', {cx: x, cy: y, r, fill: colour}) : form == 1 ? make('svg:rect', {x: x - r, y: y - r, width: 2 * r, height: 2 * r, fill: colour})
       : make('svg:path', {d: `M${x} ${y - r * 1.3}L${x + r * 1.2} ${y + r}L${x - r * 1.2} ${y + r}Z`, fill: colour})
   }
-  holder.append(make('div', {class: 'controls'}, make('label', {}, WORDS.find, ' ', find),
-      make('span', {class: 'zoom'}, make('button', {type: 'button', label: WORDS.smaller, onclick: () => zoom(1 / 1.6)}, '−'), make('button', {type: 'button', label: WORDS.larger, onclick: () => zoom(1.6)}, '+'))),
-    groups.length ? make('div', {class: 'keys'}, groups.map(group => make('span', {}, make('svg:svg', {width: 12, height: 12, viewBox: '0 0 12 12', 'aria-hidden': 'true'}, shape(panel.groups.indexOf(group), 6, 6, 4)), ' ', make('bdi', {}, group)))) : '',
-    box, reading, numbers(() => grid(['', 'x', 'y', ...(groups.length ? [WORDS.group] : [])], panel.names.slice(0, 2000).map((name, at) => [name, xs[at], ys[at], ...(groups.length ? [panel.groups[at]] : [])]), panel.title)))
+  const raw = panel.raw ? rowsOf(panel.raw) : places // what the places stand for, where these are another scale of it
+  if (panel.names.length > 12 || !panel.x_title) holder.append(make('div', {class: 'controls'}, make('label', {}, WORDS.find, ' ', find),
+      make('span', {class: 'zoom'}, make('button', {type: 'button', label: WORDS.smaller, onclick: () => zoom(1 / 1.6)}, '−'), make('button', {type: 'button', label: WORDS.larger, onclick: () => zoom(1.6)}, '+'))))
+  holder.append(groups.length ? make('div', {class: 'keys'}, groups.map(group => make('span', {}, make('svg:svg', {width: 12, height: 12, viewBox: '0 0 12 12', 'aria-hidden': 'true'}, shape(panel.groups.indexOf(group), 6, 6, 4)), ' ', make('bdi', {}, group)))) : '',
+    box, reading, numbers(() => grid(['', panel.x_title ?? 'x', panel.y_title ?? 'y', ...(groups.length ? [WORDS.group] : [])], panel.names.slice(0, 2000).map((name, at) => [name, ...raw[at], ...(groups.length ? [panel.groups[at]] : [])]), panel.title)))
   let spots = []
   function draw() {
-    const width = box.clientWidth, tall = clamp(width * .62, 300, 560), pad = 26, taken = []
+    const width = box.clientWidth, tall = clamp(width * .62, 300, 560), pad = panel.x_title ? 70 : 26, taken = []
     const svg = make('svg:svg', {viewBox: `0 0 ${width} ${tall}`, width, height: tall, 'aria-hidden': 'true'})
     const to = (share, middle, size) => pad + ((share - middle) * state.zoom + .5) * (size - 2 * pad), centre = axis => state.zoom == 1 ? .5 : state[axis]
+    const across = x => to((x - x0) / (x1 - x0 || 1), centre('x'), width), up = y => tall - to((y - y0) / (y1 - y0 || 1), centre('y'), tall)
+    for (const [at, name] of panel.x_ticks ?? []) svg.append(make('svg:line', {class: 'rule', x1: across(at), x2: across(at), y1: 12, y2: tall - 38}), make('svg:text', {class: 'tick', x: across(at), y: tall - 24, 'text-anchor': 'middle'}, name))
+    for (const [at, name] of panel.y_ticks ?? []) svg.append(make('svg:line', {class: 'rule', x1: 62, x2: width, y1: up(at), y2: up(at)}), make('svg:text', {class: 'tick', x: 57, y: up(at) + 4, 'text-anchor': 'end'}, name))
+    if (panel.x_title) svg.append(make('svg:text', {class: 'tick', x: width / 2, y: tall - 5, 'text-anchor': 'middle'}, panel.x_title))
+    if (panel.y_title) svg.append(make('svg:text', {class: 'tick', x: 11, y: tall / 2, 'text-anchor': 'middle', transform: `rotate(-90 11 ${tall / 2})`}, panel.y_title))
     spots = places.map(([x, y]) => [to((x - x0) / (x1 - x0 || 1), centre('x'), width), tall - to((y - y0) / (y1 - y0 || 1), centre('y'), tall)])
     const inside = ([x, y]) => x > 0 && x < width && y > 0 && y < tall
     spots.forEach((spot, at) => { if (inside(spot)) svg.append(shape(at, ...spot, at == state.at ? 6 : 3.2)) })
@@ -154,7 +160,7 @@ function points(holder, panel, state) { // a map: names where there is room for 
     }
     box.replaceChildren(svg)
     const far = at => Math.hypot(xs[at] - xs[state.at], ys[at] - ys[state.at]), near = [...panel.names.keys()].filter(at => at != state.at).sort((a, b) => far(a) - far(b)).slice(0, 3)
-    reading.replaceChildren(make('b', {}, make('bdi', {}, panel.names[state.at])), ` (${number(xs[state.at])}, ${number(ys[state.at])}) · `, make('span', {}, WORDS.beside), ' ', near.map(at => panel.names[at]).join(', '))
+    reading.replaceChildren(make('b', {}, make('bdi', {}, panel.names[state.at])), ` (${raw[state.at].map(number).join(', ')}) · `, make('span', {}, WORDS.beside), ' ', near.map(at => panel.names[at]).join(', '))
   }
   box.onkeydown = event => {
     const way = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1]}[event.key]

@@ -58,6 +58,14 @@ export function groups(wanted = () => true) { // runs that can be asked the same
   return [...found].map(([name, runs]) => ({name, runs}))
 }
 
+export async function comparisons() { // each with those of its runs that are served here, in the order of the ladder
+  const found = (await get('/v1/comparisons')).comparisons, runs = usable()
+  return Promise.all(found.map(async one => {
+    const {compared} = await get('/v1/comparisons/' + encodeURIComponent(one.name)), own = new Set(compared.map(rung => rung.run))
+    return {name: one.name + ' · ' + one.task + ' (compare)', report: one.name, compared, runs: runs.filter(run => own.has(run.name))}
+  }))
+}
+
 export const field = (words, input, more = '') => make('label', {class: 'field ' + more}, words, input)
 export const head = (holder, title, lead) => holder.append(make('h1', {}, word(title)), make('p', {class: 'lead'}, word(lead)))
 
@@ -75,16 +83,19 @@ export function noRuns(holder) {
 export function inputs(run) {
   const boxes = run.fields.map(name => {
     if (name == 'image') return [name, make('input', {type: 'file', accept: 'image/png,image/jpeg'}), 'image']
+    if (name == 'audio') return [name, make('input', {type: 'file', accept: 'audio/*'}), 'sound']
     if (run.reads == 'numbers') return [name, make('input', {inputmode: 'decimal', autocomplete: 'off'}), name]
     if (name == 'choices') return [name, make('textarea', {rows: 3}), 'choices']
     if (run.reads == 'labels') return [name, make('input', {autocomplete: 'off'}), name]
     return [name, make('textarea', {rows: name == 'context' || name == 'story' ? 5 : 2, spellcheck: 'false'}), name]
   })
-  const node = make('div', {class: run.reads == 'numbers' ? 'line' : ''}, boxes.map(([name, box, words]) => field(state.words[words] ? word(words) : name, box)))
+  const said = boxes.some(([name]) => name == 'audio') ? microphone() : null
+  const node = make('div', {class: run.reads == 'numbers' ? 'line' : ''}, boxes.map(([name, box, words]) => field(state.words[words] ? word(words) : name, box)), said?.node ?? '')
   const value = async () => {
     const found = {}
     for (const [name, box] of boxes) {
-      if (box.type == 'file') { if (!box.files[0]) throw new Refusal(word('empty')); found[name] = await encoded(box.files[0]) }
+      if (name == 'audio' && said.file && !box.files[0]) found[name] = await encoded(said.file)
+      else if (box.type == 'file') { if (!box.files[0]) throw new Refusal(word('empty')); found[name] = await encoded(box.files[0]) }
       else if (name == 'choices') found[name] = box.value.split('\n').map(line => line.trim()).filter(Boolean)
       else if (run.reads == 'numbers') { if (!box.value.trim()) throw new Refusal(word('empty')); found[name] = Number(box.value.replace(',', '.')) }
       else if (run.reads == 'frames') found[name] = JSON.parse(box.value)
@@ -93,6 +104,40 @@ export function inputs(run) {
     return found
   }
   return {node, value, set: text => { boxes[0][1].value = text }, first: boxes[0][1]}
+}
+
+function microphone() { // what is said there, as a WAV file of one channel
+  const own = {file: null}, heard = make('audio', {controls: true, hidden: true, label: word('sound')}), told = make('span', {class: 'problem'})
+  let stop = null
+  const button = make('button', {type: 'button', class: 'plain', onclick: async () => {
+    if (stop) return stop()
+    try {
+      const stream = await navigator.mediaDevices.getUserMedia({audio: true}), context = new AudioContext(), parts = []
+      const tap = context.createScriptProcessor(4096, 1, 1)
+      tap.onaudioprocess = event => parts.push(event.inputBuffer.getChannelData(0).slice())
+      context.createMediaStreamSource(stream).connect(tap); tap.connect(context.destination)
+      button.replaceChildren(...spoken('recording')); told.replaceChildren()
+      stop = () => {
+        stop = null
+        stream.getTracks().forEach(track => track.stop()); context.close()
+        own.file = wave(parts, context.sampleRate); heard.src = URL.createObjectURL(own.file); heard.hidden = false
+        button.replaceChildren(...spoken('record'))
+      }
+    } catch { told.replaceChildren(...spoken('no_microphone')) }
+  }}, word('record'))
+  const spoken = name => make('span', {}, word(name)).childNodes
+  own.node = make('div', {class: 'line spaced'}, button, heard, told)
+  return own
+}
+
+export function wave(parts, rate) { // 16-bit PCM
+  const count = parts.reduce((sum, part) => sum + part.length, 0), data = new DataView(new ArrayBuffer(44 + 2 * count))
+  const write = (at, text) => [...text].forEach((c, i) => data.setUint8(at + i, c.charCodeAt(0)))
+  write(0, 'RIFF'); data.setUint32(4, 36 + 2 * count, true); write(8, 'WAVEfmt '); data.setUint32(16, 16, true); data.setUint16(20, 1, true); data.setUint16(22, 1, true)
+  data.setUint32(24, rate, true); data.setUint32(28, 2 * rate, true); data.setUint16(32, 2, true); data.setUint16(34, 16, true); write(36, 'data'); data.setUint32(40, 2 * count, true)
+  let at = 44
+  for (const part of parts) for (const x of part) { data.setInt16(at, Math.max(-1, Math.min(1, x)) * 0x7fff, true); at += 2 }
+  return new Blob([data], {type: 'audio/wav'})
 }
 
 export async function encoded(file) {

@@ -1,16 +1,16 @@
 // Climb: one sentence on every rung, from the lowest to the highest, with a look inside each.
 
-import {make, word, groups, chooser, head, noRuns, inputs, post, problem, shown, main, milliseconds, ranked, field, odds, painted} from '/lab/base.js'
+import {make, word, groups, comparisons, chooser, head, noRuns, inputs, post, problem, shown, main, milliseconds, ranked, field, odds, painted} from '/lab/base.js'
 
 export async function view(holder) {
   head(holder, 'climb', 'climb_lead')
-  const all = groups()
+  const all = [...(await comparisons()).filter(one => one.runs.length > 1), ...groups()]
   if (!all.length) return noRuns(holder)
   const form = make('form', {}), list = make('ol', {class: 'rungs'}), right = make('input', {autocomplete: 'off'})
   let group, box, stop = null
   function choose(chosen) {
     group = chosen; box = inputs(group.runs[0])
-    form.replaceChildren(chooser(all, one => one.name, choose, word('which')), box.node, field(word('right'), right), make('div', {}, make('button', {class: 'go'}, word('go_climb'))))
+    form.replaceChildren(chooser(all, one => one.name, choose, word('which')), hard(group, box, right), box.node, field(word('right'), right), make('div', {}, make('button', {class: 'go'}, word('go_climb'))))
     form.querySelector('select').selectedIndex = all.indexOf(group)
     list.replaceChildren()
   }
@@ -30,6 +30,14 @@ export async function view(holder) {
   holder.append(form, list)
   choose(all[0])
   return () => stop?.abort()
+}
+
+function hard(group, box, right) { // rows of the report that some rung was wrong about: one fills in the sentence and its answer
+  if (!group.compared || group.runs[0].fields.length > 1) return ''
+  const rows = new Map(group.compared.flatMap(rung => rung.mistakes).map(row => [row.input + '\t' + row.expected, row]))
+  const own = [null, ...[...rows.values()].slice(0, 40)]
+  const pick = row => { if (row) { box.set(String(row.input)); right.value = String(row.expected ?? '') } }
+  return rows.size ? chooser(own, row => row ? String(row.input).slice(0, 90) : '–', pick, word('hard')) : ''
 }
 
 async function step(run, value, truth, signal) {

@@ -35,6 +35,11 @@ WORDS = phrases(
     loss="loss", steps="updates", curve="How it goes", no_training="This server trains nothing.",
     token="This server wants its token", enter="Enter", image="Picture (PNG or JPG)", choices="Choices, one a line",
     text="text", unfinished="unfinished", busy="One moment …", language="language", sections="sections", data="data",
+    recommended="recommended", weights="weights", latency="ms an answer", baseline="always the same answer",
+    cost_across="seconds of training, ten times as many at every line", worst="Where they are wrong",
+    worst_caption="The rows that each rung is most wrong about. Where a cell is empty, the row is not among its worst.",
+    hard="A row that some rung gets wrong", sound="Sound (WAV, FLAC or OGG)", record="Record", recording="Stop recording",
+    no_microphone="The browser gives no microphone here; choose a file.",
     loaded="Switched", empty="Type something first.", first="The first rows",
 )  # fmt: skip
 

@@ -1,0 +1,95 @@
+"""Requests answered by several workers at once: each gets its own answers in its own order, and nobody waits for a huge one."""
+
+import asyncio
+import random
+import threading
+import time
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from wenmai.errors import Mistake
+from wenmai.serving.batching import ROWS, Batches
+from wenmai.serving.limits import Limits
+from wenmai.serving.metrics import Metrics
+from wenmai.tasks.contract import Answers
+
+
+class Slow:
+    """Says every text back, after a while that differs from batch to batch."""
+
+    def __init__(self):
+        self.task_, self.inputs_ = SimpleNamespace(history=None), SimpleNamespace()
+        self.batches, self.at_once, self.most = [], 0, 0
+        self.lock, self.chance = threading.Lock(), random.Random(0)
+
+    def answers(self, texts) -> Answers:
+        with self.lock:
+            self.batches.append((len(texts), torch.get_num_threads()))
+            self.at_once += 1
+            self.most = max(self.most, self.at_once)
+            wait = self.chance.choice((0.001, 0.01, 0.03))
+        time.sleep(wait)
+        with self.lock:
+            self.at_once -= 1
+        if any("bad" in text for text in texts):
+            raise Mistake("one of them is bad.")
+        return Answers([{"text": text} for text in texts])
+
+
+def answered(requests: list[list[str]], workers: int = 3, threads: int = 3) -> tuple[list, Slow]:
+    async def run() -> list:
+        before = torch.get_num_threads()
+        torch.set_num_threads(threads)
+        try:
+            batches = Batches(Limits(), Metrics())
+        finally:
+            torch.set_num_threads(before)
+        assert batches.workers == workers
+        batches.start()
+        found = await asyncio.gather(*(batches.answers(slow, texts, {}) for texts in requests), return_exceptions=True)
+        await batches.close()
+        return found
+
+    slow = Slow()
+    return asyncio.run(run()), slow
+
+
+def test_a_request_in_pieces_comes_back_in_its_order():
+    requests = [[f"{number}.{row}" for row in range(size)] for number, size in enumerate((700, 1, 40, 3, 500, 17))]
+    found, slow = answered(requests)
+    assert [[one["text"] for one in answers] for answers in found] == requests
+    assert slow.most > 1 and max(size for size, _ in slow.batches) <= ROWS
+
+
+def test_what_is_answered_at_once_has_a_core_each_and_what_is_alone_has_all():
+    found, slow = answered([["a"] * 3] * 30)
+    assert len(found) == 30 and slow.most == 3 and {cores for _, cores in slow.batches[:2]} == {1}
+    _, slow = answered([["a"] * 32])
+    assert sum(size for size, _ in slow.batches) == 32
+    _, slow = answered([["a"]])
+    assert slow.batches == [(1, 1)]
+
+
+def test_a_mistake_is_told_to_who_made_it():
+    found, _ = answered([["good"], ["bad"], ["good", "good"], ["x"] * 200 + ["bad"]])
+    assert isinstance(found[1], Mistake) and isinstance(found[3], Mistake)
+    assert [one["text"] for one in found[2]] == ["good", "good"] and found[0] == [{"text": "good"}]
+
+
+@pytest.mark.parametrize("size", [1, 100])
+def test_who_is_cancelled_leaves_the_line(size):
+    async def run() -> None:
+        batches, slow = Batches(Limits(), Metrics()), Slow()
+        batches.start()
+        tasks = [asyncio.create_task(batches.answers(slow, ["a"] * size, {})) for _ in range(20)]
+        await asyncio.sleep(0.002)
+        for task in tasks[::2]:
+            task.cancel()
+        found = await asyncio.gather(*tasks, return_exceptions=True)
+        assert [len(one) if isinstance(one, list) else None for one in found[1::2]] == [size] * 10
+        await batches.close()
+        assert not batches.waiting
+
+    asyncio.run(run())
