@@ -32,7 +32,7 @@ from wenmai.cli.arguments import (
 from wenmai.cli.given import COMMANDS_OWN, alone, columns_from, delimiter_from, lines_given, load_run, settings_from, table_for
 from wenmai.cli.output import SILENT, finish, phase, say, say_scores, show
 from wenmai.errors import Mistake, typed
-from wenmai.locale import Listed, Message
+from wenmai.locale import Listed, Message, language
 
 
 def train(
@@ -110,6 +110,9 @@ def evaluate(
 
     from wenmai.data.dataset import part_of
     from wenmai.data.files.opening import allow
+    from wenmai.evaluation import groups
+    from wenmai.page.leaderboard import group_table
+    from wenmai.page.terminal import console
 
     if not isfile(run / "run.json"):
         advice.check_run_order("evaluate", run, [source])
@@ -124,14 +127,17 @@ def evaluate(
         asked["tune"] = part_of(table_for(estimator, tune, columns, None, delimiter), estimator.task_, skip_bad).inputs
     began = time.perf_counter()
     with phase(source, Message("scoring")):
-        scores = {"test": estimator.evaluate(*part.pair, part.where, **asked)}
+        scores, by_group = groups.evaluate(estimator, part, **asked)
+        scores = {"test": scores}
     unit = estimator.task_.profile.unit(estimator.inputs_)
     say_scores(scores, as_json, unit)
+    if by_group and not as_json:
+        console.print(group_table(by_group, language()))
     notes = part.notes + scores["test"].notes
     for note in notes:
         say(note)
     finish({"run": str(run), "task": estimator.task_name, "rung": estimator.rung, "scores": scores,
-            **({"unit": unit} if unit else {}), "rows": len(part), "notes": notes,
+            **({"unit": unit} if unit else {}), **({"groups": by_group} if by_group else {}), "rows": len(part), "notes": notes,
             "seconds": round(time.perf_counter() - began, 2)}, as_json, quiet=True)  # fmt: skip
 
 

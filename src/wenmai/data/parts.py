@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from pathlib import Path
 from typing import Self
 
 import numpy as np
@@ -28,6 +29,7 @@ class Part:
     source: str
     lines: Sequence[int]
     notes: list[str] = field(default_factory=list)  # on rows that were left out
+    groups: list[str] | None = None  # of every row, where rows have groups that are told apart
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -37,12 +39,13 @@ class Part:
         return not (self.inputs.size if isinstance(self.inputs, Corpus) else len(self))
 
     def where(self, row: int) -> str:
-        return Message("{file}, line {line}", file=self.source, line=self.lines[row])
+        return line_named(self.source, self.lines[row], self.groups and self.groups[row])
 
     def take(self, rows: np.ndarray) -> Self:
         straight = isinstance(self.lines, range) and self.lines.step == 1
         lines = self.lines.start + rows if straight else np.asarray(self.lines)[rows]
-        return Part(pick(self.inputs, rows), pick(self.targets, rows), self.source, lines, notes=self.notes)
+        groups = self.groups and pick(self.groups, rows)
+        return Part(pick(self.inputs, rows), pick(self.targets, rows), self.source, lines, self.notes, groups)
 
     def random_share(self, share: float, seed: int) -> Self:
         """So large a share of the rows, at least two, drawn by chance; they stay in their order."""
@@ -73,9 +76,17 @@ class Part:
         return self.inputs, self.targets
 
 
+def line_named(file: str, line: int, group: str | None = None) -> Message:
+    """Where the user finds a row; of several files that are read as one, their group says which."""
+    if group is None or not Path(file).is_dir():
+        return Message("{file}, line {line}", file=file, line=line)
+    return Message("{file}, line {line} of {group}", file=file, line=line, group=group)
+
+
 def part_of(table: Table, kind, skip_bad: bool = False) -> Part:
     """All rows of a table. One without a label is left out, and noted; one that the task refuses otherwise is a Mistake that
     counts all such rows, unless they are to be skipped."""
+    table = grouped(table, kind)
     try:
         return _part(table, kind)
     except Mistake as first:
@@ -94,6 +105,21 @@ def part_of(table: Table, kind, skip_bad: bool = False) -> Part:
         part.notes.append(Message("left out {count:,} of the {rows:,} rows, which cannot be read; the first: {note}",
                                   count=sifted.bad, rows=sifted.rows, note=first.message))  # fmt: skip
         return part
+
+
+def grouped(table: Table, kind) -> Table:
+    """With the column that says of which group a row is, where there is one and the task tells groups apart."""
+    name = next((name for name in getattr(kind, "groups", ()) if name in table.every), None)
+    if name is None or name in table.own.values():
+        return table
+    return table.choose({**table.own, name: name})
+
+
+def groups_in(chunk: Chunk, kind) -> list[str] | None:
+    """The group of every row; of a single group there is nothing to tell apart."""
+    values = next((chunk.columns[name] for name in getattr(kind, "groups", ()) if name in chunk.columns), ())
+    groups = ["–" if value is None else str(value).strip() for value in values]
+    return groups if len(set(groups)) > 1 else None
 
 
 class Sifted:
@@ -143,7 +169,8 @@ def _part(table: Table, kind) -> Part:
     chunk = replace(table, stream=lambda rows: iter(held)).load() if held else table.load()
     if not len(chunk):
         raise Mistake("{file} has no rows; expected at least one below its header.", file=table.source)
-    return Part(kind.inputs_of(chunk, table.source), kind.targets_of(chunk, table.source), table.source, chunk.lines)
+    return Part(kind.inputs_of(chunk, table.source), kind.targets_of(chunk, table.source), table.source, chunk.lines,
+                groups=groups_in(chunk, kind))  # fmt: skip
 
 
 def stored_part(table: Table, kind, chunks: Iterator[Chunk]) -> Part:

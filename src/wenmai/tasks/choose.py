@@ -36,6 +36,7 @@ from wenmai.training import memory
 class Choose:
     name, metric, higher_is_better, metrics = "choose", "accuracy", True, ("accuracy",)
     target = "answer"
+    groups = ("group", "task")  # columns that say of which group a row is
     texts, history = "tokens", None  # context and question are a pair of texts; rows have no order in time
     reads = staticmethod(kinds_of_input.learn)
     estimator_type, output_type = None, np.float32

@@ -17,7 +17,7 @@ TABLES = ("labels.csv", "metadata.csv", "manifest.csv")  # beside sounds, what i
 
 
 def labels(path: Path, source: str) -> Format:
-    inside = _inside(path, source)
+    inside = entries(path, source)
     files = [other for other in inside if other.is_file()]
     idx_files = [other for other in files if is_idx(other)]
     if idx_files:
@@ -30,7 +30,7 @@ def labels(path: Path, source: str) -> Format:
     within = chain(inside, *map(Path.iterdir, filter(Path.is_dir, inside)))
     if tables and any(other.suffix.lower() in SOUNDS for other in within):
         return manifest(tables[0])
-    below = {other.name: _inside(other, str(other)) for other in inside if other.is_dir()}
+    below = {other.name: entries(other, str(other)) for other in inside if other.is_dir()}
     for ending, column in (((".txt",), "text"), (PICTURES, "image"), (SOUNDS, "audio")):
         files_of = {name: [file for file in within if bare_name(file).endswith(ending)] for name, within in below.items()}
         files_of = {name: within for name, within in files_of.items() if within}
@@ -58,7 +58,7 @@ def manifest(table: Path) -> Format:
     return form._replace(names=names, notes=[*form.notes, note])
 
 
-def _inside(path: Path, source: str) -> list[Path]:
+def entries(path: Path, source: str) -> list[Path]:
     try:
         return sorted(other for other in path.iterdir() if not other.name.startswith("."))
     except OSError as error:
