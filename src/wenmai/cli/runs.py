@@ -147,7 +147,7 @@ def predict(
                                                             "them from standard input, one a line.")] = None,
     file: Annotated[str, typer.Option(help="A file of inputs: the training columns without the answer.")] = "",
     out: Annotated[Path | None, typer.Option(help="Where the answers go: .jsonl, .csv or .tsv.")] = None,
-    columns: Columns = "", delimiter: Delimiter = "", max_line: MaxLine = 0, max_rows: MaxRows = 0,
+    columns: Columns = "", delimiter: Delimiter = "", skip_bad: SkipBad = False, max_line: MaxLine = 0, max_rows: MaxRows = 0,
     spreadsheet: Spreadsheet = False,
     top: Annotated[int, typer.Option(min=0, help="Show so many of the most probable labels for each.")] = 0,
     device: Device = "auto", as_json: AsJson = False,
@@ -171,7 +171,7 @@ def predict(
     if file:
         allow(max_line, max_rows)
         table = table_for(estimator, file, columns, delimiter=delimiter, predict=True)
-        return finish(answer_file(estimator, table, out, as_json, spreadsheet, **how), as_json, quiet=True)
+        return finish(answer_file(estimator, table, out, as_json, spreadsheet, skip_bad, **how), as_json, quiet=True)
     answers = estimator.answers(read_arguments(estimator, inputs), **how)
     for note in answers.notes:
         say(note)

@@ -1,6 +1,6 @@
 """Rows that belong together: all of a table, those that a task refuses left out if that is wanted."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -92,7 +92,7 @@ def part_of(table: Table, kind, skip_bad: bool = False) -> Part:
     except Mistake as first:
         if kind.history or table.plain is not None:  # rows that follow one another in time, or none
             raise
-        sifted = Sifted(table, kind)
+        sifted = Sifted(table, lambda chunk: _part(replace(table, stream=lambda rows: iter([chunk])), kind))
         try:
             part = _part(replace(table, stream=sifted.chunks), kind)
         except Mistake:  # it is not the rows
@@ -102,8 +102,7 @@ def part_of(table: Table, kind, skip_bad: bool = False) -> Part:
         if not skip_bad and sifted.refused != {Unlabelled}:
             raise Mistake("{note} Of the {rows:,} rows, {count:,} cannot be read; --skip-bad leaves such rows out.",
                           note=first.message, rows=sifted.rows, count=sifted.bad) from None  # fmt: skip
-        part.notes.append(Message("left out {count:,} of the {rows:,} rows, which cannot be read; the first: {note}",
-                                  count=sifted.bad, rows=sifted.rows, note=first.message))  # fmt: skip
+        part.notes.append(sifted.note(first))
         return part
 
 
@@ -123,11 +122,11 @@ def groups_in(chunk: Chunk, kind) -> list[str] | None:
 
 
 class Sifted:
-    """The rows of a table that the task does not refuse; the others are counted."""
+    """The rows of a table that whoever `reads` them does not refuse; the others are counted. `beside`: other columns go along."""
 
-    def __init__(self, table: Table, kind):
-        self.table = table.choose(dict(table.own), False, True) if table.choose else table
-        self.kind, self.rows, self.bad, self.refused = kind, 0, 0, set()
+    def __init__(self, table: Table, reads: Callable[[Chunk], object], beside: bool = False):
+        self.table = table.choose(dict(table.own), beside, True) if table.choose else table
+        self.reads, self.rows, self.bad, self.refused, self.first = reads, 0, 0, set(), None
 
     def chunks(self, size: int) -> Iterator[Chunk]:
         for chunk in self.table.chunks(size):
@@ -140,17 +139,23 @@ class Sifted:
 
     def takes(self, chunk: Chunk) -> bool:
         try:
-            _part(replace(self.table, stream=lambda rows: iter([chunk])), self.kind)
+            self.reads(chunk)
             return True
         except Mistake as mistake:
             if len(chunk) == 1:
+                self.first = self.first or mistake
                 self.refused.add(type(mistake))
             return False
+
+    def note(self, first: Mistake) -> Message:
+        return Message("left out {count:,} of the {rows:,} rows, which cannot be read; the first: {note}", count=self.bad,
+                       rows=self.rows, note=first.message)  # fmt: skip
 
 
 def rows_of(chunk: Chunk, rows: list[int]) -> Chunk:
     rows = np.array(rows, np.int64)
-    return Chunk({name: pick(values, rows) for name, values in chunk.columns.items()}, np.asarray(chunk.lines)[rows])
+    columns, beside = ({name: pick(values, rows) for name, values in own.items()} for own in (chunk.columns, chunk.beside))
+    return Chunk(columns, np.asarray(chunk.lines)[rows], beside)
 
 
 def _part(table: Table, kind) -> Part:

@@ -44,7 +44,8 @@ def labels(path: Path, source: str) -> Format:
     if len(texts) < 2:
         shown = ", ".join(other.name for other in inside[:5]) or Message("no files")
         raise Mistake("{folder} is a folder with {inside}; expected one .txt file a label, or one folder of .txt files or images "
-                      "a label (at least two), idx images, or files whose names say train and test. Give one file instead.", folder=source, inside=shown)  # fmt: skip
+                      "a label (at least two), idx images, or files whose names say train and test. Give one file instead.",
+                      folder=source, inside=shown)  # fmt: skip
     return _file_a_label(texts, source)
 
 
