@@ -61,6 +61,8 @@ def test_rows_that_give_no_choice_are_named(row, answer, said):
 
 def test_the_right_one_by_its_text_or_number():
     assert number_of("b", ("a", "b"), "") == 1 == number_of("1", ("a", "b"), "") and number_of("1", ("1", "b"), "") == 0
+    with pytest.raises(Mistake, match="is none of the choices"):
+        number_of("7" * 5000, ("a", "b"), "row 1")
 
 
 def test_a_question_whose_choices_are_cut_counts_once():

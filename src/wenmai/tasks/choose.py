@@ -212,7 +212,7 @@ def choices_of(given, where) -> tuple[str, ...]:
 def number_of(answer, choices: tuple[str, ...], where) -> int:
     text = str(answer).strip()
     found = next((number for number, choice in enumerate(choices) if choice.strip() == text), None)
-    if found is None and text.isdecimal() and int(text) < len(choices):
+    if found is None and text.isdecimal() and len(text) < 10 and int(text) < len(choices):  # of thousands of digits, none is made
         found = int(text)
     if found is None:
         raise Mistake("{where}: the answer {answer!r} is none of the choices ({names}); correct the row.", where=where,
