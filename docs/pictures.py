@@ -20,7 +20,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
-from wenmai import Classifier, Composer, LanguageModel, Regressor, Tagger, Transcriber, Translator
+from wenmai import Answerer, Classifier, Composer, LanguageModel, Regressor, Replier, Tagger, Transcriber, Translator
 from wenmai.catalog import TASKS
 from wenmai.data.dataset import open_dataset
 from wenmai.data.examples.rows import Examples
@@ -856,10 +856,120 @@ def listening(zh):
     return figure
 
 
+# Chapter 19: answers
+
+NAMES = ("Anna", "Bob", "Cleo", "Dan", "Eve", "Ida", "Leo", "Mia")
+TOWNS = ("Rome", "Oslo", "Lima", "Cairo", "Kyoto", "New York", "Hong Kong", "Cape Town")
+TRADES = ("baker", "pilot", "nurse", "painter", "judge", "farmer")
+THINGS, ROOMS = ("ball", "milk", "book", "lamp"), ("garden", "kitchen", "office", "hallway", "bedroom")
+
+
+def townspeople(chance: random.Random) -> tuple[tuple[str, str], str]:
+    """((who lives where and does what, a question about one of them), its answer)"""
+    people, kind = chance.sample(NAMES, chance.choice((2, 3))), chance.random() < 0.5
+    known = [(name, chance.choice(TOWNS), chance.choice(TRADES)) for name in people]
+    told = " ".join(f"{name} lives in {town} and is a {trade}." for name, town, trade in known)
+    name, town, trade = chance.choice(known)
+    return (told, f"Where does {name} live?" if kind else f"What is {name}?"), town if kind else trade
+
+
+@functools.cache
+def answerer():
+    chance = random.Random(0)
+    rows, answers = zip(*(townspeople(chance) for _ in range(2000)))
+    return Answerer("attention", device="cpu", embed=48, hidden=48, dropout=0.0, steps=600, evaluations=8, learning_rate=5e-3,
+                    max_length=32, stride=10).fit(rows, answers)  # fmt: skip
+
+
+def span(zh):
+    """Where an answer begins and ends, over a context that is read in windows; what each window judges."""
+    model = answerer()
+    told = ("Mia lives in Oslo and is a nurse. Bob lives in Cape Town and is a judge. Ida lives in Lima and is a pilot. "
+            "Dan lives in New York and is a baker.")  # fmt: skip
+    row, found = (told, "Where does Bob live?"), model.answer(told, "Where does Bob live?")
+    examples = model.examples([row])
+    scores, passages, windows = model.outputs(examples)[0][1:], examples.inputs, examples.inputs.windows()
+    words = [told[start:end] for start, end in passages.places_in_text[1:]]
+    inside = [found["start"] <= start and end <= found["end"] for start, end in passages.places_in_text[1:]]
+    figure = Figure(figsize=(8.2, 4.0))
+    top, low = figure.subplots(2, 1, height_ratios=[2.2, 1], sharex=True)
+    at = np.arange(len(words))
+    for place in np.flatnonzero(inside):
+        top.axvspan(place - 0.5, place + 0.5, color=GOLD, alpha=0.25, linewidth=0, zorder=0)
+    top.bar(at - 0.2, scores[:, 0], 0.4, color=BLUE, label="s：在此开始" if zh else "s: begins here")
+    top.bar(at + 0.2, scores[:, 1], 0.4, color=RED, label="e：在此结束" if zh else "e: ends here")
+    top.axhline(0, color="black", lw=0.6)
+    top.set_ylabel("得分" if zh else "score")
+    top.legend(loc="upper right")
+    says = f"{row[1]} → {found['answer']}"
+    top.set_title(f"{says}（概率 {found['probability']:.2f}）" if zh else f"{says} (probability {found['probability']:.2f})")
+    first, last = windows.owned()
+    for number in range(len(windows)):
+        start, stop, own, end = (int(place) - 1 for place in (windows.starts[number], windows.stops[number], first[number],
+                                                              last[number]))  # fmt: skip
+        low.add_patch(Rectangle((start - 0.5, number + 0.2), stop - start, 0.6, facecolor="#e4e0d8", linewidth=0))
+        low.add_patch(Rectangle((own - 0.5, number + 0.2), end - own, 0.6, facecolor=GREEN, linewidth=0))
+    low.set(ylim=(len(windows), 0), xlim=(-0.6, len(words) - 0.4), ylabel="窗口" if zh else "window")
+    low.set_yticks([number + 0.5 for number in range(len(windows))], [str(number + 1) for number in range(len(windows))])
+    low.set_xticks(at, words, rotation=90)
+    low.set_title("每个窗口读到的（灰）与由它评判的（绿）" if zh else "what each window reads (grey), and what it judges (green)")
+    return figure
+
+
+def errand(chance: random.Random) -> tuple[tuple[str, str], str]:
+    """((who took what and went where, where a thing is), the room): two sentences say it, of many."""
+    people, things, told, holds, room = chance.sample(NAMES[:4], 3), list(THINGS), [], {}, {}
+    for _ in range(8):
+        name = chance.choice(people)
+        if things and chance.random() < 0.3:
+            thing = things.pop(chance.randrange(len(things)))
+            holds[thing] = name
+            told.append(f"{name} took the {thing}.")
+        else:
+            room[name] = chance.choice(ROOMS)
+            told.append(f"{name} went to the {room[name]}.")
+    known = [thing for thing, name in holds.items() if name in room]
+    if not known:
+        return errand(chance)
+    thing = chance.choice(known)
+    return (" ".join(told), f"Where is the {thing}?"), room[holds[thing]]
+
+
+@functools.cache
+def replier():
+    chance = random.Random(0)
+    rows, answers = zip(*(errand(chance) for _ in range(4000)))
+    return Replier("attention", device="cpu", hidden=64, layers=2, steps=1200, evaluations=8, learning_rate=5e-3).fit(
+        rows, answers
+    )
+
+
+def story(zh):
+    """A story that is read twice: which sentences bear on the question, and then on what the question has become."""
+    told = ["Bob went to the garden.", "Anna took the milk.", "Cleo went to the hallway.", "Anna went to the kitchen.",
+            "Bob took the ball.", "Bob went to the bedroom.", "Anna went to the office.", "Cleo took the lamp."]  # fmt: skip
+    row, model = (" ".join(told), "Where is the milk?"), replier()
+    with torch.no_grad():
+        trace = model.trace([row])
+    bearing = (value[0, 0].numpy() for name, value in trace.notes.items() if name.endswith("bearing"))  # (K, K) each
+    readings = [weights[len(told) - 1, : len(told)] for weights in bearing]  # what is left of each at the end
+    figure, axes = plot(6.4, 3.2)
+    axes.imshow(np.array(readings).T, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    for level, reading in enumerate(readings):
+        for number, weight in enumerate(reading):
+            axes.text(level, number, f"{weight:.2f}", ha="center", va="center", color="white" if weight > 0.6 else "black")
+    axes.set_yticks(range(len(told)), told)
+    times = range(len(readings))
+    axes.set_xticks(times, [f"第 {number + 1} 遍" if zh else f"reading {number + 1}" for number in times])
+    axes.tick_params(length=0)
+    axes.set_title(f"{row[1]} → {model.answers([row])[0]['answer']}")
+    return figure
+
+
 PICTURES = (features, perceptron, logistic, weights, rings, filters, gates, fading, attention, positions, rate, bootstrap,
             tags, transitions, curve, sums, forecast, stopped, sparsity, walk, temperatures, surprise, composing,
             probe_memory, probe_parallel, probe_gates, probe_heads, probe_depth, alignment, hidden, sentences,
-            listening)  # fmt: skip
+            listening, span, story)  # fmt: skip
 
 
 def main(wanted: list[str], folder: Path = FOLDER) -> None:

@@ -44,6 +44,11 @@ def bring(folder: Path) -> None:
     chosen = [f"{text},{ask},{town}|the moon,{town}" for text, ask, town in asked]
     write("choices.csv", ["context,question,choices,answer", *chosen])
     write("stories.txt", [line for text, ask, town in asked for line in (f"1 {text}", f"2 {ask}\t{town}\t1")])
+    (folder / "babi").mkdir()
+    for number, kind in ((1, "one"), (2, "two")):
+        for part, rows in (("train", asked), ("test", asked[::4])):
+            write(f"babi/qa{number}_{kind}_{part}.txt", [line for text, ask, town in rows
+                                                         for line in (f"1 {kind}: {text}", f"2 {ask}\t{town}\t1")])  # fmt: skip
     bring_sounds(folder, write)
     write("new.en", [english for english, _ in DOGS[:3]])
     (folder / "crawl.txt.gz").write_bytes(gzip.compress("\n".join(SENTENCES).encode()))

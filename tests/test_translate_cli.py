@@ -11,7 +11,7 @@ import wenmai
 from wenmai import Translator
 from wenmai.cli import answers
 from wenmai.data.dataset import Dataset, Part
-from wenmai.page.leaderboard import leaderboard, length_scores, length_table
+from wenmai.page.leaderboard import leaderboard, length_scores, more_tables
 from wenmai.tasks.measuring.translations import by_length, lead, worst
 from wenmai.tasks.translate import Translate
 
@@ -226,7 +226,7 @@ def test_compare_shows_what_translations_are_worth(wenmai_cli, pairs, run, tmp_p
         for words in ("Short and long sources", "短源文与长源文", "tokens/s", "词元/秒", "chrF", "束宽为 5", "beam of 5"):
             assert words in text, (name, words)
     console = Console(width=160, record=True, file=StringIO())
-    console.print(length_table(kept), leaderboard(kept))
+    console.print(*more_tables(kept), leaderboard(kept))
     shown = console.export_text()
     assert "rung · BLEU" in shown and "characters" in shown and "tokens/s" in shown
 

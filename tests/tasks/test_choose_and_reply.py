@@ -10,6 +10,7 @@ from test_contract import fitted, made
 
 from wenmai import Answerer
 from wenmai.catalog import TASKS
+from wenmai.cli.commands import main
 from wenmai.data.dataset import open_dataset
 from wenmai.data.examples.batches import Batch
 from wenmai.errors import Mistake
@@ -60,6 +61,59 @@ def test_rows_that_give_no_choice_are_named(row, answer, said):
 
 def test_the_right_one_by_its_text_or_number():
     assert number_of("b", ("a", "b"), "") == 1 == number_of("1", ("a", "b"), "") and number_of("1", ("1", "b"), "") == 0
+    with pytest.raises(Mistake, match="is none of the choices"):
+        number_of("7" * 5000, ("a", "b"), "row 1")
+
+
+def test_a_question_whose_choices_are_cut_counts_once():
+    """Of all rows of a file, as many as are cut: not as many as there are choices."""
+    inputs, targets = made("choices", 8, task="choose")
+    inputs = [("ice so " * (40 if row < 3 else 1), question, choices) for row, (_, question, choices) in enumerate(inputs)]
+    model = Answerer("mlp", steps=1, embed=4, hidden=4, max_length=30, validation=0.0).fit(inputs, targets)
+    (note,) = model.answers(inputs).notes
+    assert note.english.startswith("3 of the 8 texts are cut: a network reads 30 tokens of them")
+
+
+def tell(capsys, monkeypatch, *words) -> tuple[str, str]:
+    """What the command says and what it warns of."""
+    monkeypatch.setattr("sys.argv", ["wenmai", *map(str, words)])
+    try:
+        main()
+    except SystemExit as ended:
+        assert ended.code == 2
+    said = capsys.readouterr()
+    return said.out, said.err
+
+
+def test_predict_takes_texts_two_by_two_and_choices(tmp_path, monkeypatch, capsys):
+    replies, choices = (fitted(*which).save(tmp_path / which[0]) for which in (("seq2seq", "reply", "stories"),
+                                                                              ("gru", "choose", "choices")))  # fmt: skip
+    out, _ = tell(capsys, monkeypatch, "predict", replies, "ice is cold", "what is ice?", "a b", "c?")
+    assert len(out.splitlines()) == 2
+    out, _ = tell(capsys, monkeypatch, "predict", choices, "ice", "what?", "cold|warm")
+    assert out.split("\t")[0] in ("cold", "warm")
+    _, err = tell(capsys, monkeypatch, "predict", replies, "stories.txt")
+    assert "this run reads context and question for every answer, 2 texts: found 1; a file of them is given with --file" in err
+
+
+@pytest.mark.filterwarnings("always::wenmai.errors.Notice")
+def test_rows_that_cannot_be_asked_are_left_out_if_that_is_wanted(tmp_path, monkeypatch, capsys):
+    run = fitted("attention", "answer", "questions").save(tmp_path / "run")
+    rows = [("Ann won.", "Who won?", "1"), ("", "Who?", "2"), ("Bob lost.", "??", "3"), ("Bob lost.", "Who lost?", "4")]
+    (tmp_path / "rows.jsonl").write_text("\n".join(json.dumps(dict(zip(("context", "question", "mine"), row))) for row in rows))
+    out = tmp_path / "out.jsonl"
+    for command in ("predict", "answer"):
+        _, err = tell(capsys, monkeypatch, command, run, "--file", tmp_path / "rows.jsonl", "--out", out)
+        assert "rows.jsonl, line 2: the context is empty" in err and not out.exists()
+        _, err = tell(capsys, monkeypatch, command, run, "--file", tmp_path / "rows.jsonl", "--out", out, "--skip-bad")
+        assert "left out 2 of the 4 rows, which cannot be read; the first" in err and "line 2: the context is empty" in err
+        assert [json.loads(line)["mine"] for line in out.read_text().splitlines()] == ["1", "4"]
+        out.unlink()
+    (tmp_path / "bad.jsonl").write_text(json.dumps({"context": " ", "question": "Who?"}))
+    _, err = tell(capsys, monkeypatch, "predict", run, "--file", tmp_path / "bad.jsonl", "--out", out, "--skip-bad")
+    assert "line 1: the context is empty" in err and not list(tmp_path.glob("out*"))
+    _, err = tell(capsys, monkeypatch, "answer", run, "--context", "", "--question", "Who?")
+    assert "the context is empty" in err
 
 
 C3 = [[["男：你好。", "女：再见。"], [{"question": "谁？", "choice": ["男", "女"], "answer": "女"}], "1-1"]]

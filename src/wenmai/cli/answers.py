@@ -20,9 +20,10 @@ from wenmai.data.files.images import read_images
 from wenmai.data.files.opening import not_the_same
 from wenmai.data.files.readers import Chunk, Table
 from wenmai.data.files.sounds import Clips
+from wenmai.data.parts import Sifted
 from wenmai.errors import Mistake, Notice
 from wenmai.estimator import Estimator
-from wenmai.locale import Message
+from wenmai.locale import Listed, Message
 from wenmai.locale.theirs import Theirs
 from wenmai.serving.rows import answers_of
 
@@ -31,11 +32,16 @@ CHUNK = 4096  # rows that are read, answered and written at a time
 
 
 def answer_file(estimator: Estimator, table: Table, out: Path | None, as_json: bool = False, spreadsheet: bool = False,
-                answered: Callable | None = None, **how) -> dict:  # fmt: skip
+                skip_bad: bool = False, answered: Callable | None = None, **how) -> dict:  # fmt: skip
     """One line out for every row in, in order: its columns (but images) and the answer, found with the options `how`. Returns
-    counts, and the answers themselves where they go nowhere else. `answered(chunks, asked, source, how)` gives each chunk with
-    its answers, where they are not found here; `asked` makes of a chunk what the task reads."""
+    counts, and the answers themselves where they go nowhere else. `skip_bad`: rows that the task refuses are left out, and
+    counted. `answered(chunks, asked, source, how)` gives each chunk with its answers, where they are not found here; `asked`
+    makes of a chunk what the task reads."""
     task, rows, kept, empty, notes = estimator.task_, 0, [], 0, []
+    sifted, source = None, table.source
+    if skip_bad and not task.history:
+        sifted = Sifted(table, lambda chunk: task.inputs_of(chunk, source), beside=True)
+        table = replace(sifted.table, stream=sifted.chunks)
     # A forecast follows the last rows, of which it reads as many as its history is long.
     chunks, last = ([table.load()], slice(-task.history, None)) if task.history else (table.chunks(CHUNK), slice(None))
     right = () if task.history else (task.target, f"{task.target}s")
@@ -57,6 +63,10 @@ def answer_file(estimator: Estimator, table: Table, out: Path | None, as_json: b
             rows += len(answers)
             if as_json and out is None:
                 kept += answers
+        if sifted and sifted.bad and not rows:
+            raise sifted.first
+    if sifted and sifted.bad:
+        warnings.warn(Notice(sifted.note(sifted.first)), stacklevel=2)
     for note in all_told(notes, rows):
         warnings.warn(Notice(note), stacklevel=2)
     if empty:
@@ -188,6 +198,11 @@ def read_arguments(estimator: Estimator, given: list[str]):
     images."""
     source = getattr(estimator.inputs_, "source", estimator.inputs_)  # of two sides the one that is read
     kind = estimator.inputs_.kind
+    if takes := getattr(estimator.task_, "takes", ()):  # so many texts for every answer
+        if len(given) % len(takes):
+            raise Mistake("this run reads {names} for every answer, {count} texts: found {texts}; a file of them is given with "
+                          "--file FILE.", names=Listed(takes, Message(" and ")), count=len(takes), texts=len(given))  # fmt: skip
+        return list(zip(*(given[at :: len(takes)] for at in range(len(takes)))))
     asked_two = getattr(estimator.task_, "pairs", False)  # whether a text follows another
     if kind == "tokens" and (getattr(source, "pairs", False) or asked_two):
         if len(given) % 2 and asked_two:

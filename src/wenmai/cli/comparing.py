@@ -16,7 +16,7 @@ from wenmai.evaluation import report as reporting
 from wenmai.evaluation.compare import check_metric, compare, suited_rungs
 from wenmai.evaluation.unfinished import Unfinished
 from wenmai.locale import Message, language
-from wenmai.page.leaderboard import leaderboard, length_table
+from wenmai.page.leaderboard import leaderboard, more_tables
 from wenmai.page.terminal import Bars, bars, console
 from wenmai.training import folders
 from wenmai.training.interrupts import number_of
@@ -144,7 +144,7 @@ def shown(report: dict, as_json: bool) -> None:
     lang = language()
     if not as_json:
         console.print(leaderboard(report, lang, console.width))
-        if by_length := length_table(report, lang):
-            console.print(by_length)
+        for table in more_tables(report, lang):
+            console.print(table)
         if report["recommendation"]:
             console.print(report["recommendation"]["reason_zh" if lang == "zh" else "reason"])

@@ -49,8 +49,8 @@ def lines_given() -> list[str]:
 
 
 def table_for(estimator, source: str, columns: str, target: str | None = None, delimiter: str = "", predict: bool = False):
-    """A file for a run: the columns that it was trained on are found again, by their names. To `predict`, no answers are wanted,
-    and the other columns go along. What had to be guessed is said."""
+    """A file for a run, or the test part of data that has one: the columns that it was trained on are found again, by name.
+    To `predict`, no answers are wanted, and the other columns go along. What had to be guessed is said."""
     from wenmai.cli.output import say
     from wenmai.data.dataset import open_table
     from wenmai.data.understanding import answer_of, found_again
@@ -62,6 +62,7 @@ def table_for(estimator, source: str, columns: str, target: str | None = None, d
     if predict and getattr(task, "pairs", False):  # it learned from running text, and is asked about two texts
         seen = {"text_a": "text_a", "text_b": "text_b"}
     table = open_table(source, given, target, task, delimiter_from(delimiter), seen.values())
+    table = table.held["test"]() if "test" in table.held else table
     table, guess = found_again(table, given, seen, task, answers=not predict, beside=predict)
     if guess and (sentence := guess.sentence(source, task.name, table.every)):
         say(sentence)

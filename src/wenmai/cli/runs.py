@@ -33,7 +33,7 @@ from wenmai.cli.arguments import (
 from wenmai.cli.given import COMMANDS_OWN, alone, columns_from, delimiter_from, lines_given, load_run, settings_from, table_for
 from wenmai.cli.output import SILENT, finish, phase, say, say_scores, show
 from wenmai.errors import Mistake, typed, unknown
-from wenmai.locale import Listed, Message
+from wenmai.locale import Listed, Message, language
 
 ENGINES = ("local", "spark")
 
@@ -113,6 +113,9 @@ def evaluate(
 
     from wenmai.data.dataset import part_of
     from wenmai.data.files.opening import allow
+    from wenmai.evaluation import groups
+    from wenmai.page.leaderboard import group_table
+    from wenmai.page.terminal import console
 
     if not isfile(run / "run.json"):
         advice.check_run_order("evaluate", run, [source])
@@ -127,14 +130,17 @@ def evaluate(
         asked["tune"] = part_of(table_for(estimator, tune, columns, None, delimiter), estimator.task_, skip_bad).inputs
     began = time.perf_counter()
     with phase(source, Message("scoring")):
-        scores = {"test": estimator.evaluate(*part.pair, part.where, **asked)}
+        scores, by_group = groups.evaluate(estimator, part, **asked)
+        scores = {"test": scores}
     unit = estimator.task_.profile.unit(estimator.inputs_)
     say_scores(scores, as_json, unit)
+    if by_group and not as_json:
+        console.print(group_table(by_group, language()))
     notes = part.notes + scores["test"].notes
     for note in notes:
         say(note)
     finish({"run": str(run), "task": estimator.task_name, "rung": estimator.rung, "scores": scores,
-            **({"unit": unit} if unit else {}), "rows": len(part), "notes": notes,
+            **({"unit": unit} if unit else {}), **({"groups": by_group} if by_group else {}), "rows": len(part), "notes": notes,
             "seconds": round(time.perf_counter() - began, 2)}, as_json, quiet=True)  # fmt: skip
 
 
@@ -144,7 +150,7 @@ def predict(
                                                             "them from standard input, one a line.")] = None,
     file: Annotated[str, typer.Option(help="A file of inputs: the training columns without the answer.")] = "",
     out: Annotated[Path | None, typer.Option(help="Where the answers go: .jsonl, .csv or .tsv.")] = None,
-    columns: Columns = "", delimiter: Delimiter = "", max_line: MaxLine = 0, max_rows: MaxRows = 0,
+    columns: Columns = "", delimiter: Delimiter = "", skip_bad: SkipBad = False, max_line: MaxLine = 0, max_rows: MaxRows = 0,
     spreadsheet: Spreadsheet = False,
     top: Annotated[int, typer.Option(min=0, help="Show so many of the most probable labels for each.")] = 0,
     engine: Annotated[str, typer.Option(help="Where a file is answered for: local, or spark.")] = "local",
@@ -176,7 +182,7 @@ def predict(
         allow(max_line, max_rows)
         table = table_for(estimator, file, columns, delimiter=delimiter, predict=True)
         answered = on_spark(estimator, run, device) if engine == "spark" else None
-        return finish(answer_file(estimator, table, out, as_json, spreadsheet, answered, **how), as_json, quiet=True)
+        return finish(answer_file(estimator, table, out, as_json, spreadsheet, skip_bad, answered, **how), as_json, quiet=True)
     answers = estimator.answers(read_arguments(estimator, inputs), **how)
     for note in answers.notes:
         say(note)

@@ -94,11 +94,12 @@ def open_dataset(source: str | Table, tasks: dict[str, type], task: str | None =
                  settings: dict | None = None, target: str | None = None, delimiter: str | None = None, skip_bad: bool = False,
                  seen: dict[str, str] | None = None) -> Dataset:  # fmt: skip
     """`valid` and `test` are each a file (or two: a.en,a.de) like the first, or a share of its rows, such as 0.1, or None.
+    Data that has such parts of its own, a folder with train and test files, keeps them, unless other files are given.
     `unseen` drops the rows of those files whose input stands in the training rows too; `settings` may hold options of the
     task; `target` is the second of two aligned files; `skip_bad` leaves out rows that the task refuses; `seen` are the columns
     that a run was trained on."""
-    table, guess = understood(open_table(source, columns, target, tasks.get(task), delimiter, (seen or {}).values()), columns,
-                              tasks, task, seen)  # fmt: skip
+    opened = open_table(source, columns, target, tasks.get(task), delimiter, (seen or {}).values())
+    table, guess = understood(opened, columns, tasks, task, seen)
     kind, source = task_for(table, tasks, task), table.source if isinstance(source, Table) else source
     known = accepted(kind)
     kind = kind(**{name: checked_value(known[name], value) for name, value in (settings or {}).items() if name in known})
@@ -110,6 +111,8 @@ def open_dataset(source: str | Table, tasks: dict[str, type], task: str | None =
     shares, given = [], {"valid": None, "test": None}
     for name, value in (("valid", valid), ("test", test)):
         share = as_share(value)
+        if name in opened.held and (value is None or share is not None):
+            value, share = opened.held[name](), None
         shares.append(share or 0.0)
         if value is not None and share is None:
             again = open_table(value, columns, task=kind, delimiter=delimiter, seen=columns_read.values())

@@ -1,9 +1,10 @@
 """Rows that belong together: all of a table, those that a task refuses left out if that is wanted."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from pathlib import Path
 from typing import Self
 
 import numpy as np
@@ -28,6 +29,7 @@ class Part:
     source: str
     lines: Sequence[int]
     notes: list[str] = field(default_factory=list)  # on rows that were left out
+    groups: list[str] | None = None  # of every row, where rows have groups that are told apart
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -37,12 +39,13 @@ class Part:
         return not (self.inputs.size if isinstance(self.inputs, Corpus) else len(self))
 
     def where(self, row: int) -> str:
-        return Message("{file}, line {line}", file=self.source, line=self.lines[row])
+        return line_named(self.source, self.lines[row], self.groups and self.groups[row])
 
     def take(self, rows: np.ndarray) -> Self:
         straight = isinstance(self.lines, range) and self.lines.step == 1
         lines = self.lines.start + rows if straight else np.asarray(self.lines)[rows]
-        return Part(pick(self.inputs, rows), pick(self.targets, rows), self.source, lines, notes=self.notes)
+        groups = self.groups and pick(self.groups, rows)
+        return Part(pick(self.inputs, rows), pick(self.targets, rows), self.source, lines, self.notes, groups)
 
     def random_share(self, share: float, seed: int) -> Self:
         """So large a share of the rows, at least two, drawn by chance; they stay in their order."""
@@ -73,15 +76,23 @@ class Part:
         return self.inputs, self.targets
 
 
+def line_named(file: str, line: int, group: str | None = None) -> Message:
+    """Where the user finds a row; of several files that are read as one, their group says which."""
+    if group is None or not Path(file).is_dir():
+        return Message("{file}, line {line}", file=file, line=line)
+    return Message("{file}, line {line} of {group}", file=file, line=line, group=group)
+
+
 def part_of(table: Table, kind, skip_bad: bool = False) -> Part:
     """All rows of a table. One without a label is left out, and noted; one that the task refuses otherwise is a Mistake that
     counts all such rows, unless they are to be skipped."""
+    table = grouped(table, kind)
     try:
         return _part(table, kind)
     except Mistake as first:
         if kind.history or table.plain is not None:  # rows that follow one another in time, or none
             raise
-        sifted = Sifted(table, kind)
+        sifted = Sifted(table, lambda chunk: _part(replace(table, stream=lambda rows: iter([chunk])), kind))
         try:
             part = _part(replace(table, stream=sifted.chunks), kind)
         except Mistake:  # it is not the rows
@@ -91,17 +102,31 @@ def part_of(table: Table, kind, skip_bad: bool = False) -> Part:
         if not skip_bad and sifted.refused != {Unlabelled}:
             raise Mistake("{note} Of the {rows:,} rows, {count:,} cannot be read; --skip-bad leaves such rows out.",
                           note=first.message, rows=sifted.rows, count=sifted.bad) from None  # fmt: skip
-        part.notes.append(Message("left out {count:,} of the {rows:,} rows, which cannot be read; the first: {note}",
-                                  count=sifted.bad, rows=sifted.rows, note=first.message))  # fmt: skip
+        part.notes.append(sifted.note(first))
         return part
 
 
-class Sifted:
-    """The rows of a table that the task does not refuse; the others are counted."""
+def grouped(table: Table, kind) -> Table:
+    """With the column that says of which group a row is, where there is one and the task tells groups apart."""
+    name = next((name for name in getattr(kind, "groups", ()) if name in table.every), None)
+    if name is None or name in table.own.values():
+        return table
+    return table.choose({**table.own, name: name})
 
-    def __init__(self, table: Table, kind):
-        self.table = table.choose(dict(table.own), False, True) if table.choose else table
-        self.kind, self.rows, self.bad, self.refused = kind, 0, 0, set()
+
+def groups_in(chunk: Chunk, kind) -> list[str] | None:
+    """The group of every row; of a single group there is nothing to tell apart."""
+    values = next((chunk.columns[name] for name in getattr(kind, "groups", ()) if name in chunk.columns), ())
+    groups = ["–" if value is None else str(value).strip() for value in values]
+    return groups if len(set(groups)) > 1 else None
+
+
+class Sifted:
+    """The rows of a table that whoever `reads` them does not refuse; the others are counted. `beside`: other columns go along."""
+
+    def __init__(self, table: Table, reads: Callable[[Chunk], object], beside: bool = False):
+        self.table = table.choose(dict(table.own), beside, True) if table.choose else table
+        self.reads, self.rows, self.bad, self.refused, self.first = reads, 0, 0, set(), None
 
     def chunks(self, size: int) -> Iterator[Chunk]:
         for chunk in self.table.chunks(size):
@@ -114,17 +139,23 @@ class Sifted:
 
     def takes(self, chunk: Chunk) -> bool:
         try:
-            _part(replace(self.table, stream=lambda rows: iter([chunk])), self.kind)
+            self.reads(chunk)
             return True
         except Mistake as mistake:
             if len(chunk) == 1:
+                self.first = self.first or mistake
                 self.refused.add(type(mistake))
             return False
+
+    def note(self, first: Mistake) -> Message:
+        return Message("left out {count:,} of the {rows:,} rows, which cannot be read; the first: {note}", count=self.bad,
+                       rows=self.rows, note=first.message)  # fmt: skip
 
 
 def rows_of(chunk: Chunk, rows: list[int]) -> Chunk:
     rows = np.array(rows, np.int64)
-    return Chunk({name: pick(values, rows) for name, values in chunk.columns.items()}, np.asarray(chunk.lines)[rows])
+    columns, beside = ({name: pick(values, rows) for name, values in own.items()} for own in (chunk.columns, chunk.beside))
+    return Chunk(columns, np.asarray(chunk.lines)[rows], beside)
 
 
 def _part(table: Table, kind) -> Part:
@@ -143,7 +174,8 @@ def _part(table: Table, kind) -> Part:
     chunk = replace(table, stream=lambda rows: iter(held)).load() if held else table.load()
     if not len(chunk):
         raise Mistake("{file} has no rows; expected at least one below its header.", file=table.source)
-    return Part(kind.inputs_of(chunk, table.source), kind.targets_of(chunk, table.source), table.source, chunk.lines)
+    return Part(kind.inputs_of(chunk, table.source), kind.targets_of(chunk, table.source), table.source, chunk.lines,
+                groups=groups_in(chunk, kind))  # fmt: skip
 
 
 def stored_part(table: Table, kind, chunks: Iterator[Chunk]) -> Part:

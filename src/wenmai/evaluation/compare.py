@@ -24,6 +24,7 @@ from wenmai.errors import Mistake, unknown
 from wenmai.estimator import Estimator
 from wenmai.estimators import ESTIMATORS, load
 from wenmai.evaluation.added import Pretrained, doubt, parted
+from wenmai.evaluation.groups import group_scores
 from wenmai.evaluation.how_far import is_short, state_of, undecided
 from wenmai.evaluation.recommendation import recommend
 from wenmai.evaluation.unfinished import Done, Unfinished
@@ -267,7 +268,7 @@ def measured(plan: Plan, estimator: Estimator, name: str) -> tuple[dict, np.ndar
     about = RUNGS[estimator.rung]
     shown, terms = estimator.task_.profile.measure(estimator, plan.data, plan.metric)
     row = {"rung": name, "ladder": estimator.rung, "task": estimator.task_name, "failed": None, **shown,
-           "parameters": estimator.model_.parameters_count(),
+           "groups": group_scores(terms, plan.data.test.groups, plan.metric), "parameters": estimator.model_.parameters_count(),
            "about": about.about, "about_zh": about.about_zh, "options": estimator.options}  # fmt: skip
     return row, terms
 
@@ -332,6 +333,7 @@ def without_model(plan: Plan, rows: list[dict], metric: str) -> dict | None:
             valid, test = (drawn([baseline.terms[part]], how) for part in ("valid", "test"))
             row = {"rung": baseline.name, "name": baseline.words.english, "name_zh": baseline.words.chinese, "failed": None,
                    "about": baseline.about.english, "about_zh": baseline.about.chinese,
+                   "groups": group_scores(baseline.terms["test"], plan.data.test.groups, metric),
                    "scores": {"test": baseline.scores}}  # fmt: skip
             return row | scored(row, valid, test, metric)
     return None

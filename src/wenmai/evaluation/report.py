@@ -13,6 +13,7 @@ from wenmai.page.leaderboard import (
     called,
     class_table,
     columns,
+    group_scores,
     length_scores,
     measured,
     notes,
@@ -108,10 +109,10 @@ def _markdown(report, svgs, lang):
         f"## {word('leaderboard', lang)}\n",
         table([word("rung", lang), "#", *(column.words.told_in(lang) for column in shown)], board),
     ]
-    if lengths := length_scores(report, lang):
-        head, rows = lengths
-        rows = [list(map(_md, row)) for row in rows]
-        parts.append(f"## {word('lengths', lang)}\n\n{word('lengths_help', lang)}\n\n{table(head, rows)}")
+    for key, scores in (("lengths", length_scores), ("groups", group_scores)):
+        if found := scores(report, lang):
+            head, rows = found[0], [list(map(_md, row)) for row in found[1]]
+            parts.append(f"## {word(key, lang)}\n\n{word(f'{key}_help', lang)}\n\n{table(list(map(_md, head)), rows)}")
     for name, heading in (("quality-parameters", "quality"), ("curves", "curves"), ("sizes", "sizes")):
         if name in svgs:
             help = word(f"{heading}_help", lang)

@@ -60,6 +60,7 @@ class Encoder:
         if not whole:  # in a row without any real place, the first is looked at
             mask = torch.cat([mask[:, :1] | ~mask.any(1, keepdim=True), mask[:, 1:]], 1)
         y = x.flatten(0, 1) if whole else x[mask]  # (N, E)
+        lengths = None if whole else mask.sum(1).tolist()
         for level, (block, by) in enumerate(zip(blocks, packed)):
             h, alone = y, first and level + 1 == len(blocks)
             for step, part in block.steps:
@@ -72,7 +73,7 @@ class Encoder:
                 elif step == ADD:  # with the last product of the part
                     y = by.last[part].added(h, y)
                 elif part == ATTENTION:
-                    h = attention(by.first[part](h), x.shape, None if whole else mask, block.attention, alone)
+                    h = attention(by.first[part](h), x.shape, lengths, block.attention, alone)
                     y = laid_out(y, x.shape, None if whole else mask)[:, 0] if alone else y
                 elif block.activation == "gelu" and by.first[part].bias.dtype == torch.float32:
                     h = gelu_(by.first[part](h))
@@ -88,14 +89,20 @@ def laid_out(y: Tensor, shape: tuple[int, ...], mask: Tensor | None) -> Tensor:
     return y.new_zeros(*shape[:2], y.shape[1]).masked_scatter_(mask.unsqueeze(-1), y)
 
 
-def attention(qkv: Tensor, shape: tuple[int, ...], mask: Tensor | None, layer: nn.Module, first: bool) -> Tensor:
-    """(N, 3·E), the real places of (B, T), which they are laid out in again to look at one another → (N, E); or (B, E), where the
-    `first` looks alone"""
-    batch, steps, _ = shape
-    q, k, v = laid_out(qkv, shape, mask).view(batch, steps, 3, layer.heads, -1).permute(2, 0, 3, 1, 4)  # (B, A, T, D)
-    q, allowed = q[:, :, :1] if first else q, None if mask is None else mask[:, None, None, :]
-    c = scaled_dot_product_attention(q, k, v, allowed, scale=layer.factor).transpose(1, 2).flatten(2)  # (B, T, E)
-    return c.flatten(0, 1) if mask is None or first else c[mask]
+def attention(qkv: Tensor, shape: tuple[int, ...], lengths: list[int] | None, layer: nn.Module, first: bool) -> Tensor:
+    """(N, 3·E), rows of these lengths end to end, or all as long as T → (N, E); or (B, E), where the `first` looks alone. Rows of
+    different lengths look one after another, each as long as it is: to lay them out side by side, with padding that is masked,
+    takes half as long again."""
+    qkv = qkv.view(len(qkv), 3, layer.heads, -1)  # (N, 3, A, D)
+    if lengths is None:
+        return look(qkv.view(*shape[:2], *qkv.shape[1:]), layer.factor, first).flatten(0, 1)
+    return torch.cat([look(row.unsqueeze(0), layer.factor, first)[0] for row in qkv.split(lengths)])
+
+
+def look(qkv: Tensor, factor: float, first: bool) -> Tensor:
+    """(B, T, 3, A, D) → (B, T, E), or (B, 1, E), where the `first` looks alone"""
+    q, k, v = qkv.permute(2, 0, 3, 1, 4)  # (B, A, T, D)
+    return scaled_dot_product_attention(q[:, :, :1] if first else q, k, v, scale=factor).transpose(1, 2).flatten(2)
 
 
 def gelu_(x: Tensor) -> Tensor:

@@ -20,6 +20,7 @@ WORDS = phrases(
     perplexity="perplexity", samples="What it writes", written="written", tokens="tokens/s", lengths="Short and long sources",
     input="input", expected="expected", answer="answered", probability="probability", count="times", share="of the class",
     per_class="Class by class", support="support", next="To use it", copy="copy", class_name="class",
+    groups="Group by group", group="group", group_rows="rows", group_mean="mean",
     baseline="baseline", meanings="What the columns mean", interval="95% interval",
     updates="updates", epochs="epochs", state="how far", converged="converged", rising="still rising", short="too short",
     by_parameters="parameters", by_seconds="training time", by_latency="prediction time",
@@ -28,10 +29,13 @@ WORDS = phrases(
     sizes_help="Trained on a part of the rows. A line that still improves at its end asks for more data.",
     lengths_help="The score on the shortest third of the test sources, the middle and the longest. A state of fixed size holds "
                  "a short text and not a long one; attention looks at the whole text again at every step.",
+    groups_help="The score on the test rows of every group, and the mean of the groups, in which small ones weigh as much as "
+                "large ones.",
     confusion_help="A row is what was expected, a column what was answered.",
 )  # fmt: skip
 
 
+GROUPS, BESIDE = 50, 4  # groups that are shown, the largest; rungs for which a terminal has room beside them
 STATES = {"short": 0, "rising": 1, "converged": 2}  # how far a rung got, to sort by
 
 
@@ -203,6 +207,34 @@ def length_scores(report: dict, lang: str) -> tuple[list[str], list[list[str]]] 
     return [f"{word('rung', lang)} · {name}", *spans], cells
 
 
+def group_scores(report: dict, lang: str, most: int | None = None) -> tuple[list[str], list[list[str]]] | None:
+    """The metric of every group of the test rows: the columns, a rung each, the baseline among them; a row a group, and their
+    mean. `most`: so many rungs, the first ones."""
+    rungs = [rung for _, rung in ranked(report) if rung.get("groups")]
+    shown = [rung for rung in rungs if rung in rungs[:most] or rung is report.get("baseline")]
+    if not shown:
+        return None
+    sizes = {one["group"]: one["rows"] for one in shown[0]["groups"]}
+    largest = set(sorted(sizes, key=lambda name: -sizes[name])[:GROUPS])
+    scores = [{one["group"]: one["score"] for one in rung["groups"]} for rung in shown]
+    cells = [[clean(name, 40), f"{rows:,}", *(number(own.get(name)) for own in scores)] for name, rows in sizes.items()
+             if name in largest]  # fmt: skip
+    means = [sum(own.values()) / len(own) for own in scores]
+    cells.append([word("group_mean", lang), f"{sum(sizes.values()):,}", *map(number, means)])
+    head = f"{word('group', lang)} · {metric_words(report['metric']).told_in(lang)}"
+    return [head, word("group_rows", lang), *(called(report, rung, lang) for rung in shown)], cells
+
+
+def group_table(scores: dict[str, dict], lang: str = "en"):
+    """Of one run, for the terminal (rich): what `evaluate` says of every group."""
+    metrics = [name for name in next(iter(scores.values())) if name != "rows"]
+    cells = [[clean(name, 40), f"{own['rows']:,}", *(number(own[metric]) for metric in metrics)] for name, own in scores.items()]
+    means = [sum(own[metric] for own in scores.values()) / len(scores) for metric in metrics]
+    cells.append([word("group_mean", lang), f"{sum(own['rows'] for own in scores.values()):,}", *map(number, means)])
+    head = [word("group", lang), word("group_rows", lang), *(metric_words(metric).told_in(lang) for metric in metrics)]
+    return text_table(head, cells, header_style="dim", no_wrap=True)
+
+
 def class_table(rung: dict, lang: str) -> tuple[list[str], list[list[str]]] | None:
     """Precision, recall, F1 and support of every class: the columns, and a row a class; those that are
     missed most come first."""
@@ -214,10 +246,10 @@ def class_table(rung: dict, lang: str) -> tuple[list[str], list[list[str]]] | No
     return (head, cells) if cells else None
 
 
-def length_table(report: dict, lang: str = "en"):
-    """The same for the terminal (rich)."""
-    table = length_scores(report, lang)
-    return table and text_table(*table, header_style="dim", no_wrap=True)
+def more_tables(report: dict, lang: str = "en") -> list:
+    """The scores by length and by group for the terminal (rich)."""
+    tables = filter(None, (length_scores(report, lang), group_scores(report, lang, BESIDE)))
+    return [text_table(*table, header_style="dim", no_wrap=True) for table in tables]
 
 
 def measured(report: dict) -> list[Message]:

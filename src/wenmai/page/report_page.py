@@ -10,6 +10,7 @@ from wenmai.page.leaderboard import (
     called,
     class_table,
     columns,
+    group_scores,
     length_scores,
     measured,
     notes,
@@ -22,6 +23,7 @@ from wenmai.page.leaderboard import (
 )
 from wenmai.page.pictures import COSTS, LANGS, clean, finite, interval, limits, main_score, number
 
+SCORED = (("lengths", length_scores), ("groups", group_scores))  # a section, and what is in it
 CSS, SCRIPT = asset("base.css", "report.css"), asset("language.js", "report.js")
 
 
@@ -36,7 +38,7 @@ def page(report: dict, svgs: dict) -> str:
     task = [_h(task_name(report, lang)) for lang in LANGS]
     lines = [_section(key, _figure(svgs[key], key), help=True) for key in ("curves", "sizes") if key in svgs]
     sections = [_section("leaderboard", _board(report, chosen)),
-                _section("lengths", _lengths(report), help=True) if length_scores(report, "en") else "",
+                *(_section(key, _both_tables(scores, report, key), help=True) for key, scores in SCORED if scores(report, "en")),
                 _section("quality", _quality(svgs), help=True) if any(f"quality-{cost}" in svgs for cost in COSTS) else "",
                 f'<div class="pair">{"".join(lines)}</div>' if lines else "",
                 _section("each", "".join(_details(report, rung, i, rung is chosen) for i, rung in enumerate(report["rungs"]))),
@@ -185,7 +187,7 @@ def _details(report, rung, i, is_open):
         tried = [f"<code>{x['learning_rate']:g} → {number(x.get('score'))}</code>" for x in rung["rates_tried"]]
         parts.append(f"<h4>{_words('rates')}</h4><p>{' '.join(tried)}</p>")
     if rung.get("per_class"):
-        parts.append(f"<h4>{_words('per_class')}</h4>{_classes(rung)}")
+        parts.append(f"<h4>{_words('per_class')}</h4>{_both_tables(class_table, rung, 'per_class')}")
     if rung.get("confusion"):
         parts.append(_confusion(**rung["confusion"]))
     for name, keys_of, most in (("worst", worst_keys, 10), ("samples", sample_keys, None)):
@@ -198,16 +200,11 @@ def _details(report, rung, i, is_open):
     return f'<details id="rung-{i}"{" open" * is_open}>{summary}{"".join(parts)}</details>'
 
 
-def _lengths(report):
-    heads, bodies = zip(*(length_scores(report, lang) for lang in LANGS))
-    return _table([_both(*map(_h, words)) for words in zip(*heads)], [map(_h, row) for row in bodies[0]], "lengths",
-                  _words("lengths"))  # fmt: skip
-
-
-def _classes(rung):
-    heads, bodies = zip(*(class_table(rung, lang) for lang in LANGS))
-    return _table([_both(*map(_h, words)) for words in zip(*heads)], [map(_h, row) for row in bodies[0]], "lengths",
-                  _words("per_class"))  # fmt: skip
+def _both_tables(scores, of, key):
+    """A table whose words are in both languages; cells beside a name are numbers, or the same in both."""
+    heads, bodies = zip(*(scores(of, lang) for lang in LANGS))
+    rows = [[_both(*map(_h, cell)) for cell in zip(*row)] for row in zip(*bodies)]
+    return _table([_both(*map(_h, words)) for words in zip(*heads)], rows, "lengths", _words(key))
 
 
 def _table(names, rows, kind, caption):

@@ -64,6 +64,8 @@ class Answer:
     name, metric, higher_is_better = "answer", "f1", True
     metrics = ("f1", "exact_match")
     target = "answer"
+    groups = ("group", "task")  # columns that say of which group a row is
+    takes = ("context", "question")  # for every answer
     texts, history = "questions", None  # a context and a question are read together; rows have no order in time
     reads = staticmethod(Questions.learn)
     estimator_type, output_type = None, np.float32

@@ -36,6 +36,8 @@ from wenmai.training import memory
 class Choose:
     name, metric, higher_is_better, metrics = "choose", "accuracy", True, ("accuracy",)
     target = "answer"
+    groups = ("group", "task")  # columns that say of which group a row is
+    takes = ("context", "question", "choices")  # for every answer
     texts, history = "tokens", None  # context and question are a pair of texts; rows have no order in time
     reads = staticmethod(kinds_of_input.learn)
     estimator_type, output_type = None, np.float32
@@ -210,7 +212,7 @@ def choices_of(given, where) -> tuple[str, ...]:
 def number_of(answer, choices: tuple[str, ...], where) -> int:
     text = str(answer).strip()
     found = next((number for number, choice in enumerate(choices) if choice.strip() == text), None)
-    if found is None and text.isdecimal() and int(text) < len(choices):
+    if found is None and text.isdecimal() and len(text) < 10 and int(text) < len(choices):  # of thousands of digits, none is made
         found = int(text)
     if found is None:
         raise Mistake("{where}: the answer {answer!r} is none of the choices ({names}); correct the row.", where=where,
@@ -233,8 +235,10 @@ def log_softmax(scores: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 
 def cut_notes(trained: Trained, examples: Examples) -> list[str]:
-    read, most = examples.inputs.read, trained.inputs.longest
-    lengths = read.lengths if read.uncut is None else read.uncut
+    """A question is one text, however many choices it has."""
+    choices, read, most = examples.inputs, examples.inputs.read, trained.inputs.longest
+    lengths = (read.lengths if read.uncut is None else read.uncut)[choices.flat]
+    lengths = np.maximum.reduceat(lengths, choices.starts) if len(lengths) else lengths
     over = int((lengths > most).sum())
     note = Message("{over:,} of the {rows:,} texts are cut: a network reads {most:,} tokens of them, the longer part is cut "
                    "first", over=over, rows=len(lengths), most=most)  # fmt: skip

@@ -9,6 +9,7 @@ from wenmai.data.examples.sequences import Sequences
 from wenmai.data.files.columns import listed, short
 from wenmai.data.files.readers import Chunk
 from wenmai.data.files.sounds import Clips
+from wenmai.data.parts import line_named
 from wenmai.data.text.tokenizers import joined
 from wenmai.errors import Mistake, Unlabelled
 from wenmai.locale import Listed, Message, phrase, phrases
@@ -50,7 +51,8 @@ def sounds_in(chunk: Chunk, source: str) -> Clips:
 
 def line_of(chunk: Chunk, source: str) -> Callable[[int], Message]:
     """Where the user finds a row of the chunk."""
-    return lambda row: Message("{file}, line {line}", file=source, line=chunk.lines[row])
+    groups = chunk.columns.get("group")
+    return lambda row: line_named(source, chunk.lines[row], None if groups is None else groups[row])
 
 
 def texts_in(chunk: Chunk, name: str, source: str) -> list[str]:

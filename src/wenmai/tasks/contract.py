@@ -99,6 +99,8 @@ class Task(Protocol):
     target: str | None  # the column that holds the answer
     texts: str  # the kind of input that texts are (data/inputs/kinds.py)
     like: str  # another task, where the rungs that do that one do this one too: its head asks for the same; may be left out
+    groups: tuple[str, ...]  # columns that say of which group a row is, where every metric is a mean over rows; may be left out
+    takes: tuple[str, ...]  # the texts that are given for every answer, where these are several; may be left out
     history: int | None  # how many rows an answer looks back on, where rows follow one another in time
     reads: Callable  # whose options say how inputs are read; the task's own options are those of its __init__
     estimator_type: str | None  # in scikit-learn's words

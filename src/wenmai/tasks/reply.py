@@ -33,6 +33,8 @@ from wenmai.tasks.translate import JUDGED, Translate
 class Reply:
     name, metric, higher_is_better, metrics = "reply", "exact_match", True, ("exact_match", "f1")
     target = "answer"
+    groups = ("group", "task")  # columns that say of which group a row is
+    takes = ("context", "question")  # for every answer
     texts, history = "tokens", None
     reads = staticmethod(Stories.learn)
     estimator_type = None

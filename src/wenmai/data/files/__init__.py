@@ -12,6 +12,7 @@ stories.py    questions about texts: bAbI, C3
 conll.py      CoNLL: a token a line with its marks
 sheets.py     workbooks of Excel
 folders.py    a file or a folder a label
+part_files.py  a folder with files to train, to validate and to test; several as one
 images.py     manifests of PNG and JPG files
 sounds.py     WAV, FLAC and OGG files; waves.py: plain WAV, with nothing installed
 idx.py        the idx images of MNIST

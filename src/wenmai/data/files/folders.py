@@ -17,7 +17,7 @@ TABLES = ("labels.csv", "metadata.csv", "manifest.csv")  # beside sounds, what i
 
 
 def labels(path: Path, source: str) -> Format:
-    inside = _inside(path, source)
+    inside = entries(path, source)
     files = [other for other in inside if other.is_file()]
     idx_files = [other for other in files if is_idx(other)]
     if idx_files:
@@ -30,7 +30,7 @@ def labels(path: Path, source: str) -> Format:
     within = chain(inside, *map(Path.iterdir, filter(Path.is_dir, inside)))
     if tables and any(other.suffix.lower() in SOUNDS for other in within):
         return manifest(tables[0])
-    below = {other.name: _inside(other, str(other)) for other in inside if other.is_dir()}
+    below = {other.name: entries(other, str(other)) for other in inside if other.is_dir()}
     for ending, column in (((".txt",), "text"), (PICTURES, "image"), (SOUNDS, "audio")):
         files_of = {name: [file for file in within if bare_name(file).endswith(ending)] for name, within in below.items()}
         files_of = {name: within for name, within in files_of.items() if within}
@@ -44,7 +44,8 @@ def labels(path: Path, source: str) -> Format:
     if len(texts) < 2:
         shown = ", ".join(other.name for other in inside[:5]) or Message("no files")
         raise Mistake("{folder} is a folder with {inside}; expected one .txt file a label, or one folder of .txt files or images "
-                      "a label (at least two), or idx images. Give one file instead.", folder=source, inside=shown)  # fmt: skip
+                      "a label (at least two), idx images, or files whose names say train and test. Give one file instead.",
+                      folder=source, inside=shown)  # fmt: skip
     return _file_a_label(texts, source)
 
 
@@ -58,7 +59,7 @@ def manifest(table: Path) -> Format:
     return form._replace(names=names, notes=[*form.notes, note])
 
 
-def _inside(path: Path, source: str) -> list[Path]:
+def entries(path: Path, source: str) -> list[Path]:
     try:
         return sorted(other for other in path.iterdir() if not other.name.startswith("."))
     except OSError as error:

@@ -5,14 +5,14 @@ columns. A format is a function that returns a Format: names, notes and a stream
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, pairwise
 from pathlib import Path, PurePath
 
 import numpy as np
 
-from wenmai.data.files import conll, delimited, folders, idx, images, objects, pairs, sheets, stories
+from wenmai.data.files import conll, delimited, folders, idx, images, objects, pairs, part_files, sheets, stories
 from wenmai.data.files.bounds import unfolded, unfolds
 from wenmai.data.files.columns import Format, parse_columns, pick, short, tidy
 from wenmai.data.files.opening import ALLOWED, TextFile, bare_name, extra, find, is_idx, is_workbook, readable, text_file
@@ -43,6 +43,7 @@ class Table:
     own: Mapping[str, str] = field(default_factory=dict)  # column → its name in the file
     every: Sequence[str] = ()  # the names of all columns of the file
     choose: Callable[..., "Table"] | None = field(default=None, repr=False)  # {word: name in the file}, beside, lenient → a table
+    held: Mapping[str, Callable[[], "Table"]] = field(default_factory=dict, repr=False)  # valid, test, where there are such parts
 
     def chunks(self, rows: int = 8192) -> Iterator[Chunk]:
         """Streams the file from its beginning, each time it is called; at most so many rows at once."""
@@ -61,10 +62,26 @@ def read(source: str | Path, columns: dict[str, str] | None = None, target: str 
     cells, where it is not to be found out; `seen` are names that columns had in training. `running`: a running text is wanted,
     and a .txt is one, even if it looks like rows of tokens with tags."""
     path, source = find(source), str(source)
+    if target is None and path.is_dir() and (parts := part_files.parts_of(path)):
+        part = {name: partial(_of_files, files, path, source, columns, delimiter, seen, running) for name, files in parts.items()}
+        first = next(iter(part))
+        return replace(part.pop(first)(), held=part)
     if target is not None:
         form = pairs.aligned(path, source, find(target), str(target))
-    else:
-        form = _format(path, source, columns, delimiter, seen, running)
+        return _table(form, path, source, columns, (source, str(target)))
+    return _table(_format(path, source, columns, delimiter, seen, running), path, source, columns)
+
+
+def _of_files(files: list[Path], folder: Path, source: str, columns: dict[str, str] | None, *how) -> Table:
+    """Several files of a folder as one table."""
+    if len(files) == 1:
+        return _table(_format(files[0], str(files[0]), columns, *how), files[0], str(files[0]), columns)
+    forms = [_format(file, str(file), columns, *how) for file in files]
+    return _table(part_files.joined(source, files, forms), folder, source, columns)
+
+
+def _table(form: Format, path: Path, source: str, columns: dict[str, str] | None, two: Sequence[str] = ()) -> Table:
+    """`two`: the files that the two columns are from, where there are two."""
     names = tidy(form.names)
     places = {name: position for position, name in reversed(list(enumerate(names)))}  # of equal names the first
 
@@ -91,7 +108,7 @@ def read(source: str | Path, columns: dict[str, str] | None = None, target: str 
                 rest = dict(zip([names[position] for position in others], block[len(words) :]))
                 yield Chunk(dict(zip(words, block)), lines, rest)
 
-        files = {} if target is None else {word: (source, str(target))[position] for word, position in picked.items()}
+        files = {word: two[position] for word, position in picked.items()} if two else {}
         own = {word: names[position] for word, position in picked.items()}
         return Table(source, words, notes, stream, form.plain if words == ["text"] else None, files, own, names,
                      lambda columns, *how: table({word: places[name] for word, name in columns.items()}, *how))  # fmt: skip
