@@ -4,6 +4,7 @@
     ["first", "second"]                     two texts, of a run that reads two; [5.1, 3.5] numbers, [[…], […]] frames
     {"context": …, "question": …}           columns by their names: those of training, or the words that Wenmai knows
     {"image": "iVBORw0KGgo…"}               a PNG or JPG in base64
+    {"audio": "UklGRiQ…"}                   a WAV, FLAC or OGG file in base64
 """
 
 import base64
@@ -14,6 +15,7 @@ import numpy as np
 
 from wenmai.data.files.images import image_of
 from wenmai.data.files.readers import Chunk
+from wenmai.data.files.sounds import Clip, Clips, from_bytes
 from wenmai.errors import Mistake
 from wenmai.locale import Listed, Message
 from wenmai.serving.limits import Limits
@@ -25,7 +27,7 @@ SOURCE = "inputs"  # what stands for a file's name in sentences
 
 def read(estimator, given: Sequence, limits: Limits):
     """Inputs of the run's kind: a list, an array, or Sequences."""
-    for row, value in enumerate(given):
+    for row, value in enumerate(given if fields_of(estimator) != ["audio"] else ()):
         if (size := characters(value)) > limits.characters:
             raise too_large(Message("input {row} has {size:,} characters, and may have {most:,}; cut it into several.",
                                     row=row + 1, size=size, most=limits.characters))  # fmt: skip
@@ -37,6 +39,8 @@ def read(estimator, given: Sequence, limits: Limits):
     if "image" in chunk.columns:
         shape = getattr(estimator.inputs_, "source", estimator.inputs_).shape
         chunk.columns["image"] = np.stack([image_in(value, shape, row) for row, value in enumerate(chunk.columns["image"])])
+    if "audio" in chunk.columns:
+        chunk.columns["audio"] = Clips([sound_in(value, limits.sound, row) for row, value in enumerate(chunk.columns["audio"])])
     return task.inputs_of(chunk, SOURCE)
 
 
@@ -59,7 +63,7 @@ def names_of(task, kind: str, inputs, columns: dict) -> list[str]:
     if kind == "image":
         return ["image"]
     if kind == "frames":
-        return ["inputs"]
+        return ["audio" if hasattr(source, "mels") else "inputs"]
     if kind == "numbers":
         return [str(number) for number in range(source.width)]
     return {"labels": ["label"]}.get(kind) or (["source"] if task.two_texts else ["text"])
@@ -83,24 +87,35 @@ def as_columns(value, names: list[str], estimator, row: int) -> dict:
 
 def image_in(value, shape: tuple[int, ...], row: int) -> np.ndarray:
     where = Message("input {row}", row=row + 1)
+    return image_of(decoded(value, Message("{where}: expected an image as PNG or JPG in base64.", where=where)), shape, where)
+
+
+def sound_in(value, most: float, row: int) -> Clip:
+    """Never a path: what lies on the server is not the client's."""
+    where = Message("input {row}", row=row + 1)
+    expected = Message("{where}: expected a sound as WAV, FLAC or OGG in base64.", where=where)
+    return from_bytes(decoded(value, expected), where, most)
+
+
+def decoded(value, expected: Message) -> bytes:
+    """Of base64, or a data: URL of it."""
     try:
         if not isinstance(value, str):
             raise ValueError
-        data = base64.b64decode(value.partition(",")[2] if value.startswith("data:") else value, validate=True)
+        return base64.b64decode(value.partition(",")[2] if value.startswith("data:") else value, validate=True)
     except (ValueError, binascii.Error):
-        raise Mistake("{where}: expected an image as PNG or JPG in base64.", where=where) from None
-    return image_of(data, shape, where)
+        raise Mistake(expected) from None
 
 
 def characters(value, most: int = 1 << 22) -> int:
-    """Of a text, or of all that are in it; a number counts as eight. Images have a limit of their own, that of the request."""
+    """Of a text, or of all that are in it; a number counts as eight. Images and sounds have limits of their own."""
     total, left = 0, [value]
     while left and total < most:
         part = left.pop()
         if isinstance(part, str):
             total += len(part)
         elif isinstance(part, dict):
-            left += [value for key, value in part.items() if key != "image"]
+            left += [value for key, value in part.items() if key not in ("image", "audio")]
             total += sum(len(str(key)) for key in part)
         elif isinstance(part, list | tuple):
             left += part

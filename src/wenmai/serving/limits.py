@@ -8,6 +8,7 @@ class Limits:
     body: int = 32 << 20  # bytes of a request
     inputs: int = 1024  # of one request
     characters: int = 100_000  # of one input
+    sound: float = 600.0  # seconds of one input
     inspected: int = 4_000  # characters of an input that is looked into
     tokens: int = 2_048  # that one text may be written on
     waiting: int = 256  # requests that wait for an answer

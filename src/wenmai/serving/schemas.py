@@ -8,7 +8,7 @@ Name = Annotated[str, Field(min_length=1, max_length=200, description="A run, as
 Input = Annotated[
     str | list[Any] | dict[str, Any] | float,
     Field(description="A text; a list of two texts, of numbers, or of frames; or an object with columns by their names, images "
-                      "as PNG or JPG in base64 under `image`.")]  # fmt: skip
+                      "as PNG or JPG in base64 under `image`, sounds as WAV, FLAC or OGG under `audio`.")]  # fmt: skip
 
 
 class Asked(BaseModel):

@@ -75,12 +75,14 @@ export function noRuns(holder) {
 export function inputs(run) {
   const boxes = run.fields.map(name => {
     if (name == 'image') return [name, make('input', {type: 'file', accept: 'image/png,image/jpeg'}), 'image']
+    if (name == 'audio') return [name, make('input', {type: 'file', accept: 'audio/*,.wav,.flac,.ogg'}), 'audio']
     if (run.reads == 'numbers') return [name, make('input', {inputmode: 'decimal', autocomplete: 'off'}), name]
     if (name == 'choices') return [name, make('textarea', {rows: 3}), 'choices']
     if (run.reads == 'labels') return [name, make('input', {autocomplete: 'off'}), name]
     return [name, make('textarea', {rows: name == 'context' || name == 'story' ? 5 : 2, spellcheck: 'false'}), name]
   })
   const node = make('div', {class: run.reads == 'numbers' ? 'line' : ''}, boxes.map(([name, box, words]) => field(state.words[words] ? word(words) : name, box)))
+  if (run.fields.includes('audio') && navigator.mediaDevices) node.append(recorder(boxes.find(([name]) => name == 'audio')[1]))
   const value = async () => {
     const found = {}
     for (const [name, box] of boxes) {
@@ -93,6 +95,44 @@ export function inputs(run) {
     return found
   }
   return {node, value, set: text => { boxes[0][1].value = text }, first: boxes[0][1]}
+}
+
+// Sound from the microphone, as a WAV file: what MediaRecorder writes is not read everywhere
+
+function recorder(box) {
+  let over = null
+  const button = make('button', {type: 'button', onclick: async () => {
+    if (over) return over()
+    const stream = await navigator.mediaDevices.getUserMedia({audio: true}).catch(() => null)
+    if (!stream) { button.disabled = true; return } // there is no microphone, or it is not ours to use
+    const context = new AudioContext(), parts = []
+    const source = context.createMediaStreamSource(stream), heard = context.createScriptProcessor(4096, 1, 1)
+    heard.onaudioprocess = event => parts.push(event.inputBuffer.getChannelData(0).slice())
+    source.connect(heard)
+    heard.connect(context.destination)
+    button.replaceChildren(word('recording'))
+    over = () => {
+      over = null
+      stream.getTracks().forEach(track => track.stop())
+      context.close()
+      const files = new DataTransfer()
+      files.items.add(wave(parts, context.sampleRate))
+      box.files = files.files
+      button.replaceChildren(word('record'))
+    }
+  }}, word('record'))
+  return button
+}
+
+function wave(parts, rate) {
+  const count = parts.reduce((sum, part) => sum + part.length, 0), view = new DataView(new ArrayBuffer(44 + 2 * count))
+  const letters = (at, text) => [...text].forEach((letter, more) => view.setUint8(at + more, letter.charCodeAt(0)))
+  letters(0, 'RIFF'), letters(8, 'WAVEfmt '), letters(36, 'data')
+  for (const [at, value] of [[4, 36 + 2 * count], [16, 16], [24, rate], [28, 2 * rate], [40, 2 * count]]) view.setUint32(at, value, true)
+  for (const [at, value] of [[20, 1], [22, 1], [32, 2], [34, 16]]) view.setUint16(at, value, true)
+  let at = 44
+  for (const part of parts) for (const sample of part) { view.setInt16(at, 32767 * Math.max(-1, Math.min(1, sample)), true); at += 2 }
+  return new File([view], 'recorded.wav', {type: 'audio/wav'})
 }
 
 export async function encoded(file) {

@@ -9,7 +9,8 @@ WORDS = phrases(
     no_runs="There are no runs yet: train one first.", go_train="To training", which="Runs that do", ask="Ask", stop="Stop",
     run="run", rung="rung", answer="answer", probability="probability", time="time", milliseconds="ms",
     damaged="Runs that cannot be used", try_lead="Type something: every run answers side by side.", tokens="tokens",
-    temperature="temperature", seed="seed", write="Write on",
+    temperature="temperature", seed="seed", write="Write on", audio="Sound: a WAV, FLAC or OGG file", record="Record",
+    recording="Stop recording",
     climb_lead="One sentence on every rung, from the lowest to the highest. Say the right answer, and wrong ones are marked.",
     right="Right answer (if you know it)", go_climb="Climb", look="Look inside", wrong="wrong", correct="right",
     guess_lead="Guess before the machines do: the next word of a text, or the label. Then see what each rung said; scores"
