@@ -182,7 +182,7 @@ class Sounds:
         return cls(take.integer(saved, "rate", *RATES), mels, take.integer(saved, "stack", 1, 32),
                    take.one_of(saved, "normalise", ("clip", "corpus")), mean, deviation,
                    Augmentation(int(changes[0]), *changes[1:].tolist()), take.integer(saved, "window", 1, LONGEST),
-                   take.integer(saved, "convolutions", *CONVOLUTIONS))  # fmt: skip
+                   take.integer({"convolutions": 0} | saved, "convolutions", *CONVOLUTIONS))  # fmt: skip
 
 
 class Spoken(Sides):
