@@ -62,8 +62,7 @@ def aligned(reading: Reading, times: list[str], notes: list[Message]) -> list[Pa
     return [
         Matrix("alignment", Message("Which step says which letter"),
                Message("A row is a letter of “{text}”, a column a step: coloured where the step says it. Where a column is "
-                       "empty, it says nothing.", text=reading.inputs.target.text(tokens)), shares, names, times, notes=notes,
-               see=["spectrogram"]),
+                       "empty, it says nothing.", text=reading.inputs.target.text(tokens)), shares, names, times, notes=notes),
         Table("times", Message("When each word is said"), Message("In seconds, on the most probable path."),
               [phrase("column", "word"), phrase("column", "begins"), phrase("column", "ends")], words),
     ]  # fmt: skip
