@@ -81,7 +81,8 @@ def test_occupation_is_the_share_of_paths_and_the_gradient_of_torchs_loss(text):
                 expected[t, token] += np.exp(log_p) / whole
     np.testing.assert_allclose(shares, expected, atol=1e-6)
     scores = torch.tensor(table, requires_grad=True)
-    torch.nn.functional.ctc_loss(scores.log_softmax(-1)[:, None], torch.tensor([text]), (STEPS,), (len(text),), BLANK, "sum").backward()
+    log_probs = scores.log_softmax(-1)[:, None]
+    torch.nn.functional.ctc_loss(log_probs, torch.tensor([text]), (STEPS,), (len(text),), BLANK, "sum").backward()
     theirs = (scores.softmax(-1) - scores.grad).detach().numpy()
     for token in set(text):
         np.testing.assert_allclose(shares[:, [one == token for one in text]].sum(1), theirs[:, token], atol=1e-5)
@@ -92,6 +93,15 @@ def test_a_text_that_takes_more_frames_than_there_are_has_no_path():
     assert text_log_prob(a_table(0), [1, 1, 1, 1], BLANK) == float("-inf")
     with pytest.raises(ValueError):
         align(a_table(0), [1, 1, 1, 1], BLANK)
+
+
+def test_a_long_text_is_aligned_where_it_was_put():
+    text = [0, 1, 2] * 100
+    table = np.full((3 * len(text), TOKENS + 1), -9.0)
+    table[:, BLANK] = -0.1
+    table[1::3, :][np.arange(len(text)), text] = 0.0
+    spans, _ = align(table, text, BLANK)
+    assert spans == [(3 * at + 1, 3 * at + 2) for at in range(len(text))]
 
 
 def test_greedy_removes_repetitions_then_blanks():

@@ -131,7 +131,7 @@ def align(log_probs: np.ndarray, tokens: list[int], blank: int) -> tuple[list[tu
     total, path = float(best[at]), np.empty(steps, np.int64)
     for t in range(steps - 1, -1, -1):
         path[t] = at
-        at -= came[t, at]
+        at -= int(came[t, at])
     spans = [(int(frames[0]), int(frames[-1]) + 1) for frames in (np.flatnonzero(path == 2 * n + 1) for n in range(len(tokens)))]
     return spans, total
 

@@ -134,6 +134,7 @@ def opened(path: str, where: str, name: Message | None = None) -> Clip:
     if not file.stat().st_size:
         raise Mistake("{name} is empty: found 0 bytes, expected a WAV, FLAC or OGG file; record or copy it again, or leave "
                       "the row out.", name=name)  # fmt: skip
+    check_ogg(file, name)
     known = check_riff(file, name)
     digest, count, peak, rate = hashlib.blake2b(digest_size=12), 0, 0.0, 0
     with sound_file(str(file), name) as sound:
@@ -233,6 +234,18 @@ def check_riff(file: Path, name) -> bool:
     if header.announced and header.announced > header.there:
         raise cut_off(name, header.announced / max(1, header.second), header.there / max(1, header.second))
     return header.announced is not None
+
+
+def check_ogg(file: Path, name) -> None:
+    """An OGG file ends with a page that says so (RFC 3533): without it, libsndfile would read what there is, without a word."""
+    with open(file, "rb") as data:
+        if data.read(4) != b"OggS":
+            return
+        data.seek(-min(file.stat().st_size, 1 << 17), 2)
+        end = data.read()
+        last = end.rfind(b"OggS")
+    if not end[last : last + 6][5:] or not end[last + 5] & 4:
+        raise Mistake("{name} is cut off: its last page is missing; copy it again, or leave the row out.", name=name)
 
 
 def sounds(values) -> Clips:
