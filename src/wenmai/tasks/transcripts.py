@@ -95,10 +95,15 @@ def heard(trained: Trained, encoded: Sequences, search: Search, times: bool = Fa
     check(search.beam, search.penalty, 1)
     if not by_alignment(trained.model):
         return written(trained, encoded, search, times)
-    found = [None] * len(encoded)
+    found, fusion = [None] * len(encoded), fusion_of(trained, search)
     for row, log_probs in frame_log_probs(trained, encoded):
-        found[row] = decoded(trained, log_probs, search, times)
+        found[row] = decoded(trained, log_probs, search, times, fusion=fusion)
     return found
+
+
+def fusion_of(trained: Trained, search: Search) -> LanguageFusion | None:
+    """What a language model has to say, for all rows of a search."""
+    return search.lm and LanguageFusion(search.lm, pieces_of(trained), search.weight, search.bonus)
 
 
 def never_unknown(trained: Trained, log_probs: np.ndarray) -> np.ndarray:
@@ -109,12 +114,13 @@ def never_unknown(trained: Trained, log_probs: np.ndarray) -> np.ndarray:
     return log_probs
 
 
-def decoded(trained: Trained, log_probs: np.ndarray, search: Search, times: bool = False, first: int = 0) -> Heard:
+def decoded(trained: Trained, log_probs: np.ndarray, search: Search, times: bool = False, first: int = 0,
+            fusion: LanguageFusion | None = None) -> Heard:  # fmt: skip
     """Of one row (T, V + 1), which begins at step `first`. A long one is decoded in parts, cut where it is silent for longest:
     what a search and an alignment remember grows with steps times letters."""
     if len(log_probs) > LONG:
         cut = quietest(log_probs, aligner(trained.model).blank)
-        return followed(trained, [decoded(trained, log_probs[start:end], search, times, first + start)
+        return followed(trained, [decoded(trained, log_probs[start:end], search, times, first + start, fusion)
                                   for start, end in zip([0, *cut], [*cut, len(log_probs)])])  # fmt: skip
     head, log_probs = aligner(trained.model), never_unknown(trained, log_probs)
     if search.beam == 1 and search.lm is None:
@@ -122,7 +128,7 @@ def decoded(trained: Trained, log_probs: np.ndarray, search: Search, times: bool
         log_prob = float(log_probs.max(1).sum())
         score = log_prob
     else:
-        fusion = search.lm and LanguageFusion(search.lm, pieces_of(trained), search.weight, search.bonus)
+        fusion = fusion or fusion_of(trained, search)
         (best,) = prefix_beam(log_probs, head.blank, max(search.beam, 2), 1, fusion, fusion and fusion.final)
         tokens, score, log_prob = best
     one = Heard(writing.text_of(trained, tokens), tokens, score, log_prob)
