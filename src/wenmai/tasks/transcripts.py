@@ -151,9 +151,16 @@ def quietest(log_probs: np.ndarray, blank: int) -> list[int]:
 
 
 def followed(trained: Trained, parts: list[Heard]) -> Heard:
-    """Parts of one row as one."""
-    tokens = [token for part in parts for token in part.tokens]
-    words = None if parts[0].words is None else [word for part in parts for word in part.words]
+    """Parts of one row as one; a word that was cut in two is one again."""
+    tokens, words, before = [], None if parts[0].words is None else [], " "
+    for part in parts:
+        text = trained.inputs.target.text(part.tokens)
+        if part.words:
+            whole = before[-1:].isspace() or text[:1].isspace() or CHINESE.match(before[-1:]) or CHINESE.match(text)
+            if not whole and words:
+                words[-1] |= {"word": words[-1]["word"] + part.words[0]["word"], "end": part.words[0]["end"]}
+            words += part.words[0 if whole or not words else 1 :]
+        tokens, before = tokens + part.tokens, text or before
     sums = sum(part.score for part in parts), sum(part.log_prob for part in parts)
     return Heard(writing.text_of(trained, tokens), tokens, *sums, words)
 
