@@ -18,9 +18,9 @@ the folder or .tar.xz of Debian's asterisk-core-sounds-en-wav with its core-soun
 
 `--try` may be repeated: each is learned with, the best on valid is kept, and test is scored by that one alone, once. Valid are
 training takes 5 to 9; where a speaker is held out, another speaker. Of digits, speakers and strings, what was valid is learned
-from too once the settings are chosen. Strings are made by a seed of recordings of one part, each by one speaker, with 20 to 150 ms of silence between digits. With
-`--choose` test is not looked at; `--few N` takes every N-th recording or string, to try the command. They may run side by
-side: lines are added at once."""
+from too once the settings are chosen. Strings are made by a seed of recordings of one part, each by one speaker, with 20 to 150
+ms of silence between digits. With `--choose` test is not looked at; `--few N` takes every N-th recording or string, to try the
+command. Commands may run side by side: lines are added at once."""
 
 from __future__ import annotations
 
