@@ -243,7 +243,7 @@ def one_training(case, place: Path, chance: random.Random, kills: int) -> tuple[
 
 def left_in(place: Path) -> list[str]:
     names = [path.name for path in place.iterdir() if path.name not in ("whole", "run", "log", "rated.csv", *FILE.values())]
-    return [name for name in names if not name.endswith(".lock")]
+    return [name for name in names if not name.endswith((".lock", ".wav"))]
 
 
 COMPARED = {"classify": ("softmax,perceptron,mlp", ("steps=20", "epochs=4", "hidden=8", "batch_tokens=256")),

@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,19 @@ def test_what_once_broke(target, number):
     """Statistics of a column that pyarrow does not survive being asked for; an n-gram that breaks off within a word."""
     found = fuzzing.fuzz(1, start=number, names=[target])
     assert not found["failures"] and found["targets"][target]["refused"] == 1, found
+
+
+BROKE = {"pictures": 30_203_309, "matrices": 30_204_350, "checkpoint-bert": 30_200_662, "sounds": 30_200_296}
+
+
+@pytest.mark.parametrize(("target", "number"), BROKE.items())
+def test_what_once_was_no_sentence(target, number, tmp_path):
+    """A table of 40,000 columns (it took seconds), a matrix that NumPy itself fails at, a plan that is null, a path that is too
+    long for any file."""
+    doing = fuzzing.Work(target, tmp_path)
+    doing.warm()
+    began = time.process_time()
+    assert doing.attempt(number) == "refused" and time.process_time() - began < fuzzing.SECONDS
 
 
 @pytest.mark.soak

@@ -249,7 +249,8 @@ def test_bytes_are_tokens(rung, tmp_path):
 def test_bytes_become_characters_when_they_are_whole():
     lines, end = Lines(Bytes(False)), OWN.end
     numbers = lines.prompt("aé白🙂").tolist()
-    assert len(numbers) == 1 + 2 + 3 + 4 and list(written_bytes(numbers, None, end)) == ["a", "", "é", *[""] * 2, "白", *[""] * 3, "🙂"]
+    assert len(numbers) == 1 + 2 + 3 + 4
+    assert list(written_bytes(numbers, None, end)) == ["a", "", "é", *[""] * 2, "白", *[""] * 3, "🙂"]
     assert "".join(written_bytes(numbers[:-1], None, end)) == "aé白"  # what is not whole is not written
     assert "".join(written_bytes([numbers[3], end, numbers[0]], None, end)) == "\ufffd\na"  # nor was it ever to be
     assert "".join(written_bytes([numbers[3], end, numbers[0]], 1, end)) == "\ufffd"

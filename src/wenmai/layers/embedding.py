@@ -96,7 +96,8 @@ class TokenEmbedding(nn.Module):
             x = torch.cat([x, self.spelling(batch.letters)[batch.form].to(x.dtype)], -1)  # (B, T, E + spelling)
         x = self.project(x)
         if self.segment is not None:
-            x = x + self.segment(batch.segment) * batch.mask.unsqueeze(-1)
+            first, second = self.segment.weight  # chosen, not looked up: so what thousands of places say of one is a plain sum
+            x = x + torch.where(batch.segment.unsqueeze(-1) > 0, second, first) * batch.mask.unsqueeze(-1)
         return self.dropout(x), batch.mask
 
 

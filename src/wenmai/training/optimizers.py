@@ -17,12 +17,14 @@ from wenmai.training.fine_tuning import rate_factors
 from wenmai.training.options import TrainingOptions
 from wenmai.training.progress import Snapshot
 
+FEW = 8  # rows of a table, such as that of segments: every batch looks all of them up
+
 
 def name_gradients(network: nn.Module, lazily: bool) -> None:
     """Whether the gradient of an embedding names the rows that were looked up, or is a table of zeros around them."""
     for module in network.modules():
         if isinstance(module, nn.Embedding):
-            module.sparse = lazily
+            module.sparse = lazily and module.num_embeddings > FEW
 
 
 class Optimizer:

@@ -40,11 +40,11 @@ def plans_from(text: str) -> list[Plan]:
         plans = [Plan(*map(int, plan.split(":"))) for plan in text.split(",")]
         good = plans[0].at == 0 and all(plan.at < plan.steps < MANY and 0 < plan.evaluations < MANY for plan in plans)
         good = good and all(one.at < other.at < one.steps for one, other in pairwise(plans))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, AttributeError):  # it may be no text
         good = False
     if not good:
         raise Mistake("plans={value}: expected plan after plan as at:steps:evaluations, as in 0:120:20,31:400:15; a run.json "
-                      'has those of its training under "plan".', value=short(text))  # fmt: skip
+                      'has those of its training under "plan".', value=short(str(text)))  # fmt: skip
     return plans
 
 

@@ -53,7 +53,9 @@ class Updater:
         packs = self.bf16 and device.startswith("cuda") and packing.HAS_KERNEL and getattr(network.body, "packs", False)
         self.packs = options.compile and packs
         if options.compile:
-            self.losses = torch.compile(self.losses, dynamic=None if examples.one_shape else True)
+            # torch's own random numbers: those of the compiler are drawn one at a time, and cost more than all else in a norm
+            more = {"options": {"fallback_random": True}} if device.startswith("cuda") else {}
+            self.losses = torch.compile(self.losses, dynamic=None if examples.one_shape else True, **more)
         self.optimizer = Optimizer(self.learning, options)
         self.average = WeightAverage(self.learning)
         self.captured = Captured.of(self) if device.startswith("cuda") else None

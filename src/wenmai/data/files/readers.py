@@ -66,11 +66,13 @@ def read(source: str | Path, columns: dict[str, str] | None = None, target: str 
     else:
         form = _format(path, source, columns, delimiter, seen, running)
     names = tidy(form.names)
+    places = {name: position for position, name in reversed(list(enumerate(names)))}  # of equal names the first
 
     def table(picked: dict[str, int], beside: bool = False, lenient: bool = False) -> Table:
         words, notes = list(picked), form.notes
         outer = range(len(names) - form.inner) if beside else ()
-        others = [position for position in outer if position not in picked.values()]
+        taken = set(picked.values())
+        others = [position for position in outer if position not in taken]
         values = partial((form.lenient if lenient else None) or form.stream, positions=[*picked.values(), *others])
         if "image" in words:
             folder = path if path.is_dir() else path.parent
@@ -92,7 +94,7 @@ def read(source: str | Path, columns: dict[str, str] | None = None, target: str 
         files = {} if target is None else {word: (source, str(target))[position] for word, position in picked.items()}
         own = {word: names[position] for word, position in picked.items()}
         return Table(source, words, notes, stream, form.plain if words == ["text"] else None, files, own, names,
-                     lambda columns, *how: table({word: names.index(name) for word, name in columns.items()}, *how))  # fmt: skip
+                     lambda columns, *how: table({word: places[name] for word, name in columns.items()}, *how))  # fmt: skip
 
     return table(pick(columns, names, form.usual, source))
 

@@ -124,12 +124,19 @@ class Clips(Sequence):
         return np.array([clip.seconds for clip in self.clips])
 
 
+def is_there(file: Path) -> bool:
+    try:
+        return file.exists() and not file.is_dir()
+    except OSError:  # a name that is too long for any file
+        return False
+
+
 def opened(path: str, where: str, name: Message | None = None) -> Clip:
     """A file that was read through once."""
     name = name or (Message("{where}: the sound {path}", where=where, path=short(path, 200)) if where else
                     Message("the sound {path}", path=short(path, 200)))  # fmt: skip
     file = Path(path).expanduser()
-    if not path.strip() or file.is_dir() or not file.exists():
+    if not path.strip() or not is_there(file):
         raise Mistake("{name}: there is no such file; check the path, or leave the row out.", name=name)
     if not file.stat().st_size:
         raise Mistake("{name} is empty: found 0 bytes, expected a WAV, FLAC or OGG file; record or copy it again, or leave "

@@ -77,7 +77,8 @@ def matrix(path: Path) -> np.ndarray:
     """(N, E), read from the disk as it is needed."""
     try:
         table = np.lib.format.open_memmap(path, mode="r")  # which takes no pickles
-    except (ValueError, OSError, EOFError, OverflowError, SyntaxError, RecursionError, MemoryError, tokenize.TokenError):
+    except (ValueError, OSError, EOFError, OverflowError, SyntaxError, RecursionError, MemoryError, SystemError,
+            tokenize.TokenError):  # fmt: skip
         raise Mistake("{file} cannot be read as a matrix of NumPy: it is damaged; save it again with numpy.save.",
                       file=path) from None  # fmt: skip
     if table.ndim != 2 or table.dtype.kind not in "fiu" or not table.size:
