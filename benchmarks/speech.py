@@ -17,10 +17,10 @@ the folder or .tar.xz of Debian's asterisk-core-sounds-en-wav with its core-soun
     … [--try "epochs=20 speed=0.1"]… [--set key=value]… [--seed 0] [--device cpu] [--out FILE] [--few N] [--choose] [--jobs N]
 
 `--try` may be repeated: each is learned with, the best on valid is kept, and test is scored by that one alone, once. Valid are
-training takes 5 to 9; where a speaker is held out, another speaker, who is learned from too once the settings are chosen. Strings
-are made by a seed of recordings of one part, each string by one speaker, with 20 to 150 ms of silence between digits. With
-`--choose` test is not looked at; `--few N` takes every N-th recording or string, to try the command. They may run side by
-side: lines are added at once."""
+training takes 5 to 9; where a speaker is held out, another speaker. Of digits, speakers and strings, what was valid is learned
+from too once the settings are chosen. Strings are made by a seed of recordings of one part, each by one speaker, with 20 to 150
+ms of silence between digits. With `--choose` test is not looked at; `--few N` takes every N-th recording or string, to try the
+command. Commands may run side by side: lines are added at once."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ import numpy as np
 
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 RATE = 8000
-TAKES = {"test": range(5), "valid": range(5, 10), "train": range(10, 1000)}
+TAKES = {"test": range(5), "valid": range(5, 10), "train": range(10, 1000), "both": range(5, 1000)}
 CHANGED = {"speed": 0.15, "pitch": 0.08, "noise": 0.4, "masks": 2}
 Rows = tuple[list[np.ndarray], list[str]]  # samples, what is said
 
@@ -214,7 +214,8 @@ def digits(arguments) -> dict:
 
     data = recordings(arguments.data, arguments.few)
     train, valid, test = (of_takes(data, part) for part in ("train", "valid", "test"))
-    model, settings, score, tried = chosen(Classifier, arguments, train, valid)
+    _, settings, score, tried = chosen(Classifier, arguments, train, valid)
+    model = arguments.choose or fitted(Classifier, arguments, of_takes(data, "both"), None, options(settings))
     return {"settings": settings, "rows": [len(rows[1]) for rows in (train, valid, test)], "valid": score,
             "test": looked(arguments, model, test), "tried": tried}  # fmt: skip
 
@@ -243,6 +244,9 @@ def joined_strings(arguments) -> dict:
     model, settings, score, tried = chosen(Transcriber, arguments, train, valid)
     beams = {beam: model.evaluate(heard(valid), valid[1], beam=beam)["wer"] for beam in (1, 8)}
     beam = min(beams, key=lambda beam: (beams[beam], beam))
+    if not arguments.choose:
+        both = strings(data, arguments.rows // arguments.few, "both", 0)
+        model = fitted(Transcriber, arguments, both, None, options(settings))
     if arguments.save:
         model.save(arguments.save, replace=True)
     return {"settings": settings, "hours": round(sum(map(len, train[0])) / RATE / 3600, 2), "valid": 1 - score, "beam": beam,

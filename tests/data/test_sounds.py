@@ -1,6 +1,7 @@
 """Sounds: features as librosa and Kaldi have them, resampling, files of every kind, and what is wrong with them in a sentence."""
 
 import struct
+import sys
 
 import numpy as np
 import pytest
@@ -89,6 +90,26 @@ def test_every_kind_of_file_gives_its_samples_mixed_down(suffix, subtype, within
     assert (clip.rate, clip.frames, clip.silent) == (RATE, len(samples), False)
     read = np.concatenate(list(clip.blocks()))
     np.testing.assert_allclose(read, samples, atol=within)
+
+
+@pytest.mark.parametrize("subtype", ["PCM_U8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE"])
+@pytest.mark.parametrize("format", ["WAV", "WAVEX"])
+def test_plain_wav_is_read_with_nothing_installed_as_libsndfile_reads_it(subtype, format, tmp_path, monkeypatch):
+    soundfile.write(tmp_path / "a.wav", np.column_stack([a_sound(seed=0), a_sound(seed=1)]), RATE, subtype, format=format)
+    theirs = soundfile.read(tmp_path / "a.wav", dtype="float32")[0].mean(1)
+    monkeypatch.setitem(sys.modules, "soundfile", None)
+    np.testing.assert_allclose(np.concatenate(list(Clip.of(tmp_path / "a.wav").blocks())), theirs, atol=1e-7)
+    (tmp_path / "a.flac").write_bytes(b"fLaC....")
+    with pytest.raises(Mistake, match="needs the package soundfile"):
+        Clip.of(tmp_path / "a.flac")
+
+
+def test_an_ogg_without_its_last_page_is_cut_off(tmp_path):
+    soundfile.write(tmp_path / "a.ogg", a_sound(3.0), RATE)
+    whole = (tmp_path / "a.ogg").read_bytes()
+    (tmp_path / "b.ogg").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(Mistake, match="is cut off: its last page is missing"):
+        Clip.of(tmp_path / "b.ogg")
 
 
 def test_an_hour_is_read_some_seconds_at_a_time(tmp_path, monkeypatch):

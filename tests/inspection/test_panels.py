@@ -71,6 +71,21 @@ def test_so_does_running_text(rung):
         whole(panel)
 
 
+@pytest.mark.parametrize("rung", ["lstm", "attention"])
+def test_a_sound_is_shown_as_it_is_read_and_its_letters_where_they_are_said(rung):
+    model, clip = fitted(rung, "transcribe", "sounds"), one_of("sounds", "transcribe")
+    target = None if rung == "lstm" else "ab"
+    panels = {panel.name: panel for panel in inspect(model, clip, ["sounds"], target=target).panels}
+    frames = model.inputs_.source.frames(clip)
+    bands = frames.reshape(len(frames), model.inputs_.source.stack, -1).mean(1)
+    np.testing.assert_allclose(panels["spectrogram"].values, bands.T[::-1], **EXACT)
+    assert panels["spectrogram"].columns[1] == f"{model.inputs_.source.step:.2f}"
+    if target:
+        assert panels["alignment"].rows == ["a", "b"] and panels["alignment"].columns == panels["spectrogram"].columns
+        assert (panels["alignment"].values.sum(0) <= 1 + 1e-9).all() and (panels["alignment"].values.max(1) > 0).all()
+        assert [row[0] for row in panels["times"].rows] == ["ab"]
+
+
 # Attention
 
 

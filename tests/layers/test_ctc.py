@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from wenmai.data.examples.batches import NOTHING, Batch
-from wenmai.layers.ctc import CTCHead, Transcript, align, greedy, least_frames, text_log_prob
+from wenmai.layers.ctc import CTCHead, Transcript, align, greedy, least_frames, occupation, text_log_prob
 from wenmai.tasks.prefix_beam import prefix_beam
 
 STEPS, TOKENS = 5, 3
@@ -68,11 +68,40 @@ def test_the_alignment_is_the_most_probable_path(seed):
         assert tuple(again) == path
 
 
+@pytest.mark.parametrize("text", [[0], [0, 1], [1, 1], [0, 1, 1], [2, 0]])
+def test_occupation_is_the_share_of_paths_and_the_gradient_of_torchs_loss(text):
+    table = a_table(3)
+    shares, paths = occupation(table, text, BLANK), every_path(table)[tuple(text)]
+    expected, whole = np.zeros_like(shares), sum(np.exp(log_p) for log_p, _ in paths)
+    for log_p, path in paths:
+        token = -1
+        for t, said in enumerate(path):
+            token += said != BLANK and (t == 0 or path[t - 1] != said)
+            if said != BLANK:
+                expected[t, token] += np.exp(log_p) / whole
+    np.testing.assert_allclose(shares, expected, atol=1e-6)
+    scores = torch.tensor(table, requires_grad=True)
+    log_probs = scores.log_softmax(-1)[:, None]
+    torch.nn.functional.ctc_loss(log_probs, torch.tensor([text]), (STEPS,), (len(text),), BLANK, "sum").backward()
+    theirs = (scores.softmax(-1) - scores.grad).detach().numpy()
+    for token in set(text):
+        np.testing.assert_allclose(shares[:, [one == token for one in text]].sum(1), theirs[:, token], atol=1e-5)
+
+
 def test_a_text_that_takes_more_frames_than_there_are_has_no_path():
     assert least_frames(np.array([1, 1, 2, 2, 2])) == 8
     assert text_log_prob(a_table(0), [1, 1, 1, 1], BLANK) == float("-inf")
     with pytest.raises(ValueError):
         align(a_table(0), [1, 1, 1, 1], BLANK)
+
+
+def test_a_long_text_is_aligned_where_it_was_put():
+    text = [0, 1, 2] * 100
+    table = np.full((3 * len(text), TOKENS + 1), -9.0)
+    table[:, BLANK] = -0.1
+    table[1::3, :][np.arange(len(text)), text] = 0.0
+    spans, _ = align(table, text, BLANK)
+    assert spans == [(3 * at + 1, 3 * at + 2) for at in range(len(text))]
 
 
 def test_greedy_removes_repetitions_then_blanks():

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from wenmai import Answerer, Classifier, Composer, LanguageModel, Regressor, Tagger, Translator
+import wenmai
+from wenmai import Answerer, Classifier, Composer, LanguageModel, Regressor, Tagger, Transcriber, Translator
 
 GOOD, BAD = ["good", "great", "lovely"], ["bad", "dull", "awful"]
 FILLING = ["the", "film", "was", "a", "story", "of", "actors", "and", "music"]
@@ -66,6 +67,9 @@ def runs_in(folder: Path) -> Path:
     Classifier("softmax").fit(np.random.default_rng(0).normal(size=(40, 3)), ["a", "b"] * 20).save(folder / "numbers-softmax")
     images = np.random.default_rng(0).integers(0, 255, (20, 6, 6), dtype=np.uint8)
     Classifier("mlp", hidden=4, epochs=1).fit(images, ["x", "y"] * 10).save(folder / "images-mlp")
+    noises = wenmai.sounds([(np.random.default_rng(row).normal(size=2000) / 9, 8000) for row in range(20)])
+    Classifier("cnn", filters=4, epochs=1).fit(noises, ["x", "y"] * 10).save(folder / "sounds-cnn")
+    Transcriber("lstm", embed=8, hidden=8, epochs=1).fit(noises, ["a b", "c"] * 10).save(folder / "said-lstm")
     Classifier("mlp", hidden=4, epochs=1).fit(list(zip(texts, texts)), labels).save(folder / "pairs-mlp")
     rows = [text.split() for text in texts]
     tags = [["noun" if word in ("film", "story", "music") else "other" for word in row] for row in rows]

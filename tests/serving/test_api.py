@@ -7,6 +7,7 @@ import json
 import socket
 import threading
 import time
+import wave
 from concurrent.futures import ThreadPoolExecutor
 
 import made
@@ -63,6 +64,22 @@ def test_images_come_in_base64(server, made_runs):
     for wrong in ("/etc/passwd", "aGVsbG8=", 3, sent[:40]):
         reply = server.post("/v1/predict", {"run": "images-mlp", "inputs": [wrong]})
         assert reply.status == 400 and "input 1" in reply.json["error"]["en"], reply.body
+
+
+@pytest.mark.parametrize("run", ["sounds-cnn", "said-lstm"])
+def test_sounds_come_in_base64(server, made_runs, run):
+    samples = (np.random.default_rng(1).normal(size=2000) * 3000).astype("<i2")
+    with wave.open(file := io.BytesIO(), "wb") as written:
+        written.setparams((1, 2, 8000, len(samples), "NONE", ""))
+        written.writeframes(samples.tobytes())
+    sent = base64.b64encode(file.getvalue()).decode()
+    reply = server.post("/v1/predict", {"run": run, "inputs": [sent, {"audio": f"data:audio/wav;base64,{sent}"}]})
+    expected = list(wenmai.load(made_runs / run).answers(wenmai.sounds([(samples, 8000)])))
+    assert reply.status == 200 and close(reply.json["answers"], expected * 2), reply.body
+    for wrong in ("/etc/passwd", "aGVsbG8=", 3, sent[:40], "", sent[:2000]):
+        reply = server.post("/v1/predict", {"run": run, "inputs": [wrong]})
+        assert reply.status == 400 and "input 1" in reply.json["error"]["en"], reply.body
+        assert "/tmp" not in reply.json["error"]["en"]
 
 
 def test_the_most_probable_labels(server):
@@ -155,7 +172,8 @@ def test_who_goes_away_stops_the_work(server):
 
 def test_runs_are_listed_the_damaged_with_their_reason(server):
     runs = {run["name"]: run for run in server.get("/v1/runs").json["runs"]}
-    assert {*ASKED, "images-mlp", "damaged", "no-json", "leads-out", "holds-a-link"} == {*runs} - {"corpus-lstm"}
+    others = {"images-mlp", "sounds-cnn", "said-lstm", "damaged", "no-json", "leads-out", "holds-a-link"}
+    assert {*ASKED} | others == {*runs} - {"corpus-lstm"}
     assert runs["reviews-gru"]["scores"] == {"valid": {"accuracy": 1.0}} and runs["reviews-gru"]["fields"] == ["text"]
     assert runs["reviews-gru"]["labels"] == ["neg", "pos"] and runs["questions-attention"]["fields"] == ["context", "question"]
     assert "bytes" in runs["damaged"]["reason"]["en"] and runs["damaged"]["state"] == "damaged"

@@ -87,6 +87,7 @@ def test_a_crash_is_shown_and_not_shared(trainer):
     ({"name": "x.csv", "base64": "%%%"}, "base64"), ({"name": "x.csv", "text": ""}, "empty"),
     ({"name": "x.csv", "text": "image,label\n/usr/share/pixmaps/x.png,a\n../y.png,b\n"}, "images"),
     ({"name": "x.jsonl", "text": '{"image": "/etc/passwd", "label": "a"}\n'}, "images"),
+    ({"name": "x.csv", "text": "audio,label\n/usr/share/sounds/x.wav,a\n../y.wav,b\n"}, "sounds"),
     ({**TABLE, "task": "nothing"}, "task"), ({**TABLE, "rung": "grru"}, "gru"), ({**TABLE, "rung": "seq2seq"}, "does not do"),
     ({**TABLE, "options": {"embedding": "/etc/passwd"}}, "embedding"), ({**TABLE, "options": {"--out": "/tmp/x"}}, "--out"),
 ])  # fmt: skip

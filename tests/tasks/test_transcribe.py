@@ -8,6 +8,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import wenmai
 from wenmai.cli.commands import main
@@ -15,6 +17,9 @@ from wenmai.data.examples.sequences import Sequences
 from wenmai.errors import Mistake
 from wenmai.estimators import Classifier, LanguageModel, Transcriber
 from wenmai.layers.ctc import greedy
+from wenmai.tasks import transcripts
+from wenmai.tasks.prefix_beam import LanguageFusion
+from wenmai.tasks.transcribe import edits, error_terms, tidy
 from wenmai.tasks.transcripts import Search, decoded, frame_log_probs, joined
 
 soundfile = pytest.importorskip("soundfile")
@@ -104,6 +109,63 @@ def test_a_language_model_helps_and_its_weight_is_chosen(tokenizer):
     assert chosen["wer"] <= chosen["without"] and chosen["lm_weight"] == model.task_.weight
     assert model.evaluate(sounds, texts, lm=lm, beam=8)["wer"] == pytest.approx(chosen["wer"])
     assert type(model.task_).from_json(model.task_.to_json()).to_json() == model.task_.to_json()
+
+
+def test_a_word_that_has_begun_is_judged_by_the_best_that_it_may_become():
+    lm = LanguageModel("ngram", order=2, tokenizer="spaces").fit(["ab c", "ab ba", "cb ab"] * 20)
+    letters = "abc "
+    fusion = LanguageFusion(lm, list(letters), 1.0, 0.0)
+
+    def score(text: str) -> float:
+        return fusion(tuple(letters.index(letter) for letter in text))
+
+    after = lm.advance(lm.start(), "ab")[1]
+    follow = {word: lm.advance(after, word)[0] for word in ("ab", "ba", "c", "cb")}
+    assert score("ab c") - score("ab ") == pytest.approx(max(follow["c"], follow["cb"]))
+    assert score("ab cb") - score("ab ") == pytest.approx(follow["cb"])
+    assert score("ab bb") - score("ab ") == pytest.approx(lm.advance(after, "bb")[0])  # no word begins so
+    assert score("ab ba ") == pytest.approx(score("ab ") + follow["ba"])
+
+
+def test_a_long_sound_is_decoded_in_parts_as_in_one(monkeypatch):
+    model, generator = trained(), np.random.default_rng(6)
+    text = " ".join(["ab", "c", "ba", "bc"] * 12)
+    sounds = [(said(text, generator), RATE)]
+    whole, searched = model.answers(sounds, times=True)[0], model.transcribe(sounds, beam=4)
+    monkeypatch.setattr(transcripts, "LONG", 60)
+    parts = model.answers(sounds, times=True)[0]
+    assert parts["text"] == whole["text"] and model.transcribe(sounds, beam=4) == searched
+    assert [word["word"] for word in parts["words"]] == parts["text"].split()
+    assert all(word["end"] <= after["start"] for word, after in zip(parts["words"], parts["words"][1:]))
+
+
+@given(st.lists(st.sampled_from("ab cé"), max_size=12), st.lists(st.sampled_from("ab cé"), min_size=1, max_size=12))
+def test_errors_are_those_that_jiwer_counts(answer, target):
+    answer, target = (tidy("".join(letters)) for letters in (answer, target))
+    for metric, cut in (("wer", str.split), ("cer", str)) if target else ():
+        errors, sizes = error_terms([answer], [target], metric)
+        assert edits(cut(answer), cut(target)) == errors[0] and len(cut(target)) == sizes[0]
+
+
+def test_filters_over_time_and_frequency_hear_too():
+    model, (sounds, texts) = trained(convolutions=1, epochs=30), rows(20, seed=1)
+    assert model.evaluate(sounds, texts)["cer"] < 0.3
+    alone = [model.log_prob([sound], [text])[0] for sound, text in zip(sounds[:4], texts)]
+    np.testing.assert_allclose(model.log_prob(sounds, texts)[:4], alone, rtol=1e-4)  # padding changes nothing
+    with pytest.raises(Mistake, match="look ahead"):
+        list(trained(convolutions=1, epochs=1, bidirectional=False, normalise="corpus").stream([np.zeros(800)], RATE))
+
+
+def test_files_that_cannot_be_read_are_left_out_where_that_is_asked(run, tmp_path):
+    sounds, _ = rows(2)
+    soundfile.write(tmp_path / "a.wav", sounds[0][0], RATE)
+    (tmp_path / "b.wav").write_bytes(b"")
+    (tmp_path / "m.csv").write_text("audio\na.wav\nb.wav\n")
+    trained().save(tmp_path / "run")
+    for named in ([f"{tmp_path}/a.wav", f"{tmp_path}/b.wav"], ["--file", f"{tmp_path}/m.csv"]):
+        assert "is empty: found 0 bytes" in run("transcribe", str(tmp_path / "run"), *named)
+        told = run("transcribe", str(tmp_path / "run"), *named, "--skip-bad")
+        assert "a.wav" in told and "left out 1 of the sounds" in told
 
 
 def test_no_language_model_without_alignment():

@@ -2,12 +2,13 @@
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from wenmai.cli.arguments import AsJson, Columns, Delimiter, Device, Run, Spreadsheet
+from wenmai.cli.arguments import AsJson, Columns, Delimiter, Device, Run, SkipBad, Spreadsheet
 from wenmai.cli.given import load_run, table_for
 from wenmai.cli.output import finish, json_line, say, show
 from wenmai.errors import Mistake
@@ -30,12 +31,13 @@ def transcribe(
     lm: Annotated[Path | None, typer.Option(help="The run of a language model, such as ngram, that helps to choose.")] = None,
     lm_weight: Annotated[float | None, typer.Option(help="How much it counts; as it was tuned, unless said.")] = None,
     bonus: Annotated[float | None, typer.Option(help="What every word of it adds; as it was tuned, unless said.")] = None,
-    rate: Annotated[int, typer.Option(help="With -: samples a second.")] = 16_000,
+    rate: Annotated[int, typer.Option(help="With -: samples a second.")] = 16_000, skip_bad: SkipBad = False,
     device: Device = "auto", as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Write what is said in sounds, and when."""
     from wenmai.cli.answers import answer_file
     from wenmai.data.files.sounds import Clips
+    from wenmai.tasks.contract import Answers
 
     if bool(sounds) == bool(file):
         both = Message("give either sound files or --file FILE: there is both.")
@@ -53,16 +55,61 @@ def transcribe(
     if lm is not None:
         how |= {"lm": load_run(lm, "cpu", *LANGUAGE_MODEL), "lm_weight": lm_weight, "bonus": bonus}
     if file:
-        table = table_for(model, file, columns, delimiter=delimiter, predict=True)
-        return finish(answer_file(model, table, out, as_json, spreadsheet, **how), as_json, quiet=True)
-    answers = model.answers(Clips.of(sounds), **how)
+        table, bad = table_for(model, file, columns, delimiter=delimiter, predict=True), []
+        readable = replace(table, stream=lambda rows: without_bad(table, rows, model.task_, bad)) if skip_bad else table
+        found = answer_file(model, readable, out, as_json, spreadsheet, **how)
+        tell_bad(bad)
+        return finish(found, as_json, quiet=True)
+    bad: list[Mistake] = []
+    heard = [(name, clip) for name in sounds if (clip := opened(name, bad if skip_bad else None)) is not None]
+    several, sounds = len(sounds) > 1, [name for name, _ in heard]
+    answers = model.answers(Clips([clip for _, clip in heard]), **how) if heard else Answers([])
+    tell_bad(bad)
     for note in answers.notes:
         say(note)
     for name, answer in zip(sounds, [] if as_json else answers):
-        show(answer["text"] if len(sounds) == 1 else f"{name}\t{answer['text']}")
+        show(f"{name}\t{answer['text']}" if several else answer["text"])
         for word in answer.get("words", ()):
             show(f"  {word['start']:8.2f} – {word['end']:6.2f}  {word['word']}")
     finish({"run": str(run), "answers": answers}, as_json, quiet=True)
+
+
+def opened(name: str, bad: list | None):
+    """A sound; None where it cannot be read, and such ones are gathered."""
+    from wenmai.data.files.sounds import Clip
+
+    try:
+        return Clip.of(name)
+    except Mistake as mistake:
+        if bad is None:
+            raise
+        bad.append(mistake)
+        return None
+
+
+def without_bad(table, rows: int, task, bad: list) -> Iterator:
+    """The chunks of a table without the rows whose sounds cannot be read, which are gathered."""
+    from wenmai.data.values import pick
+
+    for chunk in table.chunks(rows):
+        good = []
+        for row in range(len(chunk)):
+            try:
+                task.inputs_of(replace(chunk, columns={name: pick(values, [row]) for name, values in chunk.columns.items()},
+                                       lines=[chunk.lines[row]]), table.source)  # fmt: skip
+                good.append(row)
+            except Mistake as mistake:
+                bad.append(mistake)
+        if good:
+            yield replace(chunk, columns={name: pick(values, good) for name, values in chunk.columns.items()},
+                          lines=[chunk.lines[row] for row in good],
+                          beside={name: pick(values, good) for name, values in chunk.beside.items()})  # fmt: skip
+
+
+def tell_bad(bad: list) -> None:
+    if bad:
+        say(Message("left out {count:,} of the sounds, which cannot be read; the first: {note}", count=len(bad),
+                    note=bad[0].message))  # fmt: skip
 
 
 def heard_as_it_comes(model, run: Path, rate: int, as_json: bool) -> None:

@@ -11,6 +11,7 @@ explained.py    rungs without gradients: features and their weights, n-grams and
 filters.py      filters that fired, and where
 switches.py     a head, layer, unit, gate, filter or word taken out: the answer before and after, ranked
 neighbours.py   training rows nearest to an input in the last layer
+sounds.py       the spectrogram, and which step says which letter
 surprise.py     probability and entropy of each token
 embeddings.py   nearest words, analogies, a map
 positions.py    the matrix of positions, and how alike they are

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from wenmai.data.files.sounds import Clip
 from wenmai.errors import Mistake, unknown
 from wenmai.inspection import (
     activations,
@@ -23,6 +24,7 @@ from wenmai.inspection import (
     gradients,
     neighbours,
     positions,
+    sounds,
     surprise,
     switches,
 )
@@ -80,6 +82,7 @@ def neared(reading: Reading, asked: Asked) -> list[Panel]:
 
 
 KINDS: dict[str, tuple[Callable[[Reading, Asked], list[Panel]], bool]] = {  # name → (its panels, whether it comes unasked)
+    "sounds": (lambda reading, asked: sounds.panels(reading), True),
     "attribution": (moved, True),
     "surprise": (lambda reading, asked: surprise.panels(reading), True),
     "filters": (fired, True),
@@ -149,6 +152,8 @@ def shown_value(reading: Reading) -> str:
         return " ".join(reading.given)
     if reading.texts:
         return " ‖ ".join(reading.texts)
+    if isinstance(reading.value, Clip):
+        return str(reading.value)
     value = np.asarray(reading.value)
     return ", ".join(f"{number:g}" for number in value) if value.ndim == 1 else " × ".join(map(str, value.shape))
 
@@ -158,8 +163,8 @@ def inspect(estimator, value, show: Sequence[str] | str = (), *, off: Sequence[s
             rows: tuple | None = None, tokens: np.ndarray | None = None) -> Inspection:  # fmt: skip
     """What a trained estimator makes of one input, as panels that show themselves in a notebook.
 
-    `show`: attention, gates, attribution, switches, surprise, embeddings, positions, gradients, activations, formula, filters,
-    neighbours, or all; without it, what is worth seeing first. `off`: parts to switch off, as block.0.attention:3,
+    `show`: sounds, attention, gates, attribution, switches, surprise, embeddings, positions, gradients, activations, formula,
+    filters, neighbours, or all; without it, what is worth seeing first. `off`: parts to switch off, as block.0.attention:3,
     lstm.0.forget=0 or word=good. `beside`: other estimators by their names, shown side by side. `target`: the text that is
     written for it, where another than the model's own is to be looked at."""
     asked = Asked(listed(show), listed(off), listed(analogies), map, cell, rows, tokens)

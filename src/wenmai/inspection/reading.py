@@ -142,8 +142,10 @@ class Reading:
         return joining.words_read(self.tokenizer, self.source.special, self.ids, self.texts)
 
     def places_in_words(self) -> list[Word]:
-        """Frames, rows and patches of a picture have numbers."""
+        """Frames, rows and patches of a picture have numbers, steps of a sound their time."""
         steps = int(self.x[1][self.row].sum()) if self.network else 1
+        if isinstance(self.value, Clip):  # seconds
+            return [Word(f"{at * self.source.step:.2f}", [at]) for at in range(steps)]
         return [Word(str(at + 1), [at]) for at in range(steps)]
 
     @cached_property

@@ -131,6 +131,30 @@ def align(log_probs: np.ndarray, tokens: list[int], blank: int) -> tuple[list[tu
     total, path = float(best[at]), np.empty(steps, np.int64)
     for t in range(steps - 1, -1, -1):
         path[t] = at
-        at -= came[t, at]
+        at -= int(came[t, at])
     spans = [(int(frames[0]), int(frames[-1]) + 1) for frames in (np.flatnonzero(path == 2 * n + 1) for n in range(len(tokens)))]
     return spans, total
+
+
+def occupation(log_probs: np.ndarray, tokens: list[int], blank: int) -> np.ndarray:
+    """(T, n): how probable it is, of all paths that say a text of n tokens, that frame t says the n-th of them
+
+    γ_t(s) = α_t(s) β_t(s) / p(w)        α: paths up to t that end in state s, β: those that go on from it (Graves et al. 2006)"""
+    states = np.full(2 * len(tokens) + 1, blank)  # – w_1 – w_2 – … w_n –
+    states[1::2] = tokens
+    skips = np.zeros(len(states), bool)
+    skips[3::2] = states[3::2] != states[1:-2:2]
+    said = log_probs[:, states].astype(np.float64)  # (T, 2n + 1)
+    forward, backward = np.full((2, *said.shape), -np.inf)
+    forward[0, :2], backward[-1, -2:] = said[0, :2], 0.0
+    for t in range(1, len(said)):
+        before = forward[t - 1]
+        total = np.logaddexp(before, np.append(-np.inf, before[:-1]))
+        total[2:] = np.where(skips[2:], np.logaddexp(total[2:], before[:-2]), total[2:])
+        forward[t] = total + said[t]
+        after = backward[-t] + said[-t]  # of the frame behind
+        total = np.logaddexp(after, np.append(after[1:], -np.inf))
+        total[:-2] = np.where(skips[2:], np.logaddexp(total[:-2], after[2:]), total[:-2])
+        backward[-t - 1] = total
+    both = forward + backward
+    return np.exp(both - np.logaddexp.reduce(both, 1, keepdims=True))[:, 1::2]

@@ -7,8 +7,10 @@
 All paths of a text are added up, so that where the beam holds every prefix the most probable text is found. A language model
 gives log p of the next unit, and state after state: `LanguageModel` in wenmai does. Of words it is asked when a word ends."""
 
+from bisect import bisect_left
 from collections.abc import Callable
 from functools import lru_cache
+from math import exp, log1p
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +19,7 @@ from wenmai.errors import Mistake
 
 NEVER = float("-inf")
 LEAST = -9.0  # log p of a token at a frame, below which it opens no new prefix
+SMALL = 300  # words of a vocabulary that are all asked for after every word
 Fusion = Callable[[tuple[int, ...]], float]  # the tokens of a text so far → what a language model adds to its score
 
 
@@ -28,7 +31,7 @@ class Found(NamedTuple):
 
 def add(first: float, second: float) -> float:
     high, low = (first, second) if first > second else (second, first)
-    return high if low == NEVER else high + float(np.log1p(np.exp(low - high)))
+    return high if low == NEVER else high + log1p(exp(low - high))
 
 
 def prefix_beam(log_probs: np.ndarray, blank: int, size: int = 16, count: int = 1, fusion: Fusion | None = None,
@@ -66,35 +69,53 @@ def prefix_beam(log_probs: np.ndarray, blank: int, size: int = 16, count: int = 
 
 class LanguageFusion:
     """What a language model says of a text, unit by unit. `pieces`: the text of every token; a unit is a word where the model
-    counts words, else a token."""
+    counts words, else a token.
+
+    A word that has begun is judged by the best that it may become, max_{v: v begins so} log p(v | words before) (Ortmanns et al.
+    1996): else every word would look well until it ends. Of a large vocabulary, by the best after nothing."""
 
     def __init__(self, model, pieces: list[str], weight: float, bonus: float):
         self.model, self.pieces, self.weight, self.bonus = model, pieces, weight, bonus
         self.words = model.trained().inputs.unit == "word"
+        self.known = sorted(set(model.trained().inputs.tokens())) if self.words else []
         self.state = lru_cache(1 << 16)(self._state)
+        self.opening = self.log_probs(model.start()) if self.words else None
 
-    def _state(self, tokens: tuple[int, ...]) -> tuple[float, object, str, int]:
-        """(Σ log p of the units that are complete, the state after them, what has begun, how many they are)"""
+    def log_probs(self, state) -> np.ndarray:
+        """(V,) of every word that is known, in their order"""
+        return np.array([self.model.advance(state, word)[0] for word in self.known])
+
+    def _state(self, tokens: tuple[int, ...]) -> tuple[float, object, str, int, np.ndarray | None]:
+        """(Σ log p of the units that are complete, the state after them, what has begun, how many they are, log p of all that may
+        come)"""
         if not tokens:
-            return 0.0, self.model.start(), "", 0
-        total, state, begun, count = self.state(tokens[:-1])
+            return 0.0, self.model.start(), "", 0, self.opening
+        total, state, begun, count, ahead = self.state(tokens[:-1])
         piece = self.pieces[tokens[-1]]
         if not self.words:
             log_prob, state = self.model.advance(state, piece)
-            return total + log_prob, state, "", count + 1
+            return total + log_prob, state, "", count + 1, None
         begun += piece
         while begun.lstrip().count(" "):
             word, _, begun = begun.lstrip().partition(" ")
             log_prob, state = self.model.advance(state, word)
             total, count = total + log_prob, count + 1
-        return total, state, begun, count
+            ahead = self.log_probs(state) if len(self.known) <= SMALL else ahead
+        return total, state, begun, count, ahead
 
     def __call__(self, tokens: tuple[int, ...]) -> float:
-        total, _, _, count = self.state(tokens)
+        total, state, begun, count, ahead = self.state(tokens)
+        if begun := begun.strip():
+            total, count = total + self.best(begun, state, ahead), count + 1
         return self.weight * total + self.bonus * count
 
+    def best(self, begun: str, state, ahead: np.ndarray) -> float:
+        """log p of the most probable word that begins so; of none, that of an unknown one"""
+        first, last = bisect_left(self.known, begun), bisect_left(self.known, begun + chr(0x10FFFF))
+        return float(ahead[first:last].max()) if last > first else self.model.advance(state, begun)[0]
+
     def final(self, tokens: tuple[int, ...]) -> float:
-        total, state, begun, count = self.state(tokens)
+        total, state, begun, count, _ = self.state(tokens)
         if begun.strip():
             log_prob, state = self.model.advance(state, begun.strip())
             total, count = total + log_prob, count + 1

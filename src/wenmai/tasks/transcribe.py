@@ -30,10 +30,10 @@ from wenmai.tasks.measuring.transcripts import measure_transcripts, transcript_t
 from wenmai.tasks.overviews import describe_sounds
 from wenmai.tasks.prefix_beam import check_model
 from wenmai.tasks.profile import Profile
-from wenmai.tasks.transcripts import Search, aligner, by_alignment, decoded, frame_log_probs, heard
+from wenmai.tasks.transcripts import Search, aligner, by_alignment, decoded, frame_log_probs, fusion_of, heard
 
 JUDGED = 500  # held-out sounds that are transcribed each time training is judged
-WEIGHTS, BONUSES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0), (0.0, 0.5, 1.0, 2.0, 3.0)  # that `tune` tries
+WEIGHTS, BONUSES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0), (0.0, 1.0, 2.0)  # that `tune` tries
 LM_BEAM = 16
 MOST = 512  # letters of a text
 
@@ -252,7 +252,9 @@ class Transcribe:
         frames, tried = dict(frame_log_probs(trained, self.examples(trained, inputs).inputs)), {}
         for weight in WEIGHTS:
             for bonus in BONUSES if weight else (0.0,):
-                answers = [decoded(trained, frames[row], Search(beam, lm, weight, bonus)).text for row in range(len(frames))]
+                search = Search(beam, lm, weight, bonus)
+                fusion = fusion_of(trained, search)
+                answers = [decoded(trained, frames[row], search, fusion=fusion).text for row in range(len(frames))]
                 tried[weight, bonus] = self.scores(answers, texts)[self.metric]
         self.weight, self.bonus = min(tried, key=lambda pair: (tried[pair], pair))
         return {"lm_weight": self.weight, "bonus": self.bonus, self.metric: tried[self.weight, self.bonus], "without": tried[0.0,

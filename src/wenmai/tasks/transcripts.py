@@ -23,6 +23,7 @@ from wenmai.tasks.prefix_beam import LanguageFusion, prefix_beam
 from wenmai.training import memory
 
 TOGETHER = 16_384  # steps that are read at once
+LONG = 1500  # steps that are decoded in one piece
 OVERLAP = 4  # a window shares its last part of so many with the next
 SPARE = 10  # tokens beyond the longest text that was learned from
 
@@ -94,10 +95,15 @@ def heard(trained: Trained, encoded: Sequences, search: Search, times: bool = Fa
     check(search.beam, search.penalty, 1)
     if not by_alignment(trained.model):
         return written(trained, encoded, search, times)
-    found = [None] * len(encoded)
+    found, fusion = [None] * len(encoded), fusion_of(trained, search)
     for row, log_probs in frame_log_probs(trained, encoded):
-        found[row] = decoded(trained, log_probs, search, times)
+        found[row] = decoded(trained, log_probs, search, times, fusion=fusion)
     return found
+
+
+def fusion_of(trained: Trained, search: Search) -> LanguageFusion | None:
+    """What a language model has to say, for all rows of a search."""
+    return search.lm and LanguageFusion(search.lm, pieces_of(trained), search.weight, search.bonus)
 
 
 def never_unknown(trained: Trained, log_probs: np.ndarray) -> np.ndarray:
@@ -108,21 +114,55 @@ def never_unknown(trained: Trained, log_probs: np.ndarray) -> np.ndarray:
     return log_probs
 
 
-def decoded(trained: Trained, log_probs: np.ndarray, search: Search, times: bool = False) -> Heard:
-    """Of one row (T, V + 1)."""
+def decoded(trained: Trained, log_probs: np.ndarray, search: Search, times: bool = False, first: int = 0,
+            fusion: LanguageFusion | None = None) -> Heard:  # fmt: skip
+    """Of one row (T, V + 1), which begins at step `first`. A long one is decoded in parts, cut where it is silent for longest:
+    what a search and an alignment remember grows with steps times letters."""
+    if len(log_probs) > LONG:
+        cut = quietest(log_probs, aligner(trained.model).blank)
+        return followed(trained, [decoded(trained, log_probs[start:end], search, times, first + start, fusion)
+                                  for start, end in zip([0, *cut], [*cut, len(log_probs)])])  # fmt: skip
     head, log_probs = aligner(trained.model), never_unknown(trained, log_probs)
     if search.beam == 1 and search.lm is None:
         tokens = greedy(log_probs, head.blank)
         log_prob = float(log_probs.max(1).sum())
         score = log_prob
     else:
-        fusion = search.lm and LanguageFusion(search.lm, pieces_of(trained), search.weight, search.bonus)
+        fusion = fusion or fusion_of(trained, search)
         (best,) = prefix_beam(log_probs, head.blank, max(search.beam, 2), 1, fusion, fusion and fusion.final)
         tokens, score, log_prob = best
     one = Heard(writing.text_of(trained, tokens), tokens, score, log_prob)
     if times:
-        one.words = words_of(trained, log_probs, tokens)
+        one.words = words_of(trained, log_probs, tokens, first)
     return one
+
+
+def quietest(log_probs: np.ndarray, blank: int) -> list[int]:
+    """Where a long row is cut: in the middle of the longest stretch that says nothing, in the second half of every part."""
+    silent, cuts, start = log_probs.argmax(1) == blank, [], 0
+    while len(silent) - start > LONG:
+        here = silent[start + LONG // 2 : start + LONG]
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], here, [False]])))  # where stretches begin and end, in turns
+        longest = int(np.argmax(edges[1::2] - edges[::2])) if len(edges) else 0
+        middle = int(edges[2 * longest : 2 * longest + 2].mean()) if len(edges) else LONG // 2 - 1
+        start += LONG // 2 + middle
+        cuts.append(start)
+    return cuts
+
+
+def followed(trained: Trained, parts: list[Heard]) -> Heard:
+    """Parts of one row as one; a word that was cut in two is one again."""
+    tokens, words, before = [], None if parts[0].words is None else [], " "
+    for part in parts:
+        text = trained.inputs.target.text(part.tokens)
+        if part.words:
+            whole = before[-1:].isspace() or text[:1].isspace() or CHINESE.match(before[-1:]) or CHINESE.match(text)
+            if not whole and words:
+                words[-1] |= {"word": words[-1]["word"] + part.words[0]["word"], "end": part.words[0]["end"]}
+            words += part.words[0 if whole or not words else 1 :]
+        tokens, before = tokens + part.tokens, text or before
+    sums = sum(part.score for part in parts), sum(part.log_prob for part in parts)
+    return Heard(writing.text_of(trained, tokens), tokens, *sums, words)
 
 
 def written(trained: Trained, encoded: Sequences, search: Search, times: bool) -> list[Heard]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import os
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ import numpy as np
 
 from wenmai.data.files import waves
 from wenmai.data.files.columns import short
+from wenmai.data.files.images import NO_FILES
 from wenmai.errors import Mistake
 from wenmai.locale import Message, phrase
 from wenmai.locale.theirs import Theirs
@@ -40,6 +42,9 @@ class Clip:
         if isinstance(value, Clip):
             return value
         if isinstance(value, (str, os.PathLike)):
+            if NO_FILES.get():
+                raise Mistake("{where}: the table names files of sounds, which are not read for others; train on it where the "
+                              "sounds are, with wenmai train.", where=where)  # fmt: skip
             return opened(os.fspath(value), where)
         if isinstance(value, tuple) and len(value) == 2 and np.ndim(value[0]) in (1, 2):
             return at_hand(*value, where)
@@ -126,25 +131,24 @@ def is_there(file: Path) -> bool:
         return False
 
 
-def opened(path: str, where: str) -> Clip:
+def opened(path: str, where: str, name: Message | None = None) -> Clip:
     """A file that was read through once."""
-    name = Message("{where}: the sound {path}", where=where, path=short(path, 200)) if where else (
-        Message("the sound {path}", path=short(path, 200)))  # fmt: skip
+    name = name or (Message("{where}: the sound {path}", where=where, path=short(path, 200)) if where else
+                    Message("the sound {path}", path=short(path, 200)))  # fmt: skip
     file = Path(path).expanduser()
     if not path.strip() or not is_there(file):
         raise Mistake("{name}: there is no such file; check the path, or leave the row out.", name=name)
     if not file.stat().st_size:
         raise Mistake("{name} is empty: found 0 bytes, expected a WAV, FLAC or OGG file; record or copy it again, or leave "
-                      "the row "
-                      "out.", name=name)  # fmt: skip
+                      "the row out.", name=name)  # fmt: skip
+    check_ogg(file, name)
     known = check_riff(file, name)
     digest, count, peak, rate = hashlib.blake2b(digest_size=12), 0, 0.0, 0
     with sound_file(str(file), name) as sound:
         rate, expected = sound.samplerate, sound.frames
     if not RATES[0] <= rate <= RATES[1]:
         raise Mistake("{name} has {rate:,} samples a second, expected {least:,} to {most:,}; record or convert it again.",
-                      name=name,
-                      rate=rate, least=RATES[0], most=RATES[1])  # fmt: skip
+                      name=name, rate=rate, least=RATES[0], most=RATES[1])  # fmt: skip
     for block in blocks_of(str(file), name):
         if not np.isfinite(block).all():
             raise Mistake("{name} holds samples that are no finite numbers, from second {second:.2f} on; record or convert it "
@@ -222,6 +226,18 @@ def check_riff(file: Path, name) -> bool:
     if header.announced and header.announced > header.there:
         raise cut_off(name, header.announced / max(1, header.second), header.there / max(1, header.second))
     return header.announced is not None
+
+
+def check_ogg(file: Path, name) -> None:
+    """An OGG file ends with a page that says so (RFC 3533): without it, libsndfile would read what there is, without a word."""
+    with open(file, "rb") as data:
+        if data.read(4) != b"OggS":
+            return
+        data.seek(-min(file.stat().st_size, 1 << 17), 2)
+        end = data.read()
+        last = end.rfind(b"OggS")
+    if not end[last : last + 6][5:] or not end[last + 5] & 4:
+        raise Mistake("{name} is cut off: its last page is missing; copy it again, or leave the row out.", name=name)
 
 
 def sounds(values) -> Clips:

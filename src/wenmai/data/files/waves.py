@@ -66,7 +66,7 @@ class WaveFile:
         self.header, self.samplerate, self.channels = header, header.rate, header.channels
         bytes_here = header.there if header.announced is None else min(header.there, header.announced)
         self.frames = self.left = bytes_here // header.width
-        self.file = open(path, "rb")
+        self.file = open(path, "rb")  # noqa: SIM115  # closed by __exit__
         self.file.seek(header.start)
 
     def __enter__(self) -> Self:

@@ -54,7 +54,8 @@ class Sounds:
 
     @classmethod
     def learn(cls, clips: Clips, rate: int | None = None, mels: int = 40, stack: int = 2, normalise: Normalise = "clip",
-              masks: int = 1, speed: float = 0.0, pitch: float = 0.0, noise: float = 0.0, convolutions: int = 0) -> Sounds:  # fmt: skip
+              masks: int = 1, speed: float = 0.0, pitch: float = 0.0, noise: float = 0.0,
+              convolutions: int = 0) -> Sounds:  # fmt: skip
         rate = rate or min(USUAL, Counter(clip.rate for clip in clips).most_common(1)[0][0])
         for name, value, (least, most) in (("rate", rate, RATES), ("mels", mels, MELS), ("stack", stack, (1, 32)),
                                            ("convolutions", convolutions, CONVOLUTIONS)):  # fmt: skip
@@ -181,7 +182,7 @@ class Sounds:
         return cls(take.integer(saved, "rate", *RATES), mels, take.integer(saved, "stack", 1, 32),
                    take.one_of(saved, "normalise", ("clip", "corpus")), mean, deviation,
                    Augmentation(int(changes[0]), *changes[1:].tolist()), take.integer(saved, "window", 1, LONGEST),
-                   take.integer(saved, "convolutions", *CONVOLUTIONS))  # fmt: skip
+                   take.integer({"convolutions": 0} | saved, "convolutions", *CONVOLUTIONS))  # fmt: skip
 
 
 class Spoken(Sides):
