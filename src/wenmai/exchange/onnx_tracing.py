@@ -16,20 +16,26 @@ from torch import Tensor, nn
 
 from wenmai.errors import Mistake
 from wenmai.exchange.onnx_graphs import Beginning, Continuing, Reading, axes_of, drawn, fields_of, named, traceable
+from wenmai.locale import Message
 from wenmai.models.encoder_decoder import EncoderDecoder
 
 OPSET = 17
 QUANTIZED = ["MatMul", "Gather", "LSTM"]  # of what onnxruntime computes in 8 bits, what is as right on every processor
 
 
-def write(module: nn.Module, given: dict[str, Tensor], path: Path, outputs: dict[str, str]) -> None:
-    """The graph of the module on these tensors, by their names. `outputs`: which of their dimensions are of any size."""
+def write(module: nn.Module, given: dict[str, Tensor], path: Path, outputs: dict[str, str], what: Message) -> None:
+    """The graph of the module on these tensors, by their names. `outputs`: which of their dimensions are of any size; `what` it
+    is, for messages."""
     axes = {name: axes_of(name, "BT" if tensor.dim() > 1 and name == "form" else "B") for name, tensor in given.items()}
     axes |= {name: axes_of(name, shape) for name, shape in outputs.items()}
     # With gradients, layers run as they are written, and no kernel of ours does instead.
-    with quiet(), symbols(), torch.enable_grad():
-        torch.onnx.export(module, tuple(given.values()), path, input_names=list(given), output_names=list(outputs),
-                          dynamic_axes=axes, opset_version=OPSET, dynamo=False)  # fmt: skip
+    try:
+        with quiet(), symbols(), torch.enable_grad():
+            torch.onnx.export(module, tuple(given.values()), path, input_names=list(given), output_names=list(outputs),
+                              dynamic_axes=axes, opset_version=OPSET, dynamo=False)  # fmt: skip
+    except (torch.onnx.OnnxExporterError, RuntimeError, TypeError) as error:
+        raise Mistake("{what} cannot be written as ONNX: torch does not trace it ({error}).", what=what,
+                      error=str(error).strip().splitlines()[0][:200]) from None  # fmt: skip
 
 
 @contextmanager
@@ -118,7 +124,7 @@ def check_installed() -> None:
     del onnx
 
 
-def write_graphs(network, inputs, folder: Path) -> None:
+def write_graphs(network, inputs, folder: Path, what: Message) -> None:
     """All graphs of the network into this folder: model.onnx; step.onnx; or encoder.onnx and step.onnx."""
     model, generator = traceable(network), np.random.default_rng(0)
     if inputs.kind == "lines":
@@ -128,7 +134,7 @@ def write_graphs(network, inputs, folder: Path) -> None:
         if module.state_names == ["past", "real"]:  # some tokens before these
             state = [part.detach() for part in module(tokens, *state)[1:]]
         given = {"tokens": tokens} | dict(zip(module.state_names, state))
-        write(module, given, folder / "step.onnx", {"log_probs": "BT"} | dict.fromkeys(module.output_names[1:], "B"))
+        write(module, given, folder / "step.onnx", {"log_probs": "BT"} | dict.fromkeys(module.output_names[1:], "B"), what)
         return
     fields = fields_of(network, inputs)
     longest = getattr(getattr(inputs, "source", inputs), "most", None) or max(1, inputs.longest)
@@ -137,11 +143,11 @@ def write_graphs(network, inputs, folder: Path) -> None:
     if not isinstance(network, EncoderDecoder):
         module = Reading(model, fields)
         shape = "B" if not network.per_step else "BW" if "answers" in given else "BT"
-        write(module, given, folder / "model.onnx", dict.fromkeys(module.output_names, "B") | {"outputs": shape})
+        write(module, given, folder / "model.onnx", dict.fromkeys(module.output_names, "B") | {"outputs": shape}, what)
         return
     module = Beginning(model, fields)
-    write(module, given, folder / "encoder.onnx", dict.fromkeys(module.output_names, "B"))
+    write(module, given, folder / "encoder.onnx", dict.fromkeys(module.output_names, "B"), what)
     step, known = module.decoder, dict(zip(module.output_names, module(*batch.values()))) | given
     token = torch.from_numpy(generator.integers(0, inputs.target.vocabulary, 2))
     given = {"token": token} | {name: known[name].detach() for name in (*step.state_names, *step.fixed_names)}
-    write(step, given, folder / "step.onnx", dict.fromkeys(step.output_names, "B"))
+    write(step, given, folder / "step.onnx", dict.fromkeys(step.output_names, "B"), what)
