@@ -122,7 +122,7 @@ def example_of(estimator) -> str:
     elif isinstance(network, EncoderDecoder):
         reads = examples.STORIES if isinstance(inputs, Stories) else reads
         reads += "" if "rows" in reads else "rows = None\n"
-        answers = examples.WRITTEN
+        answers = (examples.COPIES if getattr(network.decoder, "gate", None) is not None else "") + examples.WRITTEN
     elif isinstance(head, PretrainingHead):
         reads, call = "", '"The [MASK] is green."' if head.masked else CALLS[Texts]
         answers = examples.HIDDEN if head.masked else examples.VECTORS

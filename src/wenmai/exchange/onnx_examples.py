@@ -175,6 +175,12 @@ rows = [(encode(text) + [about["end"]])[: about["longest"]] for text in inputs]
 feeds = {"tokens": padded(rows), "mask": masked(rows)}
 '''
 
+COPIES = '''target = Tokenizer.from_file(str(here / "target_tokenizer.json"))
+numbers = {number: target.token_to_id(token) for token, number in tokenizer.get_vocab().items()}
+# what the target's vocabulary knows may be copied; who also copies what it lacks numbers such words from its size on
+feeds["copies"] = np.vectorize(lambda number: numbers.get(number) or about["never"][0])(feeds["tokens"])
+'''
+
 STORIES = '''
 inputs, rows, segments = [json.loads(pair) for pair in sys.argv[1:]], [], []
 for sentences, question in inputs:  # ["one sentence", "another"], "question"

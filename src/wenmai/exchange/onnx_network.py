@@ -75,7 +75,8 @@ class OnnxNetwork:
     """`folder`: where the files of this network lie; all that it does not compute, the network is asked for."""
 
     def __init__(self, network, inputs, folder: Path):
-        self.network, self.head = network, OnnxHead(network.head)
+        self.network = network
+        self.head = network.head if isinstance(network, EncoderDecoder) else OnnxHead(network.head)
         self.fields = () if inputs.kind == "lines" else fields_of(network, inputs)
         self.names = named(self.fields, inputs.kind)
         self.graphs = {path.stem: Graph(path) for path in sorted(folder.glob("*.onnx"))}
@@ -132,13 +133,17 @@ class OnnxNetwork:
         made = fed | self.graphs["encoder"](fed)
         fixed = {name: part for name, part in made.items() if name in step.inputs and f"{name}_after" not in step.outputs}
         carried = {name: part for name, part in made.items() if f"{name}_after" in step.outputs}
-        return made["log_probs"], State(carried, fixed)
+        return self.narrowed(made["log_probs"], fixed), State(carried, fixed)
+
+    def narrowed(self, log_probs: Tensor, fixed: dict[str, Tensor]) -> Tensor:
+        """Without columns that no word of these sources has: a graph has one for every place of a source."""
+        return log_probs if "copies" not in fixed else log_probs[:, : max(self.head.width, int(fixed["copies"].max()) + 1)]
 
     def step(self, state: State | Tensor, tokens: Tensor) -> tuple[Tensor, State | Tensor]:
         if "encoder" not in self.graphs:
             return self.after(tokens[:, None], state)
         made = self.graphs["step"](state.carried | state.fixed | {"token": tokens})
-        return made["log_probs"], replace(state, carried={name: made[f"{name}_after"] for name in state.carried})
+        return self.narrowed(made["log_probs"], state.fixed), replace(state, carried={name: made[f"{name}_after"] for name in state.carried})
 
     def hidden(self, tokens: Tensor, state: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """log p after each of these tokens (B, T, V), and the state after the last, where one is carried."""
