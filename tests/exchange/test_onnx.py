@@ -10,7 +10,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_contract import CASES, KIND, RUNGS, SMALL, assert_close, encoded, fitted, is_network, long_and_short, made, rows_in, small, writes
+from test_contract import (
+    CASES,
+    KIND,
+    RUNGS,
+    SMALL,
+    assert_close,
+    encoded,
+    fitted,
+    is_network,
+    long_and_short,
+    made,
+    rows_in,
+    small,
+    writes,
+)
 
 import wenmai
 from wenmai.errors import Mistake
@@ -22,8 +36,8 @@ pytest.importorskip("onnxruntime")
 
 TEXT = "the drum is loud and the bell is so\na leaf is green\nit is very cold ice snow frost\n" * 8
 ROWS = [(rung, task) for rung, task, kind in CASES if kind == KIND[task] and is_network(rung)]
-OTHERS = [("gru", "classify", "frames"), ("mlp", "regress", "numbers"), ("cnn", "classify", "images"), ("gpt", "compose", "images"),
-          ("transformer", "classify", "pairs"), ("rnn-gated", "regress", "steps")]  # fmt: skip
+OTHERS = [("gru", "classify", "frames"), ("mlp", "regress", "numbers"), ("cnn", "classify", "images"),
+          ("gpt", "compose", "images"), ("transformer", "classify", "pairs"), ("rnn-gated", "regress", "steps")]  # fmt: skip
 VARIANTS = [
     ("lstm", "classify", {"bidirectional": True, "layers": 2, "pooling": "last"}),
     ("gru", "tag", {"bidirectional": True, "layers": 2, "crf": True}),
@@ -153,7 +167,8 @@ def test_example(rung, task, kind, tmp_path):
     estimator = fitted(rung, task, kind)
     onnx_files.exported(estimator, tmp_path / "out")
     inputs = made(kind, 5, seed=5, task=task)[0]
-    given = [json.dumps([[context], question]) for context, question in inputs] if kind == "stories" else list(map(spoken, inputs))
+    stories = kind == "stories"  # sentence by sentence
+    given = [json.dumps([[context], asked]) for context, asked in inputs] if stories else list(map(spoken, inputs))
     told = run_example(tmp_path / "out", given)
     if isinstance(told[0], dict):
         told = [{name: value for name, value in one.items() if name != "probability"} for one in told]
@@ -187,7 +202,8 @@ def test_example_of_sounds(tmp_path):
             sound.setsampwidth(2)
             sound.setframerate(clip.rate)
             sound.writeframes((np.concatenate(list(clip.blocks())) * 32767).astype("<i2").tobytes())
-    assert [row["text"] for row in run_example(tmp_path / "out", files)] == estimator.task_.predict(estimator.trained(), files)[0].tolist()
+    told = [row["text"] for row in run_example(tmp_path / "out", files)]
+    assert told == estimator.task_.predict(estimator.trained(), files)[0].tolist()
 
 
 # 8 bits, and what goes wrong
@@ -251,6 +267,7 @@ def test_a_graph_that_disagrees_is_refused_and_nothing_is_left(harm, tmp_path, m
             raise KeyboardInterrupt
 
     monkeypatch.setattr(onnx_files, "write_graphs", harmed)
-    with pytest.raises(KeyboardInterrupt if harm == "stopped" else Mistake, match=None if harm == "stopped" else "cannot be written"):
+    error, words = (KeyboardInterrupt, None) if harm == "stopped" else (Mistake, "cannot be written")
+    with pytest.raises(error, match=words):
         onnx_files.exported(estimator, tmp_path / "out")
     assert not list(tmp_path.iterdir())

@@ -216,8 +216,8 @@ def import_(
 
 def export(
     run: Run,
-    form: Annotated[str, typer.Option("--format", help="arpa: n-grams as text; hf: a folder that transformers loads; onnx: graphs "
-                                                       "for onnxruntime.")] = "arpa",
+    form: Annotated[str, typer.Option("--format", help="arpa: n-grams as text; hf: a folder that transformers loads; onnx: "
+                                                       "graphs for onnxruntime.")] = "arpa",
     out: Annotated[Path | None, typer.Option(help="The file (.gz, .xz, .zst are packed), or the folder.")] = None,
     int8: Annotated[bool, typer.Option("--int8", help="onnx: weights in 8 bits; what that costs is measured.")] = False,
     data: Annotated[str, typer.Option(help="onnx: rows with answers, on which the cost of 8 bits is measured.")] = "",

@@ -1,5 +1,5 @@
-"""Tokenizers of ours as those of the library `tokenizers`, so that tokenizer.json alone cuts a text as a run does: letters, words and
-bytes are a pattern that a text is cut by and a table of numbers. What cannot be said so (jieba's dictionary) has none."""
+"""Tokenizers of ours as those of the library `tokenizers`, so that tokenizer.json alone cuts a text as a run does: letters, words
+and bytes are a pattern that a text is cut by and a table of numbers. What cannot be said so (jieba's dictionary) has none."""
 
 from wenmai.data.text.special import SPECIAL
 from wenmai.data.text.subwords import Subwords
@@ -7,8 +7,8 @@ from wenmai.data.text.tokenizers import WORD
 from wenmai.data.text.vocabulary import SPECIAL as NUMBERED
 
 ANY = r"[\s\S]"  # one character
-TRIED = ["The quick-brown fox's 12.5% isn’t  here…\t(really?)", "文脉 reads 中文，日本語 ひらがな และ 한국어 too!", "Ünïcödé ÀÉ ☃ 🙂 <pad> _x_ a'b'c",
-         "", " ", "ab\ncd"]  # fmt: skip
+TRIED = ["The quick-brown fox's 12.5% isn’t  here…\t(really?)", "文脉 reads 中文，日本語 ひらがな และ 한국어 too!",
+         "Ünïcödé ÀÉ ☃ 🙂 <pad> _x_ a'b'c", "", " ", "ab\ncd"]  # fmt: skip
 
 
 def library_tokenizer(tokenizer):

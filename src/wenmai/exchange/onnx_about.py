@@ -33,7 +33,8 @@ ANSWERS = {ClassHead: examples.CLASS, NumberHead: examples.NUMBER, TagHead: exam
            SpanHead: examples.SPAN, ScoreHead: examples.CHOICE, CTCHead: examples.ALIGNED}  # fmt: skip
 CALLS = {Texts: '"a text" "another"', Tokens: """'["words", "of", "a", "row"]'""", Questions: """'["context", "question"]'""",
          Pieces: """'["words", "of", "a", "row"]'""", Numbers: "1,2,3", Frames: "'[[1, 2], [3, 4]]'", Images: "picture.npy",
-         Labels: "label", Sounds: "sound.wav", TargetTexts: '"a text" "another"', Stories: """'[["a sentence", "another"], "question"]'"""}  # fmt: skip
+         Labels: "label", Sounds: "sound.wav", TargetTexts: '"a text" "another"',
+         Stories: """'[["a sentence", "another"], "question"]'"""}  # fmt: skip
 
 
 def tokenizer_of(inputs):
@@ -50,7 +51,8 @@ def known_of(inputs) -> dict:
         special, wrapping = tokenizer.special, getattr(inputs, "wrapping", None)
         before, between, after, second = ([], [special.separator], [], 1) if wrapping is None else (
             [*wrapping.before], [*wrapping.between], [*wrapping.after], wrapping.second)  # fmt: skip
-        known |= {"tokenizer": tokenizer.kind, "lowercase": bool(getattr(tokenizer, "lowercase", False)), "special": special.to_json(),
+        known |= {"tokenizer": tokenizer.kind, "lowercase": bool(getattr(tokenizer, "lowercase", False)),
+                  "special": special.to_json(),
                   "before": before, "between": between, "after": after, "second": second, "framed": wrapping is not None,
                   "end": special.end, "opening": special.end if special.begin is None else special.begin}  # fmt: skip
     if isinstance(inputs, (Tokens, Pieces)):
@@ -74,11 +76,12 @@ def about(estimator) -> dict:
     head, source, writes = network.head, getattr(inputs, "source", inputs), getattr(inputs, "target", None)
     known = {"task": estimator.task_name, "rung": estimator.rung} | known_of(source)
     if hasattr(task, "classes") and not hasattr(head, "follows"):
-        known["labels"] = [name if isinstance(name, str) else getattr(name, "item", lambda name=name: name)() for name in task.classes]
+        known["labels"] = np.asarray(task.classes).tolist()
     if isinstance(head, CRF):
         known["path_weights"] = [part.tolist() for part in head.path_weights()]
     if isinstance(head, SpanHead):
-        known |= {"answer_length": task.answer_length or 1, "impossible": bool(task.impossible), "threshold": float(task.threshold)}
+        known |= {"answer_length": task.answer_length or 1, "impossible": bool(task.impossible),
+                  "threshold": float(task.threshold)}  # fmt: skip
     if isinstance(head, CTCHead):
         known["blank"] = head.blank
     if inputs.kind == "lines":

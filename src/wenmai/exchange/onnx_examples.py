@@ -85,7 +85,8 @@ GIVEN = WORDS + PADDED + '''
 inputs, unknown = [json.loads(words) for words in sys.argv[1:]], about["special"]["unknown"]
 rows = [[numbers.get(word.lower() if about["lowercase"] else word, unknown) for word in words] for words in inputs]
 spelled = ["", *sorted({word for words in inputs for word in words})]  # every word once, letter by letter
-feeds = {"tokens": padded(rows), "mask": masked(rows), "form": padded([[spelled.index(word) for word in words] for words in inputs]),
+feeds = {"tokens": padded(rows), "mask": masked(rows),
+         "form": padded([[spelled.index(word) for word in words] for words in inputs]),
          "letters": padded([[letters.get(letter, unknown) for letter in word][:24] for word in spelled])}
 '''
 
@@ -279,8 +280,8 @@ state = dict(zip((one.name for one in encoder.get_outputs()),
                  encoder.run(None, {one.name: feeds[one.name] for one in encoder.get_inputs()})))
 log_probs, texts, end = state["log_probs"], [[] for _ in inputs], about["end"]
 log_probs[:, end] = -np.inf  # no text is empty
-sizes = [about["most"] if rows is None else min(about["most"], max(about["usual"], int(about["growth"] * len(row)) + about["spare"]))
-         for row in (rows or inputs)]
+asked = [about["usual"] if rows is None else int(about["growth"] * len(row)) + about["spare"] for row in (rows or inputs)]
+sizes = [min(about["most"], max(about["usual"], size)) for size in asked]  # tokens at the most
 for _ in range(max(sizes)):
     log_probs[:, about["never"]] = -np.inf
     token = log_probs.argmax(1)
@@ -298,8 +299,8 @@ for text, size in zip(texts, sizes):
 CONTINUED = '''
 step, end, context = onnxruntime.InferenceSession(here / "step.onnx"), about["end"], about["context"]
 kinds = {"tensor(float)": np.float32, "tensor(bool)": bool}
-opening = {one.name: np.zeros([size if isinstance(size, int) else int(at == 0) for at, size in enumerate(one.shape)], kinds[one.type])
-           for one in step.get_inputs() if one.name != "tokens"}  # the state before a text
+opening = {one.name: np.zeros([size if isinstance(size, int) else int(at == 0) for at, size in enumerate(one.shape)],
+                              kinds[one.type]) for one in step.get_inputs() if one.name != "tokens"}  # before a text
 for prompt in sys.argv[1:]:
     tokens = [end]  # a text opens as a line does, after the end of the one before
     for line in prompt.split("\\n"):
@@ -316,7 +317,8 @@ for prompt in sys.argv[1:]:
         if new == [end]:
             break
         tokens += new
-    print(json.dumps({"text": prompt, "continued": tokenizer.decode(tokens[begun:], skip_special_tokens=False)}, ensure_ascii=False))
+    more = tokenizer.decode(tokens[begun:], skip_special_tokens=False)
+    print(json.dumps({"text": prompt, "continued": more}, ensure_ascii=False))
 '''
 
 
@@ -324,7 +326,7 @@ def example(call: str, reads: str, answers: str, jieba: bool = False, tokenizer:
     """The whole file. `tokenizer`: whether texts are cut."""
     texts = tokenizer and "encode(" in reads + answers
     names = [*(["import jieba"] if texts and jieba else []),
-             *(["from tokenizers import Tokenizer"] if "Tokenizer" in reads + answers or (texts and not jieba) else [])]  # fmt: skip
+             *(["from tokenizers import Tokenizer"] if "Tokenizer" in answers or (texts and not jieba) else [])]  # fmt: skip
     imports = "".join(f"{name}\n" for name in names)
     opening = OPENING.format(call=call, imports=imports)
     opening = opening.replace("import sys\n", "import sys\nimport wave\n") if "wave.open" in reads else opening

@@ -1,5 +1,5 @@
-"""Runs as folders that onnxruntime computes: graphs, tokenizer.json, about.json, README.md and an example.py that needs neither torch
-nor Wenmai. A folder stands there whole or not at all, and only where its graphs, loaded again, agree with the network."""
+"""Runs as folders that onnxruntime computes: graphs, tokenizer.json, about.json, README.md and an example.py that needs neither
+torch nor Wenmai. A folder stands there whole or not at all, and only where its graphs, loaded again, agree with the network."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,8 +37,8 @@ def exported(estimator: Estimator, out: Path, int8: bool = False, data: Part | N
     """`data`: on which what 8 bits cost is measured."""
     check_installed()
     if not isinstance(estimator.model_, nn.Module):
-        raise Mistake("{rung} is no network, and is not written as ONNX; the networks are, from mlp to bert, and an ngram as ARPA "
-                      "(--format arpa).", rung=estimator.rung)  # fmt: skip
+        raise Mistake("{rung} is no network, and is not written as ONNX; the networks are, from mlp to bert, and an ngram as "
+                      "ARPA (--format arpa).", rung=estimator.rung)  # fmt: skip
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise Mistake("{folder} is there already; choose another place with --out.", folder=out)
     found = Exported({}, 0.0, {}, None, [])
@@ -68,14 +68,15 @@ def fill(folder: Path, estimator: Estimator, int8: bool, data: Part | None, foun
 def measure(estimator: Estimator, whole: OnnxNetwork, small: OnnxNetwork, data: Part | None, found: Exported) -> None:
     if data is None:
         found.agreement = agreement(estimator, whole, small)
-        found.notes.append(Message("int8 answers as float32 does for {share:.1%} of {count} inputs that were made up; measure it on "
-                                   "your own with --data FILE", share=found.agreement, count=MADE_UP))  # fmt: skip
+        found.notes.append(Message("int8 answers as float32 does for {share:.1%} of {count} inputs that were made up; measure it "
+                                   "on your own with --data FILE", share=found.agreement, count=MADE_UP))  # fmt: skip
         return
     for name, network in (("float32", whole), ("int8", small)):
         found.scores[name] = dict(scored_by(estimator, network, data))
     first, second = found.scores["float32"], found.scores["int8"]
-    found.notes += [Message("{metric}: float32 {before:.4g}, int8 {after:.4g} ({change:+.4g})", metric=metric, before=first[metric],
-                            after=second[metric], change=second[metric] - first[metric]) for metric in first]  # fmt: skip
+    found.notes += [Message("{metric}: float32 {before:.4g}, int8 {after:.4g} ({change:+.4g})", metric=metric,
+                            before=first[metric], after=second[metric], change=second[metric] - first[metric])
+                    for metric in first]  # fmt: skip
 
 
 def scored_by(estimator: Estimator, network: OnnxNetwork, data: Part) -> dict[str, float]:

@@ -59,7 +59,7 @@ class AnyLength(nn.Module):
 
 @torch.jit.script
 def repeated(projected: Tensor, weight: Tensor, h: Tensor, parts: int) -> tuple[Tensor, Tensor]:
-    """h ← f·h + i·u of layers/cells.py: with one part f = i = 1, with two i = 1 − f. projected (B, T, parts·H) → (B, T, H), (B, H)"""
+    """h ← f·h + i·u of layers/cells.py: with one part f = i = 1, with two i = 1 − f. (B, T, parts·H) → (B, T, H), (B, H)"""
     y = h.unsqueeze(1)[:, :0]
     for t in range(projected.size(1)):
         gates = projected[:, t] + torch.matmul(h, weight.t())
@@ -322,8 +322,8 @@ def drawn(model, inputs, fields: tuple[str, ...], rows: int, steps: int, generat
     most = getattr(getattr(model.input, "segment", None), "num_embeddings", steps) - 1
     batch["segment"] = np.minimum(np.maximum(0, (np.arange(steps) - asked) // 4 + 1), most) * mask
     words = np.maximum(1, lengths // 2)
-    batch["answers"] = np.where(np.arange(words.max()) < words[:, None], np.sort(generator.integers(0, np.maximum(1, lengths)[:, None],
-                                (rows, words.max())), 1), -1)  # fmt: skip
+    places = np.sort(generator.integers(0, np.maximum(1, lengths)[:, None], (rows, words.max())), 1)
+    batch["answers"] = np.where(np.arange(words.max()) < words[:, None], places, -1)  # (B, W)
     if "form" in fields:
         letters = (getattr(model.input, "spelling", None) or model.spelling).table.num_embeddings
         spelled = np.arange(2 + steps % 5) < generator.integers(0, 3 + steps % 5, rows + 1)[:, None]

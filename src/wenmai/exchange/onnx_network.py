@@ -1,5 +1,5 @@
-"""A network whose graphs onnxruntime computes, with the verbs of the network that it was made of: so tasks answer, write and score
-with it as they do with that, and a file is compared with what it should be."""
+"""A network whose graphs onnxruntime computes, with the verbs of the network that it was made of: so tasks answer, write and
+score with it as they do with that, and a file is compared with what it should be."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -143,7 +143,8 @@ class OnnxNetwork:
         if "encoder" not in self.graphs:
             return self.after(tokens[:, None], state)
         made = self.graphs["step"](state.carried | state.fixed | {"token": tokens})
-        return self.narrowed(made["log_probs"], state.fixed), replace(state, carried={name: made[f"{name}_after"] for name in state.carried})
+        carried = {name: made[f"{name}_after"] for name in state.carried}
+        return self.narrowed(made["log_probs"], state.fixed), replace(state, carried=carried)
 
     def hidden(self, tokens: Tensor, state: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """log p after each of these tokens (B, T, V), and the state after the last, where one is carried."""
@@ -176,8 +177,8 @@ class OnnxNetwork:
 
 
 def largest_difference(network, inputs, made: OnnxNetwork, seed: int = 0) -> float:
-    """Between the two, over rows and steps of several shapes, rows of different lengths among them; as a share of what the network
-    says, where that is more than 1. Where one has no probability, the other must have none."""
+    """Between the two, over rows and steps of several shapes, rows of different lengths among them; as a share of what the
+    network says, where that is more than 1. Where one has no probability, the other must have none."""
     generator, network = np.random.default_rng(seed), network.eval()
     compare = compare_written if isinstance(network, EncoderDecoder) else (
         compare_continued if inputs.kind == "lines" else compare_read)  # fmt: skip

@@ -1,4 +1,4 @@
-"""README.md of a folder of graphs: what lies in it, what goes in and what comes out, and the example; in English and in Chinese."""
+"""README.md of a folder of graphs: what lies in it, what goes in, what comes out, and the example; in English and Chinese."""
 
 from pathlib import Path
 
@@ -61,8 +61,8 @@ CHINESE = """
 
 {tables}
 
-有名字的维度（批量、长度）可以是任意大小。填充由 `mask` 说明，不影响结果。状态的第 0 维是批量：可以取出、重复、合并其中的行。以 `_after` 结尾的
-输出是下一步的状态。{more}`about.json` 里有标签和特殊词元的编号。{tokenizer}{precision}
+有名字的维度（批量、长度）可以是任意大小。填充由 `mask` 说明，不影响结果。状态的第 0 维是批量：可以取出、重复、合并其中的行。
+以 `_after` 结尾的输出是下一步的状态。{more}`about.json` 里有标签和特殊词元的编号。{tokenizer}{precision}
 
 `{call}` 只需要 `pip install onnxruntime numpy{packages}`（代码见上）。
 """
@@ -73,18 +73,22 @@ def readme(folder: Path, about: dict, int8: bool, found) -> str:
     packages = "".join(f" {name}" for name in ("tokenizers", "jieba") if f"import {name}" in code or f"from {name}" in code)
     own = "tokens" in about and not (folder / "tokenizer.json").is_file()
     context = about.get("context")
-    english, chinese = {}, {}
-    english["more"] = "" if not context else (f"No more than {context} tokens are looked back on: beyond, begin anew with the last {context}, "
-                                              "as example.py does.\n")  # fmt: skip
-    chinese["more"] = "" if not context else f"最多往回看 {context} 个词元：超出后用最后 {context} 个重新开始，如 example.py 所示。"
-    english["tokenizer"] = ("`tokenizer.json` is read by the library `tokenizers`." if (folder / "tokenizer.json").is_file() else
-                            "Texts are cut by jieba; `tokens` in about.json has the words in the order of their numbers." if own else "")
-    chinese["tokenizer"] = ("`tokenizer.json` 由 `tokenizers` 库读取。" if (folder / "tokenizer.json").is_file() else
-                            "文本由 jieba 切分；about.json 的 `tokens` 按编号列出全部词。" if own else "")
-    off = f"{found.difference:.0e}"
-    english["precision"] = f"The weights are 8-bit (int8): {told(found)}." if int8 else f"Checked against torch: at most {off} apart."
-    chinese["precision"] = f"权重为 8 位（int8）：{told(found)}。" if int8 else f"已与 torch 核对：相差不超过 {off}。"
-    rest = {"rung": about["rung"], "task": about["task"], "call": code.splitlines()[0].removeprefix("# "), "packages": packages, "example": code}
+    library, off = (folder / "tokenizer.json").is_file(), f"{found.difference:.0e}"
+    english = {
+        "more": f"No more than {context} tokens are looked back on: beyond, begin anew with the last {context}, as example.py "
+        "does.\n" if context else "",
+        "tokenizer": "`tokenizer.json` is read by the library `tokenizers`." if library else
+        "Texts are cut by jieba; `tokens` in about.json has the words in the order of their numbers." if own else "",
+        "precision": f"The weights are 8-bit (int8): {told(found)}." if int8 else f"Checked against torch: at most {off} apart.",
+    }  # fmt: skip
+    chinese = {
+        "more": f"最多往回看 {context} 个词元：超出后用最后 {context} 个重新开始，如 example.py 所示。" if context else "",
+        "tokenizer": "`tokenizer.json` 由 `tokenizers` 库读取。" if library else
+        "文本由 jieba 切分；about.json 的 `tokens` 按编号列出全部词。" if own else "",
+        "precision": f"权重为 8 位（int8）：{told(found)}。" if int8 else f"已与 torch 核对：相差不超过 {off}。",
+    }  # fmt: skip
+    call = code.splitlines()[0].removeprefix("# ")
+    rest = {"call": call, "rung": about["rung"], "task": about["task"], "packages": packages, "example": code}
     return "".join(text.format(**rest, **own_words, tables=tables(folder, at))
                    for at, (text, own_words) in enumerate(((ENGLISH, english), (CHINESE, chinese))))  # fmt: skip
 

@@ -1,5 +1,5 @@
-"""Graphs become files: traced by torch's older exporter, which keeps any batch and length of recurrent layers (the newer one froze
-them, or was silently wrong), in one folder; and their weights in 8 bits.
+"""Graphs become files: traced by torch's older exporter, which keeps any batch and length of recurrent layers (the newer one
+froze them, or was silently wrong), in one folder; and their weights in 8 bits.
 
 What torch has no ONNX operation for, and the networks here use, is said below in others that there are."""
 
