@@ -126,6 +126,17 @@ def test_hidden_words(tmp_path):
     assert run_example(tmp_path / "out", ["the [MASK] is loud"]) == [[ours[0][0]["word"]]]
 
 
+@pytest.mark.parametrize(("rung", "task"), [("lstm", "classify"), ("bert", "classify"), ("transformer", "translate")], ids=str)
+def test_vectors_of_texts(rung, task, tmp_path):
+    """The graph that reads gives what `embed` gives."""
+    estimator = fitted(rung, task, KIND[task])
+    onnx_files.exported(estimator, tmp_path / "out")
+    network, texts = OnnxNetwork(estimator.model_, estimator.inputs_, tmp_path / "out"), ["ice", "the drum is so loud", "moss"]
+    batch = estimator.examples(texts).batch(np.arange(3))
+    graph = network.graphs["encoder" if task == "translate" else "model"]
+    assert_close(graph(network.fed(batch))["vectors"], estimator.embed(texts), 1e-5)
+
+
 # The example
 
 
@@ -183,6 +194,18 @@ def test_example_of_numbers(tmp_path):
     assert np.ravel(told) == pytest.approx(estimator.predict(inputs), abs=1e-4)
 
 
+def test_example_of_images_and_frames(tmp_path):
+    for kind in ("images", "frames"):
+        estimator = fitted("cnn", "classify", kind)
+        onnx_files.exported(estimator, tmp_path / kind)
+        inputs = made(kind, 3, seed=5)[0]
+        files = [str(tmp_path / f"{row}.npy") for row in range(3)]
+        for row, file in enumerate(files):
+            np.save(file, inputs[row])
+        given = files if kind == "images" else [spoken(inputs[row]) for row in range(3)]
+        assert [row["label"] for row in run_example(tmp_path / kind, given)] == list(estimator.predict(inputs))
+
+
 def test_example_of_running_text(tmp_path):
     estimator = language_model("gpt", context=6)
     onnx_files.exported(estimator, tmp_path / "out")
@@ -236,7 +259,7 @@ def test_on_the_command_line(tmp_path, monkeypatch, wenmai_cli):
     assert "accuracy: float32" in told(*measured, "again")
     assert "is there already" in told("--format", "onnx", status=2)
     assert "ask for --int8" in told("--format", "onnx", "--data", "reviews.csv", "--out", "other", status=2)
-    assert "goes with --format onnx" in told("--int8", status=2)
+    assert "go with --format onnx" in told("--int8", status=2)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["again", "reviews.csv", "run", "run-onnx", "small"]
 
 

@@ -229,7 +229,7 @@ def export(
 
     folder = form in ("hf", "onnx")
     if form != "onnx" and (int8 or data):
-        raise Mistake("--{name} goes with --format onnx; leave it out.", name="int8" if int8 else "data")
+        raise Mistake("--int8 and --data go with --format onnx; leave them out.")
     out, model = out or Path(f"{run.name}-{form}" if folder else f"{run.name}.{form}"), load_run(run, "cpu")
     result = {"run": str(run), "format": form, "out": str(out)}
     if form == "onnx":

@@ -7,7 +7,7 @@ from wenmai.data.text.tokenizers import WORD
 from wenmai.data.text.vocabulary import SPECIAL as NUMBERED
 
 ANY = r"[\s\S]"  # one character
-TRIED = ["The quick-brown fox's 12.5% isn’t  here…\t(really?)", "文脉 reads 中文，日本語 ひらがな และ 한국어 too!",
+TRIED = ["The quick-brown fox's 12.5% isn’t  here…\t(really?)", "文 reads 中, 日。本 ひらがな และ 한국어 too!",
          "Ünïcödé ÀÉ ☃ 🙂 <pad> _x_ a'b'c", "", " ", "ab\ncd"]  # fmt: skip
 
 
