@@ -33,9 +33,28 @@ def write(module: nn.Module, given: dict[str, Tensor], path: Path, outputs: dict
         with quiet(), symbols(), torch.enable_grad():
             torch.onnx.export(module, tuple(given.values()), path, input_names=list(given), output_names=list(outputs),
                               dynamic_axes=axes, opset_version=OPSET, dynamo=False)  # fmt: skip
+        name_shapes(path, module, given, axes)
     except (torch.onnx.OnnxExporterError, RuntimeError, TypeError) as error:
         raise Mistake("{what} cannot be written as ONNX: torch does not trace it ({error}).", what=what,
                       error=str(error).strip().splitlines()[0][:200]) from None  # fmt: skip
+
+
+def name_shapes(path: Path, module: nn.Module, given: dict[str, Tensor], axes: dict[str, dict[int, str]]) -> None:
+    """Of outputs, the sizes that are the same for all batches, where the exporter has made up names for them."""
+    import onnx
+
+    model = onnx.load(path)
+    with torch.enable_grad():
+        made = module(*given.values())
+    for value, tensor in zip(model.graph.output, (made,) if isinstance(made, Tensor) else made):
+        for place, size in enumerate(tensor.shape):
+            dim = value.type.tensor_type.shape.dim[place]
+            if place not in axes[value.name] and dim.dim_param:
+                if "copies" in given and value.name == "log_probs":  # V and the words of the source
+                    dim.dim_param = "tokens"
+                else:
+                    dim.dim_value = size
+    onnx.save(model, path)
 
 
 @contextmanager
