@@ -39,9 +39,9 @@ TENSORS = {
     "across_real": Message("where these are real"),
 }
 MADE = Message("Written by `wenmai export --format onnx`; computed by onnxruntime, without torch and without Wenmai.")
-SIZES = Message("Every dimension that has a name may have any size: batch, length. Padding is told by `mask`, and changes nothing. "
-                "A state has the batch in dimension 0: its rows may be taken, repeated and joined. What ends in `_after` is the "
-                "state for the next step.")  # fmt: skip
+SIZES = Message("Every dimension that has a name may have any size: batch, length. Padding is told by `mask`, and changes "
+                "nothing. A state has the batch in dimension 0: its rows may be taken, repeated and joined. What ends in "
+                "`_after` is the state for the next step.")  # fmt: skip
 LABELS = Message("`about.json` has the labels and the numbers of special tokens.")
 LIBRARY = Message("`tokenizer.json` is read by the library `tokenizers`.")
 JIEBA = Message("Texts are cut by jieba; `tokens` in about.json has the words in the order of their numbers.")
