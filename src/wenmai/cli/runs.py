@@ -241,16 +241,50 @@ def import_(
 
 def export(
     run: Run,
-    form: Annotated[str, typer.Option("--format", help="arpa: n-grams as text; hf: a folder that transformers loads.")] = "arpa",
+    form: Annotated[str, typer.Option("--format", help="arpa: n-grams as text; hf: a folder that transformers loads; onnx: "
+                                                       "graphs for onnxruntime.")] = "arpa",
     out: Annotated[Path | None, typer.Option(help="The file (.gz, .xz, .zst are packed), or the folder.")] = None,
+    int8: Annotated[bool, typer.Option("--int8", help="onnx: weights in 8 bits; what that costs is measured.")] = False,
+    data: Annotated[str, typer.Option(help="onnx: rows with answers, on which the cost of 8 bits is measured.")] = "",
+    columns: Columns = "", delimiter: Delimiter = "",
     as_json: AsJson = False,
-) -> None:
+) -> None:  # fmt: skip
     """Write a run as a file that other tools read."""
     from wenmai.exchange import arpa_files, exporting
 
-    out, model = out or Path(f"{run.name}.{form}" if form != "hf" else f"{run.name}-hf"), load_run(run, "cpu")
-    note = exporting.exported(model, out) if form == "hf" else arpa_files.exported(model, form, out)
+    folder = form in ("hf", "onnx")
+    if form != "onnx" and (int8 or data):
+        raise Mistake("--int8 and --data go with --format onnx; leave them out.")
+    out, model = out or Path(f"{run.name}-{form}" if folder else f"{run.name}.{form}"), load_run(run, "cpu")
+    result = {"run": str(run), "format": form, "out": str(out)}
+    if form == "onnx":
+        notes = export_onnx(model, out, int8, data, columns, delimiter, result)
+    else:
+        note = exporting.exported(model, out) if form == "hf" else arpa_files.exported(model, form, out)
+        notes = [note] if note else []
     say("written to {file}", file=out)
-    if note:
+    for note in notes:
         say(note)
-    finish({"run": str(run), "format": form, "out": str(out)}, as_json, quiet=True)
+    finish(result, as_json, quiet=True)
+
+
+def export_onnx(model, out: Path, int8: bool, data: str, columns: str, delimiter: str, result: dict) -> list[Message]:
+    """What is worth saying; what was found is added to the result."""
+    from wenmai.data.dataset import part_of
+    from wenmai.exchange import onnx_files
+
+    began, part = time.perf_counter(), None
+    if data and not int8:
+        raise Mistake("--data is for --int8, whose loss is measured on it; leave it out, or ask for --int8.")
+    if data:
+        with phase(data, Message("reading")):
+            part = part_of(table_for(model, data, columns, None, delimiter), model.task_)
+    with phase(out.name, Message("writing")):
+        made = onnx_files.exported(model, out, int8, part)
+    size = sum(count for name, count in made.files.items() if name.endswith(".onnx"))
+    seconds = round(time.perf_counter() - began, 2)
+    result |= {"files": made.files, "difference": made.difference, "seconds": seconds}
+    result |= {"scores": made.scores} if made.scores else {} if made.agreement is None else {"agreement": made.agreement}
+    told = Message("{size:.1f} MB in {seconds:.1f} s; loaded again, in float32 at most {apart:.0e} from torch", size=size / 1e6,
+                   seconds=seconds, apart=made.difference)  # fmt: skip
+    return [told, *made.notes]

@@ -21,7 +21,7 @@ from wenmai.models.ngram.printing import read_back
 from wenmai.tasks.generate import Generate
 
 PIECES = phrases("pieces", "words", "bpe", "wordpiece", "unigram")
-FORMATS, TOKENIZERS = ("arpa", "hf"), ("spaces", "characters")
+FORMATS, TOKENIZERS = ("arpa", "hf", "onnx"), ("spaces", "characters")
 
 
 def imported(source: str, layout: str, tokenizer: str = "spaces") -> LanguageModel:

@@ -38,7 +38,7 @@ def pool(y: Tensor, mask: Tensor, how: str) -> Tensor:
         half = y.shape[-1] // 2
         return torch.cat([pool(y[..., :half], mask, "last"), y[:, 0, half:]], -1)
     if how == "last":
-        return y[torch.arange(len(y), device=y.device), (mask.sum(1) - 1).clamp(min=0)]
+        return y[torch.arange(y.shape[0], device=y.device), (mask.sum(1) - 1).clamp(min=0)]
     if how == "first":
         return y[:, 0]
     kept = mask.unsqueeze(-1)

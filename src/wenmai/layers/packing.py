@@ -31,7 +31,7 @@ class Packed:
     @classmethod
     def of(cls, mask: Tensor, x: Tensor) -> Packed | None:
         """Of (B, T); None where it would not pay. A row without anything real has its first place (see_real)."""
-        if torch.compiler.is_compiling() or x.is_cuda:  # where a batch was `laid` it is told
+        if torch.compiler.is_compiling() or torch.jit.is_tracing() or x.is_cuda:  # where a batch was `laid` it is told
             return None
         allowed = see_real(mask)
         real = allowed[:, 0, 0]

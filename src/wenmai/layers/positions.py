@@ -21,7 +21,7 @@ class Sinusoidal(nn.Module):
         self.width = width
 
     def forward(self, x: Tensor, start: int | Tensor = 0) -> Tensor:
-        if isinstance(start, int) and x.device.type == "cpu":
+        if isinstance(start, int) and x.device.type == "cpu" and not torch.jit.is_tracing():
             end = start + x.shape[1]
             return x + first_places(max(64, 1 << (end - 1).bit_length()), self.width)[start:end].to(x.dtype)
         return x + sinusoid(start, x.shape[1], self.width, x.device).to(x.dtype)
@@ -57,7 +57,7 @@ class Learned(nn.Module):
 
 def rotate(x: Tensor, start: int | Tensor = 0) -> Tensor:
     """Rotary: (B, A, T, D) with every pair (x_i, x_{i + D/2}) turned by its angle."""
-    half = x.shape[-1] // 2
+    half = int(x.shape[-1]) // 2
     t = places(start, x.shape[-2], x.device).unsqueeze(-1)
     t = t.unsqueeze(1) if t.dim() == 3 else t  # (B, 1, T, 1): the same for every head
     angle = t * 10_000 ** (-torch.arange(half, device=x.device) / half)  # (T, D / 2) or (B, 1, T, D / 2)

@@ -67,7 +67,7 @@ def reversal(mask: Tensor | None, x: Tensor) -> Tensor:
     """For every row the positions last real … first, then the padding where it was."""
     steps = torch.arange(x.shape[1], device=x.device)
     if mask is None:
-        return steps.flip(0).expand(len(x), -1)
+        return steps.flip(0).expand(x.shape[0], -1)
     return torch.where(mask, mask.sum(1, keepdim=True) - 1 - steps, steps)
 
 

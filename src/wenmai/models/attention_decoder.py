@@ -87,7 +87,7 @@ class AttendingDecoder(nn.Module):
 
     def begin(self, memory: Tensor, mask: Tensor, steps: int) -> AttentionState:
         inner = self.first(pool(memory, mask, self.start)).tanh()
-        return AttentionState(inner, inner.new_zeros(len(inner), self.hidden), self.context.keys(memory))
+        return AttentionState(inner, inner.new_zeros(inner.shape[0], self.hidden), self.context.keys(memory))
 
     def forward(self, tokens: Tensor, memory: Tensor, mask: Tensor, state: AttentionState | None = None, trace=None):
         """tokens (B, T), memory (B, S, H) → y (B, T, H), Pointed where words are copied"""

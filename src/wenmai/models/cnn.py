@@ -93,7 +93,7 @@ class TextFilters(Body):
         x = padded(x, before, 0, past)  # (B, before + T, E)
         seen = (x[:, before - n + 1 :].mT for n in self.widths)
         h = torch.cat([functional.glu(conv(part), 1) for conv, part in zip(filters, seen)], 1).mT
-        return h, x[:, steps:].reshape(len(x), -1)
+        return h, x[:, steps:].reshape(x.shape[0], -1)
 
 
     def explain(self, h: Tensor) -> list[tuple[int, int, int, float]]:

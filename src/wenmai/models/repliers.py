@@ -80,7 +80,9 @@ def parted(x: Tensor, mask: Tensor, segment: Tensor) -> tuple[Tensor, Tensor, Te
     """(question, its mask, context, its mask; of every place of x the place in both, laid side by side)"""
     asked, lengths = (mask & (segment == 0)).sum(1, keepdim=True), mask.sum(1, keepdim=True)  # (B, 1)
     steps = torch.arange(mask.shape[1], device=mask.device)
-    first, second = max(1, int(asked.max())), max(1, int((lengths - asked).max()))
+    first = second = mask.shape[1]  # as a graph that is kept for any texts has it, both as long as all
+    if not torch.jit.is_tracing():
+        first, second = max(1, int(asked.max())), max(1, int((lengths - asked).max()))
     at = asked + steps[:second]
     context = x.take_along_dim(at.clamp(max=mask.shape[1] - 1).unsqueeze(-1), 1)
     back = torch.where(steps < asked, steps, first + steps - asked).clamp(max=first + second - 1)  # (B, T)
@@ -102,7 +104,7 @@ class BothEnds(Body):
         h, _, _ = self.question(asked, asked_mask, None, trace and trace.under("question"))
         m, _, _ = self.context(told, told_mask, None, trace and trace.under("context"))
         ends = torch.cat([pool(h, asked_mask, self.pooling), pool(m, told_mask, self.pooling)], -1)  # (B, 2H)
-        return self.join(ends).unsqueeze(1), mask[:, :1] | True, None
+        return self.join(ends).unsqueeze(1), torch.ones_like(mask[:, :1]), None
 
 
 class Apart(Body):
@@ -149,9 +151,9 @@ def words(mask: Tensor, segment: Tensor) -> Tensor:
 def sentences(x: Tensor, mask: Tensor, segment: Tensor) -> tuple[Tensor, Tensor]:
     """(X (B, 1 + K, E), which of them are there): the words of each, weighed by where they stand."""
     rows, size, width = x.shape
-    count, steps = max(2, int(segment.max()) + 1), torch.arange(size, device=x.device).expand(rows, size)
-    opens = torch.cat([torch.ones_like(mask[:, :1]), segment[:, 1:] != segment[:, :-1]], 1)
-    number = steps - (steps * opens).cummax(1)[0] + 1.0  # j (B, T)
+    count = (segment.max() + 1).clamp(min=2)
+    count, steps = count if torch.jit.is_tracing() else int(count), torch.arange(size, device=x.device).expand(rows, size)
+    number = steps - begins(segment, steps) + 1.0  # j (B, T)
     index = (torch.arange(rows, device=x.device).unsqueeze(1) * count + segment).flatten()
     sizes = x.new_zeros(rows * count).index_add(0, index, mask.to(x.dtype).flatten())
     share = (number / sizes[index].view_as(number).clamp(min=SHORT)).unsqueeze(-1)  # j/J (B, T, 1)
@@ -159,3 +161,12 @@ def sentences(x: Tensor, mask: Tensor, segment: Tensor) -> tuple[Tensor, Tensor]
     weighed = x * ((1 - share) - part * (1 - 2 * share)).to(x.dtype) * mask.unsqueeze(-1)
     sums = x.new_zeros(rows * count, width).index_add(0, index, weighed.flatten(0, 1))
     return sums.view(rows, count, width), (sizes > 0).view(rows, count)
+
+
+def begins(segment: Tensor, steps: Tensor) -> Tensor:
+    """(B, T): where the sentence of each place begins; sentences are numbered in their order"""
+    if torch.jit.is_tracing():  # in operations that a graph for other tools has: as many places as belong to those before
+        earlier = (segment.unsqueeze(1) < segment.unsqueeze(2)) & (steps.unsqueeze(1) < steps.unsqueeze(2))  # (B, T, T)
+        return earlier.sum(2)
+    opens = torch.cat([torch.ones_like(segment[:, :1], dtype=torch.bool), segment[:, 1:] != segment[:, :-1]], 1)
+    return (steps * opens).cummax(1)[0]

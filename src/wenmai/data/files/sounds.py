@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
