@@ -101,7 +101,7 @@ export function inputs(run) {
 
 function recorder(box) {
   let over = null
-  const button = make('button', {type: 'button', onclick: async () => {
+  const button = make('button', {type: 'button', class: 'plain', onclick: async () => {
     if (over) return over()
     const stream = await navigator.mediaDevices.getUserMedia({audio: true}).catch(() => null)
     if (!stream) { button.disabled = true; return } // there is no microphone, or it is not ours to use
@@ -121,7 +121,7 @@ function recorder(box) {
       button.replaceChildren(word('record'))
     }
   }}, word('record'))
-  return button
+  return make('div', {class: 'line'}, button)
 }
 
 function wave(parts, rate) {
