@@ -2,13 +2,11 @@
 
 What a task gives a builder is a request: OneOf (N→1), EachOf (N→N), Number (either), Next (the next token), MaskedWords (hidden
 words; pretraining.py), Span (from where to where) or Score (how well a text fits among others). Called with the body's width, it
-makes the head; before that, a rung can read from it what is wanted (`per_step`, `classes`, `has_probabilities`).
-Every request takes what any builder has to say of its network, and leaves aside what its head has no use for: so a builder joins
-a body with whatever head is asked for.
+makes the head; before that, a rung can read from it what is wanted (`per_step`, `classes`, `has_probabilities`). Every request
+takes what any builder has to say of its network, so that a builder joins a body with whatever head is asked for.
 
 What a head answers is `chosen(outputs, mask)`, and the number that speaks for it, log p or the number itself,
-`support(outputs, mask, chosen)` (B,): who asks what an answer hangs on takes its gradient, or changes something and looks again
-(inspection/). The mask says which places are asked for.
+`support(outputs, mask, chosen)` (B,), which inspection/ takes the gradient of. The mask says which places are asked for.
 
 A head gives `losses(y, mask, batch)`, a list. One that gives several also has `counts(batch)`, what each of them is divided by:
 it is asked before the network has read a batch, as the counts of all its pieces are added first."""

@@ -101,7 +101,7 @@ class Guard:
         most, parts, size = self.limits.body, [], 0
         large = too_large(Message("a request may have {most:,} bytes; send less at once.", most=most))
         length = headers.get("content-length", "")
-        if length.isdigit() and int(length) > most:
+        if length.isdecimal() and (len(length) > 18 or int(length) > most):
             raise large
         try:
             async with asyncio.timeout(self.limits.body_seconds):
