@@ -14,17 +14,23 @@ from wenmai.estimators import ESTIMATORS, LanguageModel
 
 TEXT = 300_000  # tokens: sizes follow from a text's length only where it is long
 LOADING = """
-import json, sys, wenmai
+import json, sys, numpy, wenmai
 for line in sys.stdin:
     run, verb, inputs = json.loads(line)
+    if isinstance(inputs[0], dict) and "samples" in inputs[0]:
+        inputs = wenmai.sounds([(numpy.array(one["samples"]), one["rate"]) for one in inputs])
     answered = getattr(wenmai.load(run), verb)(inputs)
     print(json.dumps(float(answered) if verb == "log_prob" else answered))
 """
 
 
+def samples_of(clip) -> dict:
+    return {"samples": np.concatenate(list(clip.blocks())).tolist(), "rate": clip.rate}
+
+
 def in_a_new_process(asked: list[tuple]) -> list:
     """What each run, opened there, answers."""
-    said = "\n".join(json.dumps([str(run), verb, inputs]) for run, verb, inputs in asked)
+    said = "\n".join(json.dumps([str(run), verb, inputs], default=samples_of) for run, verb, inputs in asked)
     ran = subprocess.run([sys.executable, "-c", LOADING], input=said, capture_output=True, text=True, encoding="utf-8")
     assert ran.returncode == 0, ran.stderr
     return [json.loads(line) for line in ran.stdout.splitlines()]

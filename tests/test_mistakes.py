@@ -402,7 +402,7 @@ MISTAKES = [
     ("train softmax good.csv --from runs/nothing", ["runs/nothing is not a run folder"]),
     ("compare good.csv --with runs/nothing --rungs softmax --minutes 0.02 --valid nothing.csv", ["nothing.csv is not there"]),
     ("compare --resume nowhere", ["nowhere"]),
-    ("export runs/softmax --format onnx", ["onnx"]),
+    ("export runs/softmax --format onnx", ["ONNX"]),
 ]  # fmt: skip
 
 

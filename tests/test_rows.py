@@ -4,6 +4,7 @@ rate and the moment to stop; the test part is scored, and nothing else is."""
 
 import json
 import re
+import wave
 from functools import partial
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from wenmai.catalog import TASKS
 from wenmai.data.dataset import open_dataset
 from wenmai.data.files.corpus import Corpus
+from wenmai.data.files.sounds import Clips
 from wenmai.estimator import Estimator
 from wenmai.estimators import ESTIMATORS, load
 from wenmai.evaluation.compare import compare
@@ -25,6 +27,8 @@ def numbers_in(value) -> set[int]:
     """The numbers of the rows in what a function was given: texts say row17, numbers are 17, 17.5 …"""
     if value is None:
         return set()
+    if isinstance(value, Clips):
+        value = [clip.path for clip in value]
     if isinstance(value, Corpus):
         value = list(value)
     if isinstance(value, np.ndarray) and value.dtype.kind in "fiu":
@@ -47,6 +51,8 @@ def lines_of(task: str) -> tuple[str, str]:
         return "csv", "source,target\n" + "".join(f"row{row} {one} {two},row{row} {two} {one}\n" for row, one, two in rows)
     if task == "compose":
         return "csv", "label,text\n" + "".join(f"{one},row{row} {two}\n" for row, one, two in rows)
+    if task == "transcribe":
+        return "csv", "audio,text\n" + "".join(f"row{row}.wav,row{row} {one}\n" for row, one, _ in rows)
     if task == "choose":
         lines = (f"row{row} {one},what,a|{two},{two}\n" for row, one, two in rows)
         return "csv", "context,question,choices,answer\n" + "".join(lines)
@@ -64,7 +70,7 @@ CASES = [
     ("regress", "linear", {"solver": "gradient", "epochs": 2}), ("regress", "mlp", {"steps": 4, "evaluations": 2, "hidden": 4}),
     ("generate", "gru", TINY), ("translate", "seq2seq", TINY), ("compose", "gru", TINY),
     ("pretrain", "bert", {"steps": 4, "evaluations": 2, "width": 4, "heads": 2}),
-    ("answer", "attention", TINY), ("choose", "gru", TINY), ("reply", "seq2seq", TINY),
+    ("answer", "attention", TINY), ("choose", "gru", TINY), ("reply", "seq2seq", TINY), ("transcribe", "gru", TINY),
 ]  # fmt: skip
 MARK = {True: 0.25, False: 0.125}  # the score of the test part, and of the valid part, as the spied `evaluate` gives it
 
@@ -116,6 +122,10 @@ def opened(tmp_path, monkeypatch):
     def open_file(task: str):
         suffix, text = lines_of(task)
         (tmp_path / f"data.{suffix}").write_text(text, encoding="utf-8")
+        for row in range(ROWS if task == "transcribe" else 0):
+            with wave.open(f"row{row}.wav", "wb") as sound:
+                sound.setparams((1, 2, 8000, 0, "NONE", ""))
+                sound.writeframes(np.random.default_rng(row).integers(-9000, 9000, 4000, dtype="<i2").tobytes())
         return open_dataset(f"data.{suffix}", TASKS, task, valid="0.2", test="0.2", seed=0)
 
     return open_file
@@ -130,8 +140,9 @@ def parts_of(data) -> tuple[set[int], set[int], set[int]]:
 
 @pytest.mark.parametrize(("task", "rung", "options"), CASES)
 def test_train_learns_from_train_and_tells_what_test_scored(opened, monkeypatch, wenmai_cli, task, rung, options):
-    train, valid, test = parts_of(opened(task))
-    spies, metric = Spies(monkeypatch, task), TASKS[task].metric
+    data = opened(task)
+    train, valid, test = parts_of(data)
+    spies, metric = Spies(monkeypatch, task), data.task.metric
 
     def marked(estimator, inputs, targets=None, *more, **how):
         return Scores({metric: MARK[numbers_in(inputs) | numbers_in(targets) == test]})

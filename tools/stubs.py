@@ -13,6 +13,7 @@ WIDTH = 126
 HEAD = """# By tools/stubs.py, from the signatures of rungs, tasks and training: `make stubs` after an option has changed.
 from typing import Literal
 
+from wenmai.data.files.sounds import sounds as sounds
 from wenmai.errors import Mistake as Mistake
 from wenmai.estimators import load as load
 {imports}

@@ -1,6 +1,7 @@
 # By tools/stubs.py, from the signatures of rungs, tasks and training: `make stubs` after an option has changed.
 from typing import Literal
 
+from wenmai.data.files.sounds import sounds as sounds
 from wenmai.errors import Mistake as Mistake
 from wenmai.estimators import load as load
 from wenmai.answerer import Answerer as _Answerer

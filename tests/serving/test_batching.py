@@ -4,6 +4,7 @@ import asyncio
 import random
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
@@ -38,6 +39,12 @@ class Slow:
         return Answers([{"text": text} for text in texts])
 
 
+def in_a_loop(coroutine):
+    """In a thread of its own: a browser that other tests drive leaves a loop that runs in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
+
+
 def answered(requests: list[list[str]], workers: int = 3, threads: int = 3) -> tuple[list, Slow]:
     async def run() -> list:
         before = torch.get_num_threads()
@@ -53,7 +60,7 @@ def answered(requests: list[list[str]], workers: int = 3, threads: int = 3) -> t
         return found
 
     slow = Slow()
-    return asyncio.run(run()), slow
+    return in_a_loop(run()), slow
 
 
 def test_a_request_in_pieces_comes_back_in_its_order():
@@ -92,4 +99,4 @@ def test_who_is_cancelled_leaves_the_line(size):
         await batches.close()
         assert not batches.waiting
 
-    asyncio.run(run())
+    in_a_loop(run())

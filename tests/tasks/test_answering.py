@@ -17,6 +17,7 @@ from wenmai.estimators import ESTIMATORS, LanguageModel
 from wenmai.layers.trace import Trace
 from wenmai.tasks.choose import log_softmax
 from wenmai.tasks.contract import Answers, Scores, Task
+from wenmai.tasks.transcripts import by_alignment
 
 THREADS = 8
 PROMPTS = ["the ice", "so", "a very loud drum is", "it is", "", "grass", "the", "frost so", "horn"]
@@ -144,7 +145,7 @@ def test_a_trace_of_inputs(rung, task, kind):
         assert_close(log_softmax(trace.outputs.detach().numpy(), outputs.offsets), outputs.flat, 1e-5)
         assert len(trace.tokens) == len(next(iter(trace.notes.values()))) == len(outputs.flat)
         return
-    if task in WRITING:  # of the texts that it writes itself
+    if task in WRITING and not (task == "transcribe" and by_alignment(estimator.model_)):  # of the texts that it writes itself
         texts = estimator.predict(inputs).tolist()
         examples = estimator.examples(inputs, texts)
         ended = [len(row) + (row[-1:] != ["</s>"]) for row in trace.targets]  # one that is as long as can be has no end

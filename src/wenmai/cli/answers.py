@@ -25,7 +25,7 @@ from wenmai.errors import Mistake, Notice
 from wenmai.estimator import Estimator
 from wenmai.locale import Listed, Message
 from wenmai.locale.theirs import Theirs
-from wenmai.serving.rows import answers_of
+from wenmai.tasks.columns import answers_of
 
 NUMBER = re.compile(r"[+-]?[\d.,]+")
 CHUNK = 4096  # rows that are read, answered and written at a time

@@ -64,7 +64,7 @@ EXAMPLES = {  # of a command; those of `wenmai --help` under ""
                 'wenmai inspect runs/reviews-gru "a truly good film" --off word=good',
                 'wenmai inspect runs/reviews-gru "a truly good film" --with runs/reviews-lstm'),
     "serve": ("wenmai serve", "wenmai serve runs --port 8080", "wenmai serve runs/reviews-gru runs/reviews-bert",
-              "WENMAI_TOKEN=… wenmai serve runs --host 0.0.0.0"),
+              "wenmai serve runs --host 0.0.0.0 --token SECRET"),
     "runs": ("wenmai runs",),
     "info": ("wenmai info runs/reviews-gru",),
     "probe": ("wenmai probe", "wenmai probe memory"),

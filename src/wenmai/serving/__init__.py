@@ -1,7 +1,7 @@
 """What others use a model for.
 
 filtering.py   the lines of a file that a language model finds likely enough
-rows.py        rows of a file → their answers; spark.py: on Spark
+spark.py       rows of a file → their answers, on Spark
 
 api.py         the HTTP API: its routes; schemas.py: what is asked and answered; streaming.py: texts as events
 service.py     what the routes use, how it begins and ends

@@ -16,6 +16,7 @@ LARGEST = 32 << 20  # bytes of a report
 SHOWN = 50  # mistakes of a rung
 WORDS = 2_000  # characters of a text
 PARTS = ("valid", "test")
+TOLD = frozenset({"input", "expected", "answer", "probability"})  # of a row that it gets wrong
 
 
 class Comparisons:
@@ -77,7 +78,7 @@ def of_rung(one: dict) -> dict | None:
     scores = one.get("scores") if isinstance(one.get("scores"), dict) else {}
     interval = [number(value) for value in one.get("interval") or ()][:2]
     wrong = [{key: value if isinstance(value, int | float) else text(value) for key, value in row.items()
-              if key in ("input", "expected", "answer", "probability") and value is not None}
+              if key in TOLD and value is not None}
              for row in listed(one.get("worst"))[:SHOWN]]  # fmt: skip
     curve = [{key: number(step.get(key)) for key in ("step", "seconds", "train_loss", "score")}
              for step in listed(one.get("curve"))[:2_000]]  # fmt: skip

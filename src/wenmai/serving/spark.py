@@ -27,7 +27,7 @@ from wenmai.errors import Mistake
 from wenmai.locale import Listed, Message
 from wenmai.locale.messages import made
 from wenmai.models.ngram.spark_session import needed, session
-from wenmai.serving.rows import answers_of
+from wenmai.tasks.columns import answers_of
 from wenmai.tasks.contract import Answers
 
 if TYPE_CHECKING:

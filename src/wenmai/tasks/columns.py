@@ -1,4 +1,4 @@
-"""Columns → inputs, as every task reads them, and how an input is shown to a reader."""
+"""Columns → inputs, as every task reads them, the answers to them, and how an input is shown to a reader."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -158,3 +158,19 @@ def shown(value, most: int = 200) -> str:
     else:
         text = " ‖ ".join(value) if isinstance(value, tuple) else str(value)
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def answers_of(estimator, chunk: Chunk, source: str, how: dict) -> list[dict]:
+    """An answer for every row, found with the options `how`; `source` is the file's name in sentences."""
+    inputs = estimator.task_.inputs_of(chunk, source)
+    if estimator.task_.profile.blank_answer is None:
+        return estimator.answers(inputs, **how)
+    return without_blanks(estimator, inputs, line_of(chunk, source), how)
+
+
+def without_blanks(estimator, texts: list[str], where: Callable, how: dict) -> list[dict]:
+    """For an empty text, the empty one that the task has for it; the model answers for the others."""
+    rows = [row for row, text in enumerate(texts) if text.strip()]
+    answers = estimator.answers([texts[row] for row in rows], **how, where=lambda row: where(rows[row]))
+    each, blank = iter(answers), estimator.task_.profile.blank_answer
+    return type(answers)((next(each) if text.strip() else dict(blank) for text in texts), answers.notes)

@@ -18,7 +18,6 @@ import numpy as np
 from wenmai.data.builtin.packages import module
 from wenmai.data.files.readers import Chunk
 from wenmai.data.files.sounds import Clip, Clips
-from wenmai.data.sound.resampling import resampled
 from wenmai.data.storage import caches
 from wenmai.errors import Mistake, unknown
 
@@ -105,6 +104,8 @@ class Speaker:
 
 def make(folder: Path, language: str) -> None:
     import soundfile
+
+    from wenmai.data.sound.resampling import resampled  # it loads torch, which a list of what is built in does not need
 
     (accents, names, between), chance, speaker, rows = LANGUAGES[language], random.Random(SEED), Speaker(), []
     for row in range(ROWS):
