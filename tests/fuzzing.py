@@ -40,9 +40,9 @@ from fuzzing_files import PACK, UNPACK, Seed, lines_of, text_seeds
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is loaded
 
-SECONDS = 1.0  # of processor time that an input may take
+SECONDS = float(os.environ.get("WENMAI_FUZZ_SECONDS", 1.0))  # of processor time that an input may take
 MEMORY = 512 << 20  # bytes of address space, and so of memory, that a worker may take beyond what it has when it is warm
-STUCK = 30.0  # seconds on the clock after which a worker that does not move is ended
+STUCK = 30.0 * max(1.0, SECONDS)  # seconds on the clock after which a worker that does not move is ended
 LONGEST = 2000  # characters of a sentence
 INTERNAL = re.compile(r"Traceback|<[\w.]+ object at 0x|<class '|<function |\bdtype\(|\barray\(\[|\btensor\(|np\.\w+\(")
 

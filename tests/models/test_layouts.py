@@ -254,7 +254,7 @@ def fuzzed(inputs: int, start: int, **environment: str) -> dict:
     found = json.loads(ran.stdout)
     assert not found["failures"], found["failures"]
     assert found["opened"] + found["refused"] == inputs and min(found["opened"], found["refused"]) > inputs // 5
-    assert found["slowest"] < 2 and found["grown"] < 200  # seconds; MB
+    assert found["grown"] < 200  # MB
     return found
 
 

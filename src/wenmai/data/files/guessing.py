@@ -5,6 +5,7 @@ What was guessed is said as the options that would say it, so that a user can gi
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from wenmai.data.files.columns import WORDS, is_number, short
 from wenmai.data.files.languages import LABELS
@@ -80,8 +81,8 @@ class Guess:
         """In one line what was understood, and how to say otherwise; None where there is nothing to say."""
         as_said = {name: name if ODD.isdisjoint(name) else str(names.index(name)) for name in self.columns.values()}
         columns = ",".join(f"{word}={as_said[self.columns[word]]}" for word in WORDS if word in self.columns)
-        left = [Message("{name} ({kind})", name=short(name), kind=KINDS[kind]) for name, kind in self.left.items()]
-        left = Listed([*left[:8], *(["…"] if len(left) > 8 else [])])
+        left = [Message("{name} ({kind})", name=short(name), kind=KINDS[kind]) for name, kind in islice(self.left.items(), 8)]
+        left = Listed([*left, *(["…"] if len(self.left) > 8 else [])])
         if not self.guessed and not self.left:
             return None
         if not self.guessed:
