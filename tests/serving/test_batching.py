@@ -1,6 +1,7 @@
 """Requests answered by several workers at once: each gets its own answers in its own order, and nobody waits for a huge one."""
 
 import asyncio
+import gc
 import random
 import threading
 import time
@@ -11,7 +12,7 @@ import pytest
 import torch
 
 from wenmai.errors import Mistake
-from wenmai.serving.batching import ROWS, Batches
+from wenmai.serving.batching import LEAST, ROWS, TURN, Batches
 from wenmai.serving.limits import Limits
 from wenmai.serving.metrics import Metrics
 from wenmai.tasks.contract import Answers
@@ -100,3 +101,33 @@ def test_who_is_cancelled_leaves_the_line(size):
         assert not batches.waiting
 
     in_a_loop(run())
+
+
+@pytest.mark.parametrize(("pace", "most"), [(None, ROWS), (1e-6, ROWS), (TURN / 20, 20), (1.0, LEAST)])
+def test_a_batch_holds_what_took_a_turn_of_late(pace, most):
+    async def run() -> int:
+        batches, slow = Batches(Limits(), Metrics()), Slow()
+        asked = asyncio.gather(*(batches.answers(slow, [f"{number}"], {}) for number in range(100)), return_exceptions=True)
+        await asyncio.sleep(0)
+        if pace is not None:
+            batches.paces[slow] = pace
+        taken = sum(stop - start for _, start, stop in batches.next_batch(batches.most()))
+        asked.cancel()
+        return taken
+
+    assert in_a_loop(run()) == most
+
+
+def test_pace_is_learned_and_forgotten_with_its_run():
+    async def run() -> tuple[bool, int]:
+        batches, slow = Batches(Limits(), Metrics()), Slow()
+        batches.start()
+        await batches.answers(slow, ["one", "two"], {})
+        learned = 0 < batches.paces[slow] < 60
+        await batches.close()
+        batches.task = None
+        del slow
+        gc.collect()
+        return learned, len(batches.paces)
+
+    assert in_a_loop(run()) == (True, 0)

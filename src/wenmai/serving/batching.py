@@ -1,9 +1,10 @@
 """Requests of many clients, answered together.
 
 Whoever is free takes what waits: the inputs of the oldest request, and of others that ask the same run in the same way, up to
-ROWS of them or what costs as much. A request gives PIECE of them in a turn and goes to the end of the line, so that a huge one
-takes its turns like everybody. Where several ask at once, a batch waits a few milliseconds for those that are about to come;
-where one client asks alone, it waits for nobody. What was given up is not begun with any more.
+ROWS of them or what costs as much, and no more than took TURN seconds of late: a larger batch is hardly cheaper, and who comes
+while it is computed waits for all of it. A request gives PIECE of its inputs in a turn and goes to the end of the line, so that
+a huge one takes its turns like everybody. Where several ask at once, a batch waits a few milliseconds for those that are about
+to come; where one client asks alone, it waits for nobody. What was given up is not begun with any more.
 
 On a CPU there is a worker for every core, and each computes on its own core while others are at work too: threads that share one
 batch wait for each other after every product, and all of them for the event loop. What waits is shared out among those who are
@@ -15,6 +16,7 @@ import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -34,6 +36,8 @@ PIECE = 16  # of one request in a turn
 COST = 256  # characters that cost as much as a short text
 WRITTEN = 4  # times as much where a text is written for an input
 WAIT = 0.002  # seconds
+TURN = 0.07  # seconds that a batch may take
+LEAST = 8  # inputs, however long they take
 SHARED = 8  # inputs, from which it pays to share a batch out among cores
 
 
@@ -78,6 +82,7 @@ class Batches:
         self.task: asyncio.Task | None = None
         self.busy: set[asyncio.Task] = set()
         self.crowded, self.rate = False, 0.05  # whether several asked at once; seconds that a batch took of late
+        self.paces: WeakKeyDictionary[object, float] = WeakKeyDictionary()  # estimator → seconds that what costs 1 took of late
 
     def start(self) -> None:
         self.task = asyncio.create_task(self.work())
@@ -120,11 +125,17 @@ class Batches:
             if self.crowded and sum(map(len, self.waiting)) < ROWS:
                 await asyncio.sleep(WAIT)
             free = self.workers - len(self.busy)
-            if batch := self.next_batch(min(ROWS, -(-sum(one.left for one in self.waiting) // free))):
+            if batch := self.next_batch(min(self.most(), -(-sum(one.left for one in self.waiting) // free))):
                 alone = not self.busy and not self.waiting and sum(stop - start for _, start, stop in batch) >= SHARED
                 one = asyncio.create_task(self.answer(batch, self.cores if alone else 1))
                 self.busy.add(one)
                 one.add_done_callback(self.freed)
+            batch = None  # who waits holds on to nobody's run
+
+    def most(self) -> int:
+        """What the next batch may cost."""
+        pace = self.paces.get(self.waiting[0].estimator) if self.waiting else None
+        return ROWS if not pace else max(LEAST, min(ROWS, int(TURN / pace)))
 
     def freed(self, task: asyncio.Task) -> None:
         self.busy.discard(task)
@@ -136,7 +147,11 @@ class Batches:
             results = await asyncio.get_running_loop().run_in_executor(self.threads, self.found, batch, cores)
         except Exception as error:  # nobody is left without an answer
             results = [error] * len(batch)
-        self.rate = 0.8 * self.rate + 0.2 * (time.perf_counter() - began)
+        seconds = time.perf_counter() - began
+        pace = cores * seconds / sum(sum(request.costs[start:stop]) for request, start, stop in batch)
+        estimator = batch[0][0].estimator
+        self.rate = 0.8 * self.rate + 0.2 * seconds
+        self.paces[estimator] = 0.8 * self.paces.get(estimator, pace) + 0.2 * pace
         self.crowded = len(batch) > 1 or len(self.waiting) > 1
         self.metrics.observe("wenmai_batch_rows", sum(stop - start for _, start, stop in batch), BOUNDS)
         for (request, start, stop), result in zip(batch, results):

@@ -4,6 +4,7 @@ A name is looked up among the names that stand in the folders, and never becomes
 folder is told of and not followed. A run that cannot be read is listed with its reason, and the others serve on."""
 
 import asyncio
+import gc
 import os
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -134,6 +135,7 @@ class Runs:
             if found.wrong is not None:
                 raise Mistake(found.wrong)
             estimator = await asyncio.get_running_loop().run_in_executor(self.thread, load, found.path, self.device)
+            set_aside()
         except (Mistake, OSError, MemoryError) as error:
             why = error.message if isinstance(error, Mistake) else Message("{name} cannot be read.", name=found.name)
             if not isinstance(error, MemoryError):
@@ -162,6 +164,14 @@ class Runs:
 
     def close(self) -> None:
         self.thread.shutdown(wait=False, cancel_futures=True)
+
+
+def set_aside() -> None:
+    """What is there now is not looked through for garbage any more: with torch that took 0.2 s every few seconds, and all
+    requests waited. What lives through one load is looked at again in the next."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 def is_run(path: Path) -> bool:
