@@ -71,40 +71,40 @@ def application(service: Service, token: str = "", hosts: Sequence[str] = ()):
 
 
 def errors(app: FastAPI) -> None:
-    def told(refused: Refused) -> Answer:
+    def as_answer(refused: Refused) -> Answer:
         return Answer(refused.body(), refused.status, refused.headers)
 
     # All of them `async`: what is not, FastAPI runs in threads of its own, up to 40 of them.
 
     @app.exception_handler(Refused)
     async def refused(request: Request, error: Refused) -> Answer:
-        return told(error)
+        return as_answer(error)
 
     @app.exception_handler(Mistake)
     async def mistake(request: Request, error: Mistake) -> Answer:
-        return told(mistaken(error))
+        return as_answer(mistaken(error))
 
     @app.exception_handler(RequestValidationError)
     async def not_valid(request: Request, error: RequestValidationError) -> Answer:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"][1:] or first["loc"])[:100]
         if first["type"] == "json_invalid":
-            return told(Refused(400, "json", Message("the body is no JSON; send an object.")))
+            return as_answer(Refused(400, "json", Message("the body is no JSON; send an object.")))
         why = Message("{place}: {why}.", place=place, why=str(first["msg"])[:200])
-        return told(Refused(422, "schema", why))
+        return as_answer(Refused(422, "schema", why))
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> Answer:
         words = {404: Message("there is nothing at this address."), 405: Message("this address is asked in another way."),
                  400: Message("the body cannot be read; send JSON in UTF-8.")}  # fmt: skip
-        answer = told(Refused(error.status_code, "http", words.get(error.status_code, Message("this cannot be answered."))))
+        answer = as_answer(Refused(error.status_code, "http", words.get(error.status_code, Message("this cannot be answered."))))
         answer.headers.update(error.headers or {})
         return answer
 
     @app.exception_handler(Exception)
     async def fault(request: Request, error: Exception) -> Answer:
         traceback.print_exception(error, file=sys.stderr)
-        return told(Refused(500, "fault", Message("something went wrong in the server; its log says what.")))
+        return as_answer(Refused(500, "fault", Message("something went wrong in the server; its log says what.")))
 
 
 def routes(app: FastAPI, service: Service) -> None:
@@ -132,15 +132,15 @@ def routes(app: FastAPI, service: Service) -> None:
     @app.get("/v1/runs", tags=["runs"], responses=ON_GET)
     async def runs() -> schemas.Runs:
         """All runs, the damaged ones with their reason."""
-        found = service.runs.all()
-        told = await service.slowly(lambda: [about(service, one) for one in found.values()])
-        return schemas.Runs(runs=told, training=service.trainings.folder is not None)
+        folders = service.runs.all()
+        descriptions = await service.slowly(lambda: [about(service, one) for one in folders.values()])
+        return schemas.Runs(runs=descriptions, training=service.trainings.folder is not None)
 
     @app.get("/v1/runs/{run}", tags=["runs"], responses=ON_GET)
     async def run(run: str) -> schemas.RunInFull:
         """One run, with its learning curve."""
-        found = service.runs.find(run)
-        return await service.slowly(lambda: about(service, found))
+        folder = service.runs.find(run)
+        return await service.slowly(lambda: about(service, folder))
 
     @app.get("/v1/comparisons", tags=["runs"], responses=ON_GET)
     async def comparisons() -> schemas.Comparisons:
@@ -179,7 +179,7 @@ def routes(app: FastAPI, service: Service) -> None:
                     asked_rows = set(rows)
                     all_answers = [next(each) if row in asked_rows else dict(blank) for row in range(len(given))]
                 return {"run": asked.run, "task": estimator.task_.name, "rung": estimator.rung, "answers": all_answers,
-                        "notes": [both(note, held.found.names) for note in answers.notes]}  # fmt: skip
+                        "notes": [both(note, held.run.names) for note in answers.notes]}  # fmt: skip
 
         answer = await service.in_time(request, work())
         return Answer(answer | {"seconds": round(time.perf_counter() - began, 6)})
@@ -205,7 +205,7 @@ def routes(app: FastAPI, service: Service) -> None:
                 if not inputs.is_unpacked(held.estimator) and inputs.characters(asked.input) > limits.inspected:
                     raise too_large(Message("an input that is looked into may have {most:,} characters.", most=limits.inspected))
                 others = [await service.runs.hold(service.runs.find(name)) for name in asked.beside]
-                return await service.slowly(looked_into, asked, held, others, limits)
+                return await service.slowly(inspect_input, asked, held, others, limits)
 
         answer = await service.in_time(request, work())
         return Answer(answer | {"seconds": round(time.perf_counter() - began, 6)})
@@ -222,11 +222,11 @@ def routes(app: FastAPI, service: Service) -> None:
         """What was understood of the data: its task, its first rows, the rungs that can learn from it."""
         from wenmai.serving import uploads
 
-        def look() -> dict:
+        def preview() -> dict:
             with uploads.source_of(asked.builtin, asked.name, asked.text, asked.base64) as source:
                 return uploads.preview(source, asked.task, asked.columns or None)
 
-        return Answer(await service.in_time(request, service.slowly(look)))
+        return Answer(await service.in_time(request, service.slowly(preview)))
 
     @app.get("/v1/train", tags=["train"], responses=ON_GET)
     async def trainings() -> schemas.Trainings:
@@ -247,24 +247,24 @@ def routes(app: FastAPI, service: Service) -> None:
              responses=ON_GET | {200: {"content": STREAM}})  # fmt: skip
     async def events(id: str) -> StreamingResponse:
         """How it goes on, from its beginning: `data: {"stage": …, "progress": …}`, the last `event: end`."""
-        found = service.trainings.find(id)
+        training = service.trainings.find(id)
 
-        async def told() -> AsyncIterator[str]:
-            async for one in service.trainings.events(found):
+        async def event_lines() -> AsyncIterator[str]:
+            async for one in service.trainings.events(training):
                 yield event(one["end"], "end") if "end" in one else event(one)
 
-        return StreamingResponse(told(), media_type="text/event-stream")
+        return StreamingResponse(event_lines(), media_type="text/event-stream")
 
     @app.post("/v1/train/{id}/cancel", tags=["train"], responses=ERRORS)
     async def cancel(id: str) -> schemas.Training:
         """Stops it, with a checkpoint to go on from."""
-        found = service.trainings.find(id)
-        service.trainings.cancel(found)
-        return Answer(found.about())
+        training = service.trainings.find(id)
+        service.trainings.cancel(training)
+        return Answer(training.about())
 
 
-def about(service: Service, found) -> dict:
-    return service.runs.about(found)
+def about(service: Service, run) -> dict:
+    return service.runs.about(run)
 
 
 def known() -> dict:
@@ -276,7 +276,7 @@ def known() -> dict:
     return {"rungs": rungs, "sets": [{"name": one.name, "task": one.task, "about": both(one.about)} for one in BUILTIN.values()]}
 
 
-def looked_into(asked: schemas.Inspect, held: Held, others: list[Held], limits: Limits) -> dict:
+def inspect_input(asked: schemas.Inspect, held: Held, others: list[Held], limits: Limits) -> dict:
     from wenmai.inspection.inspecting import inspect as inspected
     from wenmai.page import panels_json, renderer
     from wenmai.serving import inputs
@@ -286,8 +286,8 @@ def looked_into(asked: schemas.Inspect, held: Held, others: list[Held], limits: 
     for other in others:
         if other.estimator.inputs_.kind != estimator.inputs_.kind:
             raise Mistake("{run} reads {found}, and the first run {expected}; side by side stand runs that read the same.",
-                          run=other.found.name, found=other.estimator.inputs_.kind, expected=estimator.inputs_.kind)  # fmt: skip
+                          run=other.run.name, found=other.estimator.inputs_.kind, expected=estimator.inputs_.kind)  # fmt: skip
     made = inspected(estimator, value, asked.show, off=asked.off, run=asked.run, target=asked.target or None,
-                     beside={other.found.name: other.estimator for other in others})  # fmt: skip
+                     beside={other.run.name: other.estimator for other in others})  # fmt: skip
     shown = renderer.data(made) if asked.packed else {"inspection": panels_json.to_json(made)[0]}
     return {"run": asked.run, "task": estimator.task_.name, "rung": estimator.rung, **shown}

@@ -144,7 +144,7 @@ class Batches:
     async def answer(self, batch: list[tuple[Request, int, int]], cores: int) -> None:
         began = time.perf_counter()
         try:
-            results = await asyncio.get_running_loop().run_in_executor(self.threads, self.found, batch, cores)
+            results = await asyncio.get_running_loop().run_in_executor(self.threads, self.run_batch, batch, cores)
         except Exception as error:  # nobody is left without an answer
             results = [error] * len(batch)
         seconds = time.perf_counter() - began
@@ -157,7 +157,7 @@ class Batches:
         for (request, start, stop), result in zip(batch, results):
             self.deliver(request, start, stop, result)
 
-    def found(self, batch: list[tuple[Request, int, int]], cores: int) -> list[Answers | Exception]:
+    def run_batch(self, batch: list[tuple[Request, int, int]], cores: int) -> list[Answers | Exception]:
         """In a worker, on so many cores."""
         if torch.get_num_threads() != cores:  # of this thread
             torch.set_num_threads(cores)

@@ -16,13 +16,13 @@ LARGEST = 32 << 20  # bytes of a report
 SHOWN = 50  # mistakes of a rung
 WORDS = 2_000  # characters of a text
 PARTS = ("valid", "test")
-TOLD = frozenset({"input", "expected", "answer", "probability"})  # of a row that it gets wrong
+MISTAKE_FIELDS = frozenset({"input", "expected", "answer", "probability"})  # of a row that it gets wrong
 
 
 class Comparisons:
     def __init__(self, folder: Path | None):
         self.folder = folder
-        self.read: dict[tuple, dict | None] = {}  # (name, stamp) → what was found in it
+        self.reports: dict[tuple, dict | None] = {}  # (name, stamp) → what was found in it
 
     def files(self) -> Iterator[tuple[str, Path, tuple]]:
         """(name, report.json, its stamp) of all in the folder; links are not followed."""
@@ -36,38 +36,38 @@ class Comparisons:
                     yield entry.name, file, (entry.name, seen.st_mtime_ns, seen.st_size)
 
     def all(self) -> list[dict]:
-        every = [self.opened(name, file, stamp) for name, file, stamp in self.files()]
+        every = [self.load(name, file, stamp) for name, file, stamp in self.files()]
         return [{key: one[key] for key in ("name", "data", "task", "metric", "rungs", "when")} for one in every if one]
 
     def find(self, name: str) -> dict:
-        for found, file, stamp in self.files():
-            if found == name:
-                if one := self.opened(name, file, stamp):
+        for known, file, stamp in self.files():
+            if known == name:
+                if one := self.load(name, file, stamp):
                     return one
                 raise Refused(409, "damaged", Message("{name} is not as wenmai compare wrote it.", name=name[:60]))
         raise not_there(Message("there is no comparison {name}; GET /v1/comparisons lists those that there are.", name=name[:60]))
 
-    def opened(self, name: str, file: Path, stamp: tuple) -> dict | None:
-        if stamp not in self.read:
-            if len(self.read) >= 256:
-                self.read.clear()
+    def load(self, name: str, file: Path, stamp: tuple) -> dict | None:
+        if stamp not in self.reports:
+            if len(self.reports) >= 256:
+                self.reports.clear()
             try:
-                self.read[stamp] = told(name, take.json_in(file))
+                self.reports[stamp] = summary_of(name, take.json_in(file))
             except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, take.Unfit):
-                self.read[stamp] = None
-        return self.read[stamp]
+                self.reports[stamp] = None
+        return self.reports[stamp]
 
 
-def told(name: str, report: dict) -> dict:
+def summary_of(name: str, report: dict) -> dict:
     metric, advice = str(report["metric"]), report.get("recommendation") or {}
     compared = [one for one in map(of_rung, report["rungs"]) if one]
-    said = {lang: text(advice.get(key)) for lang, key in (("en", "reason"), ("zh", "reason_zh"))}
+    reason = {lang: text(advice.get(key)) for lang, key in (("en", "reason"), ("zh", "reason_zh"))}
     baseline = (report.get("baseline") or {}).get("scores") or {}
     return {
         "name": name, "data": PurePath(text(report["data"])).name, "task": text(report["task"]), "metric": metric,
         "higher_is_better": bool(report.get("higher_is_better", True)), "rungs": [one["rung"] for one in compared],
         "when": text(report.get("created")) or None,
-        "recommended": text(advice.get("rung")) or None, "reason": said if said["en"] else None,
+        "recommended": text(advice.get("rung")) or None, "reason": reason if reason["en"] else None,
         "baseline": number(numbers(baseline.get("test") or baseline.get("valid") or {}).get(metric)), "compared": compared,
     }  # fmt: skip
 
@@ -78,7 +78,7 @@ def of_rung(one: dict) -> dict | None:
     scores = one.get("scores") if isinstance(one.get("scores"), dict) else {}
     interval = [number(value) for value in one.get("interval") or ()][:2]
     wrong = [{key: value if isinstance(value, int | float) else text(value) for key, value in row.items()
-              if key in TOLD and value is not None}
+              if key in MISTAKE_FIELDS and value is not None}
              for row in listed(one.get("worst"))[:SHOWN]]  # fmt: skip
     curve = [{key: number(step.get(key)) for key in ("step", "seconds", "train_loss", "score")}
              for step in listed(one.get("curve"))[:2_000]]  # fmt: skip
@@ -107,4 +107,4 @@ def number(value) -> float | None:
 
 def text(value) -> str:
     """Without paths of the server's."""
-    return "" if value is None else PATH.sub(lambda found: found[0].rstrip("/").rpartition("/")[2], str(value)[:WORDS])
+    return "" if value is None else PATH.sub(lambda match: match[0].rstrip("/").rpartition("/")[2], str(value)[:WORDS])

@@ -47,11 +47,11 @@ class Metrics:
                 so_far += count
                 lines[name].append(f"{name}_bucket{written((*labels, ('le', str(bound))))} {so_far}")
             lines[name] += [f"{name}_sum{written(labels)} {total:.6f}", f"{name}_count{written(labels)} {so_far}"]
-        told = []
+        output = []
         for name, own in lines.items():
             kind, words = HELP[name]
-            told += [f"# HELP {name} {words}", f"# TYPE {name} {kind}", *own] if own else []
-        return "\n".join(told) + "\n"
+            output += [f"# HELP {name} {words}", f"# TYPE {name} {kind}", *own] if own else []
+        return "\n".join(output) + "\n"
 
 
 def written(labels: tuple) -> str:

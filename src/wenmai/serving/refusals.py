@@ -30,12 +30,12 @@ class Refused(Exception):
 
 def both(message: str, names: Mapping[str, str] | None = None) -> dict[str, str]:
     """The sentence in both languages, without paths; `names`: what stands instead of some."""
-    told = {lang: message.told_in(lang) if isinstance(message, Message) else str(message) for lang in ("en", "zh")}
-    for lang, text in told.items():
+    texts = {lang: message.told_in(lang) if isinstance(message, Message) else str(message) for lang in ("en", "zh")}
+    for lang, text in texts.items():
         for path, name in (names or {}).items():
             text = text.replace(path, name)
-        told[lang] = PATH.sub(lambda found: found[0].rstrip("/").rpartition("/")[2], text)
-    return told
+        texts[lang] = PATH.sub(lambda match: match[0].rstrip("/").rpartition("/")[2], text)
+    return texts
 
 
 def mistaken(mistake: Mistake, status: int = 400, code: str = "mistake") -> Refused:

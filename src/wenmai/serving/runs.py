@@ -24,7 +24,7 @@ SETTLED = 2_000_000_000  # nanoseconds after which a change in a folder can be t
 
 
 @dataclass
-class Found:
+class RunFolder:
     """A run as it stands in its folder."""
 
     name: str
@@ -42,7 +42,7 @@ class Found:
 class Held:
     """A run in memory."""
 
-    found: Found
+    run: RunFolder
     estimator: object
     size: int  # bytes
     users: int = 0
@@ -57,15 +57,15 @@ class Runs:
         self.folders = [place for place in places if not is_run(place)]
         self.held: dict[str, Held] = {}
         self.loading: dict[tuple, asyncio.Task] = {}
-        self.seen: dict[str, tuple[Found, tuple | None]] = {}  # name → as it was found, and when its folders had changed
-        self.told: dict[tuple, dict] = {}  # (name, stamp) → what a run says of itself
+        self.seen: dict[str, tuple[RunFolder, tuple | None]] = {}  # name → as it was found, and when its folders had changed
+        self.descriptions: dict[tuple, dict] = {}  # (name, stamp) → what a run says of itself
         self.broken: dict[tuple, Message] = {}  # (name, stamp) → why it could not be loaded
         self.thread = ThreadPoolExecutor(1, "wenmai-loading")
 
     # Which there are
 
-    def all(self) -> dict[str, Found]:
-        known: dict[str, Found] = {}
+    def all(self) -> dict[str, RunFolder]:
+        known: dict[str, RunFolder] = {}
         for folder in self.folders:
             try:
                 inside = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -75,36 +75,37 @@ class Runs:
                 if not entry.name.startswith(".") and entry.is_dir() and entry.name not in known:
                     path = folder / entry.name
                     if is_run(path) or (path / "training").is_dir() or (path / "manifest.json").exists():
-                        known[entry.name] = found_at(entry.name, path, folder)
+                        known[entry.name] = run_folder_at(entry.name, path, folder)
         for path in self.singles:
             name = path.resolve().name
-            known.setdefault(name, found_at(name, path, path.resolve().parent))
+            known.setdefault(name, run_folder_at(name, path, path.resolve().parent))
         return known
 
-    def find(self, name: str) -> Found:
+    def find(self, name: str) -> RunFolder:
         """As `all` has it; of a run that was found before, and whose folders nobody has touched since, only its files are looked
         at again."""
-        found, seen = self.seen.get(name, (None, None))
-        if found is None or seen != touched(found) or found.stamp != stamp_of(found.path):
-            found = self.all().get(name)
+        run, seen = self.seen.get(name, (None, None))
+        if run is None or seen != touched(run) or run.stamp != stamp_of(run.path):
+            run = self.all().get(name)
             self.seen.pop(name, None)
-            if found is not None and (seen := touched(found)) is not None and time.time_ns() - max(seen) > SETTLED:
-                self.seen[name] = (found, seen)
-        if found is None:
+            if run is not None and (seen := touched(run)) is not None and time.time_ns() - max(seen) > SETTLED:
+                self.seen[name] = (run, seen)
+        if run is None:
             raise not_there(Message("there is no run {name}; GET /v1/runs lists those that there are.", name=short(name)))
-        return found
+        return run
 
-    def about(self, found: Found) -> dict:
+    def about(self, run: RunFolder) -> dict:
         """What a run says of itself; of a damaged one the reason. It may take long: all its checksums are compared."""
-        key = (found.name, found.stamp)
-        if key not in self.told:
-            if len(self.told) > 4096:
-                self.told.clear()
-            self.told[key] = told_of(found)
+        key = (run.name, run.stamp)
+        if key not in self.descriptions:
+            if len(self.descriptions) > 4096:
+                self.descriptions.clear()
+            self.descriptions[key] = description_of(run)
         why = self.broken.get(key)
-        told = self.told[key] if why is None else self.told[key] | {"state": "damaged", "reason": both(why, found.names)}
-        held = self.held.get(found.name)
-        return told | {"loaded": held is not None and held.found.stamp == found.stamp}
+        description = self.descriptions[key] if why is None else (
+            self.descriptions[key] | {"state": "damaged", "reason": both(why, run.names)})  # fmt: skip
+        held = self.held.get(run.name)
+        return description | {"loaded": held is not None and held.run.stamp == run.stamp}
 
     # In memory
 
@@ -117,39 +118,39 @@ class Runs:
         finally:
             held.users, held.used = held.users - 1, time.monotonic()
 
-    async def hold(self, found: Found) -> Held:
-        held, key = self.held.get(found.name), (found.name, found.stamp)
-        if held is not None and held.found.stamp == found.stamp:
+    async def hold(self, run: RunFolder) -> Held:
+        held, key = self.held.get(run.name), (run.name, run.stamp)
+        if held is not None and held.run.stamp == run.stamp:
             return held
         if key in self.broken:
-            raise unusable(found, self.broken[key])
+            raise unusable(run, self.broken[key])
         if key not in self.loading:
-            self.loading[key] = asyncio.create_task(self.load(found))
+            self.loading[key] = asyncio.create_task(self.load(run))
             self.loading[key].add_done_callback(lambda task: (self.loading.pop(key, None), task.cancelled() or task.exception()))
         return await asyncio.shield(self.loading[key])  # others wait for it too
 
-    async def load(self, found: Found) -> Held:
-        size = weight(found.path)
-        self.make_room(found, size)
+    async def load(self, run: RunFolder) -> Held:
+        size = weight(run.path)
+        self.make_room(run, size)
         try:
-            if found.wrong is not None:
-                raise Mistake(found.wrong)
-            estimator = await asyncio.get_running_loop().run_in_executor(self.thread, load, found.path, self.device)
+            if run.wrong is not None:
+                raise Mistake(run.wrong)
+            estimator = await asyncio.get_running_loop().run_in_executor(self.thread, load, run.path, self.device)
             set_aside()
         except (Mistake, OSError, MemoryError) as error:
-            why = error.message if isinstance(error, Mistake) else Message("{name} cannot be read.", name=found.name)
+            why = error.message if isinstance(error, Mistake) else Message("{name} cannot be read.", name=run.name)
             if not isinstance(error, MemoryError):
-                self.broken[found.name, found.stamp] = why
-            raise unusable(found, why) from None
-        self.held[found.name] = held = Held(found, estimator, size)
+                self.broken[run.name, run.stamp] = why
+            raise unusable(run, why) from None
+        self.held[run.name] = held = Held(run, estimator, size)
         return held
 
-    def make_room(self, found: Found, size: int) -> None:
+    def make_room(self, run: RunFolder, size: int) -> None:
         """Lets those go that were not used for the longest time, and are not in use."""
         if size > self.memory:
             raise Refused(503, "no_room", Message("{name} takes {size:,} bytes of memory, and runs may take {most:,} together.",
-                                                  name=found.name, size=size, most=self.memory), 60.0)  # fmt: skip
-        self.held.pop(found.name, None)  # of another version: who uses it has it still
+                                                  name=run.name, size=size, most=self.memory), 60.0)  # fmt: skip
+        self.held.pop(run.name, None)  # of another version: who uses it has it still
         for name, held in sorted(self.held.items(), key=lambda item: item[1].used):
             if self.size + size <= self.memory:
                 return
@@ -178,13 +179,13 @@ def is_run(path: Path) -> bool:
     return (path / "run.json").is_file()
 
 
-def found_at(name: str, path: Path, folder: Path) -> Found:
+def run_folder_at(name: str, path: Path, folder: Path) -> RunFolder:
     wrong, inside = None, folder.resolve()
     if path.resolve().parent != inside:
         wrong = Message("{name} is a link that leads out of its folder, and is not followed.", name=name)
     elif any(file.is_symlink() for file in path.iterdir()):
         wrong = Message("{name} holds a link, which is not followed.", name=name)
-    return Found(name, path, stamp_of(path), wrong)
+    return RunFolder(name, path, stamp_of(path), wrong)
 
 
 def stamp_of(path: Path) -> tuple:
@@ -199,10 +200,10 @@ def stamp_of(path: Path) -> tuple:
     return tuple(stamp)
 
 
-def touched(found: Found) -> tuple[int, int] | None:
+def touched(run: RunFolder) -> tuple[int, int] | None:
     """When something was last added, renamed or taken away beside the run, and in it."""
     try:
-        return os.lstat(found.path.parent).st_mtime_ns, os.lstat(found.path).st_mtime_ns
+        return os.lstat(run.path.parent).st_mtime_ns, os.lstat(run.path).st_mtime_ns
     except OSError:
         return None
 
@@ -224,24 +225,24 @@ def load(path: Path, device: str):
     return estimator
 
 
-def unusable(found: Found, why: Message) -> Refused:
-    told = both(why, found.names)
-    return Refused(409, "damaged", Bilingual(told))
+def unusable(run: RunFolder, why: Message) -> Refused:
+    texts = both(why, run.names)
+    return Refused(409, "damaged", Bilingual(texts))
 
 
 class Bilingual(str):
     """A sentence that was told in both languages already."""
 
-    def __new__(cls, told: dict[str, str]):
-        made = super().__new__(cls, told["en"])
-        made.told = told
+    def __new__(cls, texts: dict[str, str]):
+        made = super().__new__(cls, texts["en"])
+        made.texts = texts
         return made
 
     def told_in(self, lang: str) -> str:
-        return self.told[lang]
+        return self.texts[lang]
 
 
-def told_of(found: Found) -> dict:
+def description_of(run: RunFolder) -> dict:
     """State, task, rung, scores, sizes and learning curve of a run, as far as it can be read."""
     from wenmai.catalog import TASKS
     from wenmai.data.inputs import kinds as kinds_of_input
@@ -249,31 +250,31 @@ def told_of(found: Found) -> dict:
     from wenmai.serving.inputs import names_of
     from wenmai.training import run_folder
 
-    told = {"name": found.name, "state": "ready", "reason": None, "task": None, "rung": None, "reads": None, "fields": [],
-            "columns": {}, "labels": None, "metric": None, "higher_is_better": None, "scores": {}, "seconds": None,
-            "bytes": 0, "when": None, "data": None, "fingerprint": None, "progress": [], "verbs": []}  # fmt: skip
+    description = {"name": run.name, "state": "ready", "reason": None, "task": None, "rung": None, "reads": None, "fields": [],
+                   "columns": {}, "labels": None, "metric": None, "higher_is_better": None, "scores": {}, "seconds": None,
+                   "bytes": 0, "when": None, "data": None, "fingerprint": None, "progress": [], "verbs": []}  # fmt: skip
     try:
-        told["when"] = datetime.fromtimestamp(found.path.stat().st_mtime).isoformat(timespec="seconds")
-        told["bytes"] = sum(file.stat().st_size for file in found.path.iterdir() if file.is_file())
-        if found.wrong is not None:
-            raise Mistake(found.wrong)
-        if not is_run(found.path) and run_folder.unfinished(found.path):
+        description["when"] = datetime.fromtimestamp(run.path.stat().st_mtime).isoformat(timespec="seconds")
+        description["bytes"] = sum(file.stat().st_size for file in run.path.iterdir() if file.is_file())
+        if run.wrong is not None:
+            raise Mistake(run.wrong)
+        if not is_run(run.path) and run_folder.unfinished(run.path):
             why = Message("its training was not finished.")
-            return told | {"state": "unfinished", "reason": both(why)}
-        saved = run_folder.read(found.path)
-        with run_folder.understood(found.path / "run.json"):
+            return description | {"state": "unfinished", "reason": both(why)}
+        saved = run_folder.read(run.path)
+        with run_folder.understood(run.path / "run.json"):
             about = saved.about
             task = TASKS[take.one_of(take.value(about, "task"), "name", tuple(TASKS))].from_json(about["task"])
             columns, rung = take.columns(about), take.text(about, "rung")
-        with run_folder.understood(found.path / "inputs.json"):
+        with run_folder.understood(run.path / "inputs.json"):
             inputs = kinds_of_input.from_json(saved.inputs)
             fields = names_of(task, inputs.kind, inputs, columns)
     except (Mistake, OSError) as error:
         why = error.message if isinstance(error, Mistake) else Message("it cannot be read.")
-        return told | {"state": "damaged", "reason": both(why, found.names)}
+        return description | {"state": "damaged", "reason": both(why, run.names)}
     labels = getattr(task, "classes", None)
     data = about.get("data")
-    return told | {
+    return description | {
         "task": task.name, "rung": rung, "reads": inputs.kind, "fields": fields, "columns": columns,
         "labels": None if labels is None else [str(label) for label in labels][:1000],
         "metric": task.metric, "higher_is_better": task.higher_is_better, "scores": plain_scores(about.get("scores")),

@@ -20,16 +20,16 @@ class Patient:
 
     def connection_made(self, transport) -> None:
         super().connection_made(transport)
-        self.told = None
-        self.watch = self.loop.call_later(SILENT, self.look)
+        self.idle_cycle = None
+        self.watch = self.loop.call_later(SILENT, self.check_idle)
 
-    def look(self) -> None:
+    def check_idle(self) -> None:
         idle = self.cycle is None or self.cycle.response_complete
-        if idle and self.told == id(self.cycle):
+        if idle and self.idle_cycle == id(self.cycle):
             self.transport.close()
             return
-        self.told = id(self.cycle) if idle else None
-        self.watch = self.loop.call_later(SILENT, self.look)
+        self.idle_cycle = id(self.cycle) if idle else None
+        self.watch = self.loop.call_later(SILENT, self.check_idle)
 
     def connection_lost(self, reason) -> None:
         self.watch.cancel()

@@ -56,7 +56,7 @@ class Service:
             with suppress(Refused):
                 await self.runs.hold(self.runs.find(path.resolve().name))
         await asyncio.sleep(LATER)  # whoever asks first has the processor
-        self.slow.submit(lambda: [self.runs.about(found) for found in self.runs.all().values()])
+        self.slow.submit(lambda: [self.runs.about(run) for run in self.runs.all().values()])
 
     async def warmed(self) -> None:
         """When answers can be found."""

@@ -72,10 +72,10 @@ def ask(spark: SparkSession, answer, texts: list[str]) -> list[str]:
 
 def delivered(wave: list[tuple[Chunk, str]], answers: Future) -> Iterator[tuple[Chunk, Answers]]:
     for (chunk, _), text in zip(wave, answers.result()):
-        told = json.loads(text)
-        if "mistake" in told:
-            raise Mistake(unpacked_message(told["mistake"]))
-        yield chunk, Answers(told["answers"], [unpacked_message(note) for note in told["notes"]])
+        reply = json.loads(text)
+        if "mistake" in reply:
+            raise Mistake(unpacked_message(reply["mistake"]))
+        yield chunk, Answers(reply["answers"], [unpacked_message(note) for note in reply["notes"]])
 
 
 # What goes out
@@ -143,12 +143,12 @@ def packed_message(message) -> dict | str | float | None:
                                                packed_message(value) for name, value in own.items()}  # fmt: skip
 
 
-def unpacked_message(told):
-    if not isinstance(told, dict):
-        return told
+def unpacked_message(data):
+    if not isinstance(data, dict):
+        return data
     own = {name: tuple(map(unpacked_message, value)) if isinstance(value, list) else unpacked_message(value)
-           for name, value in told.items() if name not in ("kind", "values")}  # fmt: skip
-    return made(KINDS[told["kind"]], {"values": {name: unpacked_message(value) for name, value in told["values"].items()}} | own)
+           for name, value in data.items() if name not in ("kind", "values")}  # fmt: skip
+    return made(KINDS[data["kind"]], {"values": {name: unpacked_message(value) for name, value in data["values"].items()}} | own)
 
 
 # In a worker
@@ -169,10 +169,10 @@ def loaded(archive: str, source: str, how: dict, device: str) -> Callable[[np.nd
 
 
 def answers_to(estimator, text: str, source: str, how: dict) -> str:
-    told = json.loads(text)
-    columns = {name: unpacked_values(values) for name, values in told["columns"].items()}
+    request = json.loads(text)
+    columns = {name: unpacked_values(values) for name, values in request["columns"].items()}
     try:
-        answers = answers_of(estimator, Chunk(columns, told["lines"]), source, how)
+        answers = answers_of(estimator, Chunk(columns, request["lines"]), source, how)
     except Mistake as mistake:
         return json.dumps({"mistake": packed_message(mistake.message)})
     notes = [packed_message(note) for note in answers.notes]

@@ -22,13 +22,13 @@ async def generate(service, asked, request: Request):
     stack = AsyncExitStack()
     async with stack:
         held = await service.in_time(request, stack.enter_async_context(service.runs.use(asked.run)))
-        estimator, names = held.estimator, held.found.names
+        estimator, names = held.estimator, held.run.names
         if not hasattr(estimator, "complete"):
             raise Mistake("{run} does {task}, and goes on with no text; a run is wanted that does generate.", run=asked.run,
                           task=estimator.task_.name)  # fmt: skip
         if asked.choices:
-            found = await service.in_time(request, service.slowly(most_probable, estimator, asked.prompt, asked.choices))
-            return Answer({"run": asked.run, "prompt": asked.prompt, "text": "", "notes": [], "next": found,
+            candidates = await service.in_time(request, service.slowly(most_probable, estimator, asked.prompt, asked.choices))
+            return Answer({"run": asked.run, "prompt": asked.prompt, "text": "", "notes": [], "next": candidates,
                            "seconds": round(time.perf_counter() - began, 6)})  # fmt: skip
         if service.stopping:
             raise busy(5.0)
@@ -41,7 +41,7 @@ async def generate(service, asked, request: Request):
         service.writing().write(text)
         keep = stack.pop_all()  # the run is in use until the text is written
 
-    async def told() -> AsyncIterator[str]:
+    async def text_pieces() -> AsyncIterator[str]:
         try:
             while (piece := await pieces.get()) is not None:
                 if isinstance(piece, Exception):
@@ -53,7 +53,7 @@ async def generate(service, asked, request: Request):
 
     if not asked.stream:
         async def whole() -> str:
-            return "".join([piece async for piece in told()])
+            return "".join([piece async for piece in text_pieces()])
 
         try:
             written = await service.in_time(request, whole(), limits.seconds + 1)
@@ -63,15 +63,15 @@ async def generate(service, asked, request: Request):
                        "seconds": round(time.perf_counter() - began, 6)})  # fmt: skip
 
     async def events() -> AsyncIterator[str]:
-        said = told()
+        stream = text_pieces()
         try:
-            async for piece in said:
+            async for piece in stream:
                 yield event({"text": piece})
             yield event({"tokens": text.written, "notes": notes, "seconds": round(time.perf_counter() - began, 6)}, "end")
         except Refused as refused:
             yield event(refused.body(), "error")
         finally:
-            await said.aclose()
+            await stream.aclose()
 
     return StreamingResponse(events(), media_type="text/event-stream")
 

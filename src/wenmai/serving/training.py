@@ -170,7 +170,7 @@ class Trainings:
         training.tell()
         if training.asked_to_stop:
             self.cancel(training)
-        said = asyncio.create_task(process.stderr.read())
+        stderr = asyncio.create_task(process.stderr.read())
         result = {}
         async for line in process.stdout:
             with suppress(ValueError):
@@ -179,7 +179,7 @@ class Trainings:
                     training.tell(event)
                 elif isinstance(event, dict):
                     result = event
-        status, words = await process.wait(), (await said).decode("utf-8", "replace")
+        status, words = await process.wait(), (await stderr).decode("utf-8", "replace")
         training.scores = result.get("scores") or {}
         if status == 0:
             self.end(training, "finished")
