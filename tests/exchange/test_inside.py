@@ -27,7 +27,7 @@ def test_attention_is_that_of_transformers(kind, tmp_path):
     theirs.set_attn_implementation("eager")
     with torch.no_grad():
         expected = torch.stack(theirs(**known(TEXT, return_tensors="pt"), output_attentions=True).attentions)[:, 0].numpy()
-    (part,) = attention.found(Reading(ours, TEXT))
+    (part,) = attention.maps_of(Reading(ours, TEXT))
     np.testing.assert_allclose(part.weights, expected, atol=1e-4)  # (layers, heads, T, T)
     assert part.joined.shape[-1] < expected.shape[-1] or kind == "roberta"  # cats is one word of two pieces
     names = [word.name for word in part.columns]

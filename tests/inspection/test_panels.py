@@ -92,7 +92,7 @@ def test_a_sound_is_shown_as_it_is_read_and_its_letters_where_they_are_said(rung
 @pytest.mark.parametrize(("rung", "task", "kind"), [case for case in CASES if case[0] in LOOKING], ids=str)
 def test_attention_is_that_of_the_trace_and_adds_up_to_1(rung, task, kind):
     reading = Reading(fitted(rung, task, kind), one_of(kind, task))
-    parts = attention.found(reading)
+    parts = attention.maps_of(reading)
     noted = {name: value for name, value in reading.notes.items() if name.endswith(("attention", "memory"))}
     assert sum(part.weights.shape[0] for part in parts) == len(noted)
     for part in parts:
@@ -135,7 +135,7 @@ def test_patches_lie_on_the_picture():
 @pytest.mark.parametrize("cell", [name for name in CELLS if name != "relu"])
 def test_gates_and_states_are_those_of_the_formula(cell):
     reading = Reading(fitted(cell, "classify", "texts", bidirectional=True, layers=2), "the drum is so very loud")
-    layers = gates.found(reading)
+    layers = gates.layers_of(reading)
     assert [layer.name for layer in layers] == [f"{cell}.{level}{way}" for level in (0, 1) for way in ("", ".back")]
     for layer in layers:
         part = layer.parts
@@ -211,12 +211,12 @@ def test_so_are_templates_of_a_tag(rung):
 def test_the_n_grams_that_matched_and_what_was_paid_are_log_p(layout, text):
     model = language_model("ngram", layout=layout)
     reading = Reading(model, text)
-    steps = explained.found_grams(reading)
+    steps = explained.matched_grams(reading)
     (scores,) = model.model_.token_scores([text.encode()])
     np.testing.assert_allclose([step.total for step in steps], scores.log_probs[: len(steps)], atol=1e-4)
     assert all(len(step.paid) <= 2 and 1 <= step.length <= 3 for step in steps)
     other = Reading(language_model("ngram", layout="small" if layout == "fast" else "fast"), text)
-    assert [step.length for step in steps] == [step.length for step in explained.found_grams(other)]
+    assert [step.length for step in steps] == [step.length for step in explained.matched_grams(other)]
 
 
 def test_counts_of_n_grams_are_those_of_the_text():
@@ -350,7 +350,8 @@ def test_activations_show_what_the_model_saw():
     reading = Reading(fitted("lstm", "classify", "texts"), "the drum is loud")
     values = seen(reading)
     assert values["sigmoid"].size == 3 * 4 * 8 and values["tanh"].size == 4 * 8  # gates × words × units
-    np.testing.assert_allclose(sigmoid(values["sigmoid"][:32]).reshape(4, 8), gates.found(reading)[0].parts["input"], atol=1e-5)
+    gate = gates.layers_of(reading)[0].parts["input"]
+    np.testing.assert_allclose(sigmoid(values["sigmoid"][:32]).reshape(4, 8), gate, atol=1e-5)
     panels = {panel.name: panel for panel in KINDS["activations"][0](reading, Asked())}
     assert set(panels) == {f"activation-{name}" for name in ("step", "sigmoid", "tanh", "relu", "gelu", "softmax")}
     function, slope, shares = panels["activation-sigmoid"].values
@@ -371,7 +372,7 @@ def test_activations_show_what_the_model_saw():
 ])  # fmt: skip
 def test_a_square_of_the_map_is_opened_up(rung, task, kind):
     reading = Reading(fitted(rung, task, kind), one_of(kind, task))
-    part = attention.found(reading)[0]
+    part = attention.maps_of(reading)[0]
     (panel,) = formula.panels(reading)
     score, softmax, mixed = panel.steps
     layer, head, row, column = formula.brightest(part)
@@ -395,7 +396,7 @@ def test_a_step_of_a_cell_is_opened_up_and_a_cell_can_be_chosen():
     assert "c = f * state[1]" in panel.steps[0].source
     reading = Reading(fitted("transformer", "classify", "texts"), "the drum is loud")
     (panel,) = formula.panels(reading, "2,1,3,2")
-    assert panel.steps[1].values["a"] == pytest.approx(attention.found(reading)[0].weights[1, 0, 2, 1])
+    assert panel.steps[1].values["a"] == pytest.approx(attention.maps_of(reading)[0].weights[1, 0, 2, 1])
     with pytest.raises(Mistake, match="expected layer,head,row,column from 1 on, at the most 2,2,4,4"):
         formula.panels(reading, "3,1,1,1")
 

@@ -19,7 +19,7 @@ from wenmai.data.text import tokenizers
 from wenmai.errors import Mistake
 from wenmai.layers.heads import Span
 from wenmai.tasks import spans
-from wenmai.tasks.answer import Answer, Found, token_spans
+from wenmai.tasks.answer import Answer, AnswerSpan, token_spans
 from wenmai.tasks.references import NOWHERE, References, always_first, references_of
 from wenmai.tasks.spans import best_spans
 
@@ -163,7 +163,7 @@ def test_answers_that_are_nowhere_are_named(given, said):
 
 def test_what_most_people_gave_comes_first():
     assert References(("a", "b", "b"), (0, 4, 4)).span == (4, 5) and References(("x",), (NOWHERE,)).span is None
-    assert References(("a", "b", "b"), (0, 4, 4), said=True).spans(False) == [(4, 5), (0, 1)]
+    assert References(("a", "b", "b"), (0, 4, 4), starts_given=True).spans(False) == [(4, 5), (0, 1)]
 
 
 def test_places_that_nobody_said_are_all_right():
@@ -213,7 +213,7 @@ def test_the_threshold_is_the_best_of_all():
     for _ in range(200):
         size = chance.randint(1, 8)
         found = np.empty(size, object)
-        found[:] = [Found(chance.choice(["cat", "dog cat"]), 0, 3, float(chance.randint(-2, 2)), 0.5) for _ in range(size)]
+        found[:] = [AnswerSpan(chance.choice(["cat", "dog cat"]), 0, 3, float(chance.randint(-2, 2)), 0.5) for _ in range(size)]
         targets = np.empty(size, object)
         targets[:] = [References(("cat",), (0,)) if chance.random() < 0.6 else References() for _ in range(size)]
         task.threshold, mean = task.best_threshold(found, targets)

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from wenmai.inspection.gates import found as layers_of
+from wenmai.inspection.gates import layers_of
 from wenmai.inspection.reading import Reading
 from wenmai.layers.cells import CELLS
 from wenmai.layers.transformer import Block
@@ -44,17 +44,17 @@ def slope(function, z: np.ndarray) -> np.ndarray:
 
 def seen(reading: Reading) -> dict[str, np.ndarray]:
     """By function: what went into it, all of it flat."""
-    found: dict[str, list[np.ndarray]] = {}
+    collected: dict[str, list[np.ndarray]] = {}
 
     def add(name: str, values) -> None:
-        found.setdefault(name, []).append(np.asarray(values, np.float64).ravel())
+        collected.setdefault(name, []).append(np.asarray(values, np.float64).ravel())
 
     if not reading.network:
         if hasattr(reading.model, "z") and reading.examples is not None:
             z = reading.model.z(reading.examples.inputs)
             logistic, probable = hasattr(reading.model, "L") and reading.model.output == 0, reading.model.has_probabilities
             add("sigmoid" if logistic else "softmax" if probable else "step", z)
-        return {name: np.concatenate(values) for name, values in found.items()}
+        return {name: np.concatenate(values) for name, values in collected.items()}
     for layer in layers_of(reading):
         for value in layer.gates.values():
             inside = np.clip(value, 1e-7, 1 - 1e-7)
@@ -71,7 +71,7 @@ def seen(reading: Reading) -> dict[str, np.ndarray]:
     if reading.outputs.dim() and reading.probable:
         outputs = reading.outputs[reading.mask] if reading.outputs.dim() == 3 else reading.outputs
         add("softmax", outputs.cpu().clamp(min=-30))
-    return {name: np.concatenate(values) for name, values in found.items()}
+    return {name: np.concatenate(values) for name, values in collected.items()}
 
 
 def panels(reading: Reading) -> list[Panel]:

@@ -45,7 +45,7 @@ class Attention:
         return summed(averaged(self.weights, self.rows, -2), self.columns, -1)
 
 
-def found(reading: Reading) -> list[Attention]:
+def maps_of(reading: Reading) -> list[Attention]:
     """Every part that looks, its layers together."""
     groups: dict[tuple[str, str, bool], list[np.ndarray]] = {}
     for name, value in reading.notes.items():
@@ -97,7 +97,7 @@ def rollout(layers: np.ndarray) -> np.ndarray:
 
 def panels(reading: Reading) -> list[Panel]:
     made: list[Panel] = []
-    for part in found(reading):
+    for part in maps_of(reading):
         made += of_pictures(reading, part) if patches_of(reading, part) else of_texts(part)
     return made
 

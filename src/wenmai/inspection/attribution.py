@@ -151,10 +151,10 @@ def panels(reading: Reading, occluded: bool = True) -> list[Panel]:
 
 def missed(integrated: np.ndarray, difference: float) -> list[Message]:
     """Where a way is too crooked for so few points."""
-    found = float(integrated.sum())
-    if abs(found - difference) <= 0.05 * max(abs(difference), 0.01):
+    total = float(integrated.sum())
+    if abs(total - difference) <= 0.05 * max(abs(difference), 0.01):
         return []
-    return [Message("the way is crooked here: {points} points of it add up to {found:.4g} instead", points=POINTS, found=found)]
+    return [Message("the way is crooked here: {points} points of it add up to {found:.4g} instead", points=POINTS, found=total)]
 
 
 def of_numbers(reading: Reading) -> list[Panel]:

@@ -87,20 +87,20 @@ def panels(reading: Reading, analogies: Sequence[str] = (), how: Map = "pca") ->
         raise unknown("map", how, ("pca", "tsne"))
     made: list[Panel] = []
     if analogies:
-        rows = [(f"{a} : {b} = {c} : ?", ", ".join(f"{word}" for word, _ in found), found[0][1] if found else 0.0)
-                for a, b, c, found in ((*three, known.analogy(*three)) for three in map(three_words, analogies))]  # fmt: skip
+        rows = [(f"{a} : {b} = {c} : ?", ", ".join(f"{word}" for word, _ in nearest), nearest[0][1] if nearest else 0.0)
+                for a, b, c, nearest in ((*three, known.analogy(*three)) for three in map(three_words, analogies))]  # fmt: skip
         made.append(Table("analogies", Message("Analogies"), Message("The words nearest to b − a + c, the nearest first."),
                           ANALOGY, rows))  # fmt: skip
     asked = list(dict.fromkeys(at for word in reading.words if (at := known.of(word.name)) is not None))[:ASKED]
     if not asked:
         return made
     near = {at: known.near(known.vectors[at], NEAREST, [at]) for at in asked}
-    rows = [(bare(known.words[at]), ", ".join(f"{bare(known.words[other])} {cosine:.2f}" for other, cosine in found))
-            for at, found in near.items()]  # fmt: skip
+    rows = [(bare(known.words[at]), ", ".join(f"{bare(known.words[other])} {cosine:.2f}" for other, cosine in nearest))
+            for at, nearest in near.items()]  # fmt: skip
     made.append(Table("embeddings", Message("Nearest words"),
                       Message("Words that this network learned to treat alike; with little text, chance has much to say."), NEAR,
                       rows))  # fmt: skip
-    others = [at for found in near.values() for at, _ in found[:4] if at not in near]
+    others = [at for nearest in near.values() for at, _ in nearest[:4] if at not in near]
     shown = list(dict.fromkeys([*asked, *others]))
     if len(shown) > 3:
         places = pca(known.vectors[shown]) if how == "pca" else tsne(known.vectors[shown])

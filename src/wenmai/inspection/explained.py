@@ -101,7 +101,7 @@ def of_tags(reading: Reading) -> list[Panel]:
 # N-grams
 
 
-def found_grams(reading: Reading) -> list[Matched]:
+def matched_grams(reading: Reading) -> list[Matched]:
     return reading.model.explain(reading.ids)
 
 
@@ -117,7 +117,7 @@ def of_text(reading: Reading, training: np.ndarray | None = None) -> list[Panel]
     if not len(reading.ids):
         return []
     names, rows = [word.name for word in reading.words], []
-    steps = found_grams(reading)
+    steps = matched_grams(reading)
     for at, (name, step) in enumerate(zip(names, steps)):
         first = at + 1 - step.length
         gram = " ".join(["<s>"] * max(0, -first) + names[max(0, first) : at + 1])
@@ -131,8 +131,8 @@ def of_text(reading: Reading, training: np.ndarray | None = None) -> list[Panel]
 
 
 def of_classes(reading: Reading) -> list[Panel]:
-    found, classes = reading.model.explain(reading.examples.inputs), [str(name) for name in reading.task.classes]
-    steps = np.array([[step.total for step in steps] for steps in found])  # (C, T + 1)
+    by_class, classes = reading.model.explain(reading.examples.inputs), [str(name) for name in reading.task.classes]
+    steps = np.array([[step.total for step in steps] for steps in by_class])  # (C, T + 1)
     answered = int(reading.chosen[0])
     prior = reading.model.prior
     rest = [number for number in range(len(classes)) if number != answered]
@@ -145,7 +145,7 @@ def of_classes(reading: Reading) -> list[Panel]:
                       total=float(places.sum() + prior[answered] - prior[other]))  # fmt: skip
     names = [word.name for word in reading.words] + ["</s>"]
     rows = []
-    for at, (name, step) in enumerate(zip(names, found[answered])):
+    for at, (name, step) in enumerate(zip(names, by_class[answered])):
         gram = [*["<s>"] * max(0, step.length - at - 1), *names[max(0, at + 1 - step.length) : at + 1]]
         rows.append((name, " ".join(gram), round(step.total, 4)))
     table = Table("features", Message("Which n-gram said it"),

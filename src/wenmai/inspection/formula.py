@@ -49,7 +49,7 @@ def panels(reading: Reading, cell: str = "") -> list[Panel]:
     """`cell`: layer,head,row,column, from 1 on, of the first map; without it the brightest one off the diagonal."""
     if not reading.network:
         return []
-    maps = attention.found(reading)
+    maps = attention.maps_of(reading)
     return [of_attention(reading, maps[0], cell)] if maps else of_gates(reading)
 
 
@@ -118,7 +118,7 @@ def matches(name: str, part: str, kind: str) -> bool:
 
 
 def of_gates(reading: Reading) -> list[Panel]:
-    layers = gates.found(reading)
+    layers = gates.layers_of(reading)
     if not layers:
         return []
     layer = layers[0]

@@ -47,7 +47,7 @@ class Layer:
         return {name: value for name, value in self.parts.items() if name not in CELLS[self.cell].gates}
 
 
-def found(reading: Reading) -> list[Layer]:
+def layers_of(reading: Reading) -> list[Layer]:
     layers: dict[tuple, Layer] = {}
     for name, value in reading.notes.items():
         if match := NAME.fullmatch(name):
@@ -81,7 +81,7 @@ def joined(values: dict[str, np.ndarray], words: list[Word], back: bool) -> np.n
 
 def panels(reading: Reading, units: int = UNITS) -> list[Panel]:
     made: list[Panel] = []
-    for layer in found(reading):
+    for layer in layers_of(reading):
         made += of_layer(layer, words_of(reading, layer), units)
     return made + followers(reading)
 
@@ -139,7 +139,7 @@ def correlations(states: np.ndarray, features: np.ndarray) -> np.ndarray:
 def followers(reading: Reading) -> list[Panel]:
     """The unit of each layer that follows each thing best, and how the best of all goes along the text."""
     rows, best = [], None
-    for layer in found(reading):
+    for layer in layers_of(reading):
         words = words_of(reading, layer)
         features = features_of(reading, words)
         for kind, value in layer.states.items():

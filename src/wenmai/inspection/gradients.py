@@ -42,10 +42,10 @@ def norms(reading: Reading) -> dict[str, np.ndarray]:
         outputs = reading.model.outputs_from(x.detach().requires_grad_(), mask, Trace(reach=reach), batch=reading.batch)
         f = reading.support_of(outputs)[0]
         tensors = [value for values in seen.values() for value in values]
-        found = iter(torch.autograd.grad(f, tensors, allow_unused=True))
+        gradients = iter(torch.autograd.grad(f, tensors, allow_unused=True))
     sizes = {}
     for name, values in seen.items():
-        each = [torch.zeros_like(value) if (gradient := next(found)) is None else gradient for value in values]
+        each = [torch.zeros_like(value) if (gradient := next(gradients)) is None else gradient for value in values]
         row = [one[min(reading.row, len(one) - 1)] for one in each]
         steps = torch.stack(row) if len(row) > 1 or row[0].dim() == 1 else row[0]  # (T, H)
         if steps.dim() == 2 and len(steps) > 1:

@@ -104,8 +104,8 @@ def chosen_kinds(asked: Asked) -> list[str]:
             raise unknown("panel", name, (*KINDS, "all"))
     if "all" in asked.show:
         return list(KINDS)
-    given = {"switches": asked.off, "embeddings": asked.analogies, "formula": asked.cell}
-    implied = [name for name, said in given.items() if said]
+    options = {"switches": asked.off, "embeddings": asked.analogies, "formula": asked.cell}
+    implied = [name for name, value in options.items() if value]
     return list(dict.fromkeys([*(asked.show or [name for name, (_, unasked) in KINDS.items() if unasked]), *implied]))
 
 

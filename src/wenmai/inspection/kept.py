@@ -16,7 +16,7 @@ def estimators_of(run: Path, estimator) -> dict[str, object]:
     """By the number of updates, the first first; the last is the run itself."""
     from safetensors.numpy import load_file
 
-    found = {}
+    estimators = {}
     for path in sorted(path for path in run.glob("kept-*.safetensors") if KEPT_WEIGHTS.fullmatch(path.stem)):
         weights, model = load_file(path), deepcopy(estimator.model_)
         if isinstance(model, nn.Module):
@@ -26,9 +26,9 @@ def estimators_of(run: Path, estimator) -> dict[str, object]:
             model.load(weights)
         earlier = copy(estimator)
         earlier.model_ = model
-        found[f"{int(path.stem.removeprefix('kept-')):,}"] = earlier
-    if not found:
+        estimators[f"{int(path.stem.removeprefix('kept-')):,}"] = earlier
+    if not estimators:
         raise Mistake("{run} kept no checkpoints on its way; train it again with --keep 5, and then --steps shows them.",
                       run=typed(run))  # fmt: skip
     last = estimator.progress_[-1].step if estimator.progress_ else 0
-    return found | {f"{last:,}": estimator}
+    return estimators | {f"{last:,}": estimator}

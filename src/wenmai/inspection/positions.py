@@ -45,10 +45,10 @@ def rotary(steps: int, width: int) -> np.ndarray:
 
 
 def panels(reading: Reading) -> list[Panel]:
-    found = matrix(reading.model) if reading.network else None
-    if found is None:
+    encoding = matrix(reading.model) if reading.network else None
+    if encoding is None:
         return []
-    kind, values = found
+    kind, values = encoding
     names = [str(at) for at in range(len(values))]
     some = unit(values[:COMPARED].astype(np.float64))
     products = some @ some.T

@@ -47,10 +47,10 @@ def of_reading(reading: Reading) -> tuple[list[Word], np.ndarray] | None:
 
 
 def panels(reading: Reading) -> list[Panel]:
-    found = of_reading(reading)
-    if found is None or not found[0]:
+    surprises = of_reading(reading)
+    if surprises is None or not surprises[0]:
         return []
-    words, values = found
+    words, values = surprises
     caption = Message("The brighter, the less it was expected: {mean:.2f} bits a word here. A word that surprises where the "
                       "entropy was low is one that the model was wrong about.", mean=float(values[0].mean()))  # fmt: skip
     return [Tokens("surprise", Message("How surprising each word was"), caption, [word.name for word in words], values, SERIES,
@@ -59,10 +59,10 @@ def panels(reading: Reading) -> list[Panel]:
 
 def together(named: dict[str, Reading]) -> list[Panel]:
     """All that can say the same text, one curve each, where they cut it into the same words."""
-    found = {name: of_reading(reading) for name, reading in named.items()}
-    found = {name: pair for name, pair in found.items() if pair is not None and pair[0]}
-    first = next(iter(found.values()), None)
-    alike = {name: values for name, (words, values) in found.items() if [w.name for w in words] == [w.name for w in first[0]]}
+    surprises = {name: of_reading(reading) for name, reading in named.items()}
+    surprises = {name: pair for name, pair in surprises.items() if pair is not None and pair[0]}
+    first = next(iter(surprises.values()), None)
+    alike = {name: values for name, (words, values) in surprises.items() if [w.name for w in words] == [w.name for w in first[0]]}
     if len(alike) < 2:
         return []
     return [Curves("surprise-together", Message("How surprising each word was, side by side"),

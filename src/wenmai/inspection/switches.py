@@ -80,15 +80,15 @@ def cell_at(point: str) -> str:
 
 def points(reading: Reading) -> dict[str, tuple[int, ...]]:
     """Every place where one can reach in, and the shape of what passes there."""
-    found: dict[str, tuple[int, ...]] = {}
+    shapes: dict[str, tuple[int, ...]] = {}
 
     def reach(name: str, value: Tensor, instead: Tensor | None) -> Tensor:
         if not name.endswith((".query", ".key", ".value", ".before")):
-            found.setdefault(name, tuple(value.shape))
+            shapes.setdefault(name, tuple(value.shape))
         return value
 
     reading.switched(reach)
-    return found
+    return shapes
 
 
 def parts(reading: Reading) -> dict[str, list[Switch]]:

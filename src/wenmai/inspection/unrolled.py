@@ -113,8 +113,8 @@ def leaf(sketch: Sketch, module: nn.Module, name: str, read: bool = False) -> No
         size = ""
     else:
         size = " · ".join(shape_of(weight) for weight in list(module.parameters(recurse=False))[:2])
-    said = f"{label}: {name.split()[0].replace('_', ' ')}" if name and label.lower() not in name else label
-    sketch.wide(said, lines(size, sketch.weights(module)), memory=read)
+    title = f"{label}: {name.split()[0].replace('_', ' ')}" if name and label.lower() not in name else label
+    sketch.wide(title, lines(size, sketch.weights(module)), memory=read)
 
 
 def recurrent(sketch: Sketch, body: Recurrent, read: bool) -> None:
@@ -173,7 +173,7 @@ def transformer(sketch: Sketch, body: Transformer, read: bool) -> None:
         sketch.wide("+ positions, learned" if learned else "+ positions, sinusoidal", sketch.weights(body.position),
                     memory=read and body.blocks[0].cross is None)  # fmt: skip
     prenorm = isinstance(body.norm, nn.LayerNorm)
-    opened(sketch, body.blocks[0], body, prenorm, read)
+    draw_block(sketch, body.blocks[0], body, prenorm, read)
     closed = list(body.blocks)[1:]
     if len(closed) <= OPEN:
         for at, block in enumerate(closed, 2):
@@ -186,7 +186,7 @@ def transformer(sketch: Sketch, body: Transformer, read: bool) -> None:
         leaf(sketch, body.norm, "")
 
 
-def opened(sketch: Sketch, block: Block, body: Transformer, prenorm: bool, read: bool) -> None:
+def draw_block(sketch: Sketch, block: Block, body: Transformer, prenorm: bool, read: bool) -> None:
     """The parts of a block; what each of them gives is added to what it was given."""
     heads, rotary = block.attention.heads, ", rotary" if block.attention.rotary else ""
     looks = "Self-attention, back only" if body.causal else "Self-attention"

@@ -39,15 +39,15 @@ def shown(text: str) -> str:
 def words_read(tokenizer, special, ids: Sequence[int], texts: Sequence[str]) -> list[Word]:
     """The words of a row of tokens that was made of these texts, in whatever order they stand there, and of what stands around
     them."""
-    found = located(tokenizer, ids, texts)
+    spans = located(tokenizer, ids, texts)
     words: list[Word] = []
     spaces: list[int] = []  # places of a mark that stands before a word, and is one with it
-    for place, span in enumerate(found):
+    for place, span in enumerate(spans):
         if span is None:
             words.append(Word(name_of(tokenizer, int(ids[place])), [place]))
             continue
         text, start, end = span
-        if tokenizer.kind not in SINGLE and not texts[text][start:end].strip() and place + 1 < len(found):
+        if tokenizer.kind not in SINGLE and not texts[text][start:end].strip() and place + 1 < len(spans):
             spaces.append(place)
             continue
         before = words[-1].span if words else None

@@ -95,11 +95,11 @@ def attention(qkv: Tensor, shape: tuple[int, ...], lengths: list[int] | None, la
     takes half as long again."""
     qkv = qkv.view(len(qkv), 3, layer.heads, -1)  # (N, 3, A, D)
     if lengths is None:
-        return look(qkv.view(*shape[:2], *qkv.shape[1:]), layer.factor, first).flatten(0, 1)
-    return torch.cat([look(row.unsqueeze(0), layer.factor, first)[0] for row in qkv.split(lengths)])
+        return attend(qkv.view(*shape[:2], *qkv.shape[1:]), layer.factor, first).flatten(0, 1)
+    return torch.cat([attend(row.unsqueeze(0), layer.factor, first)[0] for row in qkv.split(lengths)])
 
 
-def look(qkv: Tensor, factor: float, first: bool) -> Tensor:
+def attend(qkv: Tensor, factor: float, first: bool) -> Tensor:
     """(B, T, 3, A, D) → (B, T, E), or (B, 1, E), where the `first` looks alone"""
     q, k, v = qkv.permute(2, 0, 3, 1, 4)  # (B, A, T, D)
     return scaled_dot_product_attention(q[:, :, :1] if first else q, k, v, scale=factor).transpose(1, 2).flatten(2)

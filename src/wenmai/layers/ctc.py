@@ -144,15 +144,15 @@ def occupation(log_probs: np.ndarray, tokens: list[int], blank: int) -> np.ndarr
     states[1::2] = tokens
     skips = np.zeros(len(states), bool)
     skips[3::2] = states[3::2] != states[1:-2:2]
-    said = log_probs[:, states].astype(np.float64)  # (T, 2n + 1)
-    forward, backward = np.full((2, *said.shape), -np.inf)
-    forward[0, :2], backward[-1, -2:] = said[0, :2], 0.0
-    for t in range(1, len(said)):
+    emissions = log_probs[:, states].astype(np.float64)  # (T, 2n + 1)
+    forward, backward = np.full((2, *emissions.shape), -np.inf)
+    forward[0, :2], backward[-1, -2:] = emissions[0, :2], 0.0
+    for t in range(1, len(emissions)):
         before = forward[t - 1]
         total = np.logaddexp(before, np.append(-np.inf, before[:-1]))
         total[2:] = np.where(skips[2:], np.logaddexp(total[2:], before[:-2]), total[2:])
-        forward[t] = total + said[t]
-        after = backward[-t] + said[-t]  # of the frame behind
+        forward[t] = total + emissions[t]
+        after = backward[-t] + emissions[-t]  # of the frame behind
         total = np.logaddexp(after, np.append(after[1:], -np.inf))
         total[:-2] = np.where(skips[2:], np.logaddexp(total[:-2], after[2:]), total[:-2])
         backward[-t - 1] = total

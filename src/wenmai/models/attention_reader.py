@@ -45,11 +45,11 @@ class QuestionReader(Body):
 
     def forward(self, x: Tensor, mask: Tensor, state=None, trace=None, segment: Tensor | None = None):
         question = mask if segment is None else mask & (segment == 0)
-        look = see_real(question)[:, 0]  # (B, 1, S)
-        aligned = self.likest(x, x, x, look, trace and trace.under("likest"))  # (B, T, E)
+        visible = see_real(question)[:, 0]  # (B, 1, S)
+        aligned = self.likest(x, x, x, visible, trace and trace.under("likest"))  # (B, T, E)
         x = torch.cat([x, aligned, x * aligned], -1)
         h, mask, _ = self.encoder(x, mask, None, trace and trace.under("first"))  # (B, T, H)
-        context = self.context(h, self.context.keys(h), h, look, trace and trace.under("context"))  # (B, T, H)
+        context = self.context(h, self.context.keys(h), h, visible, trace and trace.under("context"))  # (B, T, H)
         both = h * context
         m, mask, _ = self.second(self.dropout(torch.cat([h, context, both], -1)), mask, None, trace and trace.under("second"))
         return torch.cat([both, m], -1) * mask.unsqueeze(-1), mask, None

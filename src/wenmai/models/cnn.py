@@ -101,12 +101,12 @@ class TextFilters(Body):
         covers, the place behind its last, its width, how strongly it fired) where it fired most."""
         strength, at = h.max(0)
         filters = h.shape[1] // len(self.widths)
-        found = []
+        strongest = []
         for number, (place, value) in enumerate(zip(at.tolist(), strength.tolist())):
             width = self.widths[number // filters]
             first = place - (width - 1 if self.gated else (width - 1) // 2)
-            found.append((max(0, first), min(len(h), first + width), width, value))
-        return found
+            strongest.append((max(0, first), min(len(h), first + width), width, value))
+        return strongest
 
 
 class Picture(nn.Module):

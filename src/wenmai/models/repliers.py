@@ -100,10 +100,10 @@ class BothEnds(Body):
         self.join = nn.Linear(2 * hidden, hidden)
 
     def forward(self, x: Tensor, mask: Tensor, state=None, trace=None, segment: Tensor | None = None):
-        asked, asked_mask, told, told_mask, _ = parted(x, mask, segment)
-        h, _, _ = self.question(asked, asked_mask, None, trace and trace.under("question"))
-        m, _, _ = self.context(told, told_mask, None, trace and trace.under("context"))
-        ends = torch.cat([pool(h, asked_mask, self.pooling), pool(m, told_mask, self.pooling)], -1)  # (B, 2H)
+        question, question_mask, context, context_mask, _ = parted(x, mask, segment)
+        h, _, _ = self.question(question, question_mask, None, trace and trace.under("question"))
+        m, _, _ = self.context(context, context_mask, None, trace and trace.under("context"))
+        ends = torch.cat([pool(h, question_mask, self.pooling), pool(m, context_mask, self.pooling)], -1)  # (B, 2H)
         return self.join(ends).unsqueeze(1), torch.ones_like(mask[:, :1]), None
 
 
@@ -117,9 +117,9 @@ class Apart(Body):
         self.body, self.width = body, width
 
     def forward(self, x: Tensor, mask: Tensor, state=None, trace=None, segment: Tensor | None = None):
-        asked, asked_mask, told, told_mask, back = parted(x, mask, segment)
-        h, _, _ = self.body(asked, asked_mask, None, trace and trace.under("question"))
-        m, _, _ = self.body(told, told_mask, None, trace and trace.under("context"))
+        question, question_mask, context, context_mask, back = parted(x, mask, segment)
+        h, _, _ = self.body(question, question_mask, None, trace and trace.under("question"))
+        m, _, _ = self.body(context, context_mask, None, trace and trace.under("context"))
         return torch.cat([h, m], 1).take_along_dim(back.unsqueeze(-1), 1) * mask.unsqueeze(-1), mask, None
 
 
@@ -133,9 +133,9 @@ class StoryReader(Body):
 
     def forward(self, x: Tensor, mask: Tensor, state=None, trace=None, segment: Tensor | None = None):
         sums, real = sentences(x, words(mask, segment), segment)  # (B, 1 + K, H), (B, 1 + K)
-        told, q = sums[:, 1:], sums[:, :1].expand(-1, sums.shape[1] - 1, -1)
+        facts, q = sums[:, 1:], sums[:, :1].expand(-1, sums.shape[1] - 1, -1)
         for level, layer in enumerate(self.layers):
-            q = self.dropout(layer(told, q, real[:, 1:], trace and trace.under(f"reading.{level}")))  # (B, K, H)
+            q = self.dropout(layer(facts, q, real[:, 1:], trace and trace.under(f"reading.{level}")))  # (B, K, H)
         end = q[:, -1:]  # behind the last sentence nothing changes
         of_word = torch.cat([end, q], 1).take_along_dim(segment.unsqueeze(-1), 1)  # (B, T, H)
         memory = self.word(torch.cat([x, of_word.to(x.dtype)], -1)).tanh()

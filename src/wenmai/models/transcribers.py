@@ -127,8 +127,8 @@ class JointHead(nn.Module):
         return self.head.support(outputs, mask, chosen)
 
     def losses(self, y: Tensor, mask: Tensor, batch: Batch, memory: Tensor, memory_mask: Tensor) -> list[Loss]:
-        (told,), (aligned,) = self.head.losses(y, mask, batch), self.ctc.losses(memory, memory_mask, batch)
-        return [told._replace(weight=1 - self.share), aligned._replace(weight=self.share)]
+        (spelled,), (aligned,) = self.head.losses(y, mask, batch), self.ctc.losses(memory, memory_mask, batch)
+        return [spelled._replace(weight=1 - self.share), aligned._replace(weight=self.share)]
 
     def counts(self, batch: Batch) -> list[int]:
         return [int(batch.target_mask.sum()), int(self.ctc.lengths(batch).sum())]

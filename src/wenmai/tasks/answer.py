@@ -39,7 +39,7 @@ from wenmai.training import memory
 ALMOST_ALL = 0.995  # of the answers that are learned from are no longer, in tokens, than those that are given
 
 
-class Found(NamedTuple):
+class AnswerSpan(NamedTuple):
     """A span of a context; its score above that of "nothing", and its probability among all that could be said."""
 
     text: str
@@ -49,7 +49,7 @@ class Found(NamedTuple):
     probability: float
 
 
-NOTHING = Found("", 0, 0, -np.inf, 0.0)
+NOTHING = AnswerSpan("", 0, 0, -np.inf, 0.0)
 
 
 class Scored(Sequences):
@@ -158,8 +158,8 @@ class Answer:
         examples = self.examples(untrained, *rows.watched(self, parts, seed))
 
         def measured(trained: Trained) -> float:
-            found = rows.decided(self, trained, examples)
-            return self.best_threshold(found, examples.targets)[1]
+            spans = rows.decided(self, trained, examples)
+            return self.best_threshold(spans, examples.targets)[1]
 
         return measured
 
@@ -169,15 +169,15 @@ class Answer:
             examples = self.examples(trained, *rows.watched(self, parts, seed))
             self.threshold = self.best_threshold(rows.decided(self, trained, examples), examples.targets)[0]
 
-    def best_threshold(self, found: np.ndarray, targets: np.ndarray) -> tuple[float, float]:
+    def best_threshold(self, spans: np.ndarray, targets: np.ndarray) -> tuple[float, float]:
         """(how far a span has to be above "nothing", the mean F1 then). Rows are gone through from the surest on: each one more
         that is answered adds what its answer scores, and takes what "nothing" scored."""
-        given, nothing = (self.each([one.text if kept else "" for one in found], targets)[:, 1] for kept in (True, False))
+        answered, nothing = (self.each([one.text if kept else "" for one in spans], targets)[:, 1] for kept in (True, False))
         if not self.impossible:
-            return 0.0, float(given.mean())
-        above = np.array([one.above for one in found])
+            return 0.0, float(answered.mean())
+        above = np.array([one.above for one in spans])
         order = np.argsort(-above, kind="stable")
-        sums = nothing.sum() + np.concatenate([[0.0], np.cumsum((given - nothing)[order])])
+        sums = nothing.sum() + np.concatenate([[0.0], np.cumsum((answered - nothing)[order])])
         last = np.append(above[order][1:] != above[order][:-1], True)  # equal ones stay together
         sums[1:][~last] = -np.inf
         count = int(sums.argmax())
@@ -185,7 +185,7 @@ class Answer:
         low, high = edges[count + 1], edges[count]
         finite = [edge for edge in (low, high) if np.isfinite(edge)]
         between = sum(finite) / 2 if len(finite) == 2 else (high - 1 if np.isfinite(high) else low + 1 if finite else 0.0)
-        return float(between), float(sums[count] / len(found))
+        return float(between), float(sums[count] / len(spans))
 
     # Answering
 
@@ -210,19 +210,19 @@ class Answer:
                 for number, window in enumerate(some.tolist()):
                     start, (begin, end) = windows.starts[window], (first[window], last[window])
                     table[begin:end] = values[number, 1 + begin - start : 1 + end - start]
-                    nothing, found = windows.nothing[window], values[number, 0]
-                    if found.sum() < table[nothing].sum():
-                        table[nothing] = found
+                    nothing, score = windows.nothing[window], values[number, 0]
+                    if score.sum() < table[nothing].sum():
+                        table[nothing] = score
         return Scored(table, passages)
 
     def decide(self, outputs: Scored, model=None) -> np.ndarray:
-        """(N,) of Found: the best span of every row; whether it is given, `given` says."""
-        found = np.empty(len(outputs), object)
+        """(N,) of AnswerSpan: the best span of every row; whether it is given, `is_given` says."""
+        spans = np.empty(len(outputs), object)
         for row in range(len(outputs)):
-            found[row] = next(iter(self.best(outputs, row, 1)), NOTHING)
-        return found
+            spans[row] = next(iter(self.best(outputs, row, 1)), NOTHING)
+        return spans
 
-    def best(self, outputs: Scored, row: int, count: int) -> list[Found]:
+    def best(self, outputs: Scored, row: int, count: int) -> list[AnswerSpan]:
         scores, passages = np.asarray(outputs[row], np.float64), outputs.passages
         nothing = scores[0].sum()
         spans, total = best_spans(scores[1:], self.answer_length or 1, count)
@@ -231,21 +231,21 @@ class Answer:
         answers = []
         for first, last, score in spans:
             start, end = int(places[first, 0]), int(places[last, 1])
-            answers.append(Found(text[start:end], start, end, score - nothing, float(np.exp(score - total))))
+            answers.append(AnswerSpan(text[start:end], start, end, score - nothing, float(np.exp(score - total))))
         return answers
 
     @staticmethod
-    def whole(text: str, start: int, end: int) -> Found:
+    def whole(text: str, start: int, end: int) -> AnswerSpan:
         """An answer that is given without a model."""
-        return Found(text, start, end, np.inf, 1.0)
+        return AnswerSpan(text, start, end, np.inf, 1.0)
 
-    def given(self, found: Found) -> bool:
-        return found.end > found.start and (not self.impossible or found.above > self.threshold)
+    def is_given(self, span: AnswerSpan) -> bool:
+        return span.end > span.start and (not self.impossible or span.above > self.threshold)
 
     def predictions(self, decided: np.ndarray) -> np.ndarray:
         """Texts; where there is no answer, none."""
         texts = np.empty(len(decided), object)
-        texts[:] = [one.text if self.given(one) else "" for one in decided]
+        texts[:] = [one.text if self.is_given(one) else "" for one in decided]
         return texts
 
     def predict(self, trained: Trained, inputs) -> tuple:
@@ -263,14 +263,14 @@ class Answer:
             raise Mistake("best={count}: expected 1 or more, how many answers are given for each.", count=best)
         for some, outputs, _ in self.streamed(trained, examples):
             for row in range(len(some)):
-                found = self.best(outputs, row, many)
-                answer = self.described(found, outputs, row)
-                answers.append(answer | ({"best": [as_json(one) for one in found]} if many > 1 else {}))
+                spans = self.best(outputs, row, many)
+                answer = self.described(spans, outputs, row)
+                answers.append(answer | ({"best": [as_json(one) for one in spans]} if many > 1 else {}))
         return Answers(answers)
 
-    def described(self, found: list[Found], outputs: Scored, row: int) -> dict:
-        if found and self.given(found[0]):
-            return as_json(found[0])
+    def described(self, spans: list[AnswerSpan], outputs: Scored, row: int) -> dict:
+        if spans and self.is_given(spans[0]):
+            return as_json(spans[0])
         return {"answer": "", "start": 0, "end": 0, "probability": round(self.nothing(outputs, row), 6)}
 
     def nothing(self, outputs: Scored, row: int) -> float:
@@ -307,9 +307,9 @@ class Answer:
 
     def mistakes(self, outputs, decided: np.ndarray, targets: np.ndarray, inputs) -> list[dict]:
         texts = self.predictions(decided)
-        return [{"input": shown(tuple(given)[::-1]), "expected": shown(target.texts[0] if target.texts else "–"),
+        return [{"input": shown(tuple(pair)[::-1]), "expected": shown(target.texts[0] if target.texts else "–"),
                  "answer": shown(text or "–"), "probability": one.probability}
-                for given, target, text, one in zip(inputs, targets, texts, decided)]  # fmt: skip
+                for pair, target, text, one in zip(inputs, targets, texts, decided)]  # fmt: skip
 
     # Keeping
 
@@ -329,15 +329,15 @@ class Answer:
                       next_command="answer {run} --context … --question …")  # fmt: skip
 
 
-def as_json(found: Found) -> dict:
-    return {"answer": found.text, "start": found.start, "end": found.end, "probability": round(found.probability, 6)}
+def as_json(span: AnswerSpan) -> dict:
+    return {"answer": span.text, "start": span.start, "end": span.end, "probability": round(span.probability, 6)}
 
 
 def token_spans(passages: Passages, spans: list[list[tuple[int, int]]]) -> np.ndarray:
     """(N, K, 2): the first and the last element of every row that each of its answers, given by their characters, touches; −1
     where a row has fewer, and 0 and 0 alone where it has none."""
-    found = np.full((len(spans), max(1, max(map(len, spans), default=1)), 2), -1, np.int64)
-    found[:, 0] = 0
+    elements = np.full((len(spans), max(1, max(map(len, spans), default=1)), 2), -1, np.int64)
+    elements[:, 0] = 0
     for row, known in enumerate(spans):
         places, kept = passages.places_in_text[passages.starts[row] + 1 : passages.stops[row]], {}
         for start, end in known if len(places) else ():
@@ -345,5 +345,5 @@ def token_spans(passages: Passages, spans: list[list[tuple[int, int]]]) -> np.nd
             if first <= last:
                 kept[first + 1, last + 1] = None
         for number, span in enumerate(kept):
-            found[row, number] = span
-    return found
+            elements[row, number] = span
+    return elements

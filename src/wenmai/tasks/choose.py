@@ -59,18 +59,18 @@ class Choose:
             raise Mistake("{file} has no column choices (found: {names}); name it with --columns context=NAME,question=NAME,"
                           "choices=NAME,answer=NAME.", file=source, names=listed_names(chunk.columns))  # fmt: skip
         where = line_of(chunk, source)
-        choices = [choices_of(given, where(row)) for row, given in enumerate(chunk.columns["choices"])]
-        return [(*pair, given) for pair, given in zip(pairs_in(chunk, source), choices)]
+        choices = [choices_of(cell, where(row)) for row, cell in enumerate(chunk.columns["choices"])]
+        return [(*pair, cell) for pair, cell in zip(pairs_in(chunk, source), choices)]
 
     def targets_of(self, chunk: Chunk, source: str) -> list[str]:
         """The text of the right one; it may be given by its number, from 0 on, where no choice is written so."""
         if "answer" not in chunk.columns:
             raise Mistake("{file} has no column answer (found: {names}), which says the right choice; name it with --columns "
                           "answer=NAME.", file=source, names=listed_names(chunk.columns))  # fmt: skip
-        where, found = line_of(chunk, source), []
-        for row, (given, answer) in enumerate(zip(chunk.columns["choices"], chunk.columns["answer"])):
-            found.append(choices_of(given, where(row))[number_of(answer, choices_of(given, where(row)), where(row))])
-        return found
+        where, answers = line_of(chunk, source), []
+        for row, (choices, answer) in enumerate(zip(chunk.columns["choices"], chunk.columns["answer"])):
+            answers.append(choices_of(choices, where(row))[number_of(answer, choices_of(choices, where(row)), where(row))])
+        return answers
 
     def split_keys(self, inputs, targets) -> tuple:
         """No two parts share a context."""
@@ -211,13 +211,13 @@ def choices_of(given, where) -> tuple[str, ...]:
 
 def number_of(answer, choices: tuple[str, ...], where) -> int:
     text = str(answer).strip()
-    found = next((number for number, choice in enumerate(choices) if choice.strip() == text), None)
-    if found is None and text.isdecimal() and len(text) < 10 and int(text) < len(choices):  # of thousands of digits, none is made
-        found = int(text)
-    if found is None:
+    index = next((number for number, choice in enumerate(choices) if choice.strip() == text), None)
+    if index is None and text.isdecimal() and len(text) < 10 and int(text) < len(choices):  # of thousands of digits, none is made
+        index = int(text)
+    if index is None:
         raise Mistake("{where}: the answer {answer!r} is none of the choices ({names}); correct the row.", where=where,
                       answer=short(text), names=listed_names(choices))  # fmt: skip
-    return found
+    return index
 
 
 def texts_read(inputs) -> list[tuple[str, str]]:

@@ -33,7 +33,7 @@ class Listening:
                           "normalise=corpus.")  # fmt: skip
         self.trained, self.source, self.model = trained, source, model
         self.resampler, self.features = Resampler(rate, source.rate), FeatureStream(source.features)
-        self.left, self.state, self.last, self.tokens, self.told = torch.zeros(0, source.mels), None, None, [], 0
+        self.left, self.state, self.last, self.tokens, self.yielded = torch.zeros(0, source.mels), None, None, [], 0
 
     def push(self, samples: np.ndarray) -> Iterator[str]:
         frames = torch.cat([self.left, self.features.push(self.resampler.push(samples))])
@@ -61,12 +61,12 @@ class Listening:
 
     def complete(self, over: bool) -> Iterator[str]:
         """Words behind which another has begun, or all."""
-        text = self.trained.inputs.target.text(self.tokens)[self.told :]
-        spaced = " " in text or self.told
+        text = self.trained.inputs.target.text(self.tokens)[self.yielded :]
+        spaced = " " in text or self.yielded
         while text and ((cut := text.find(" ", 1)) > 0 or over or not spaced):
             if cut < 0 and not over and (text.isascii() or spaced):
                 return
             word = text if cut < 0 else text[:cut]
-            self.told, text = self.told + len(word), text[len(word) :]
+            self.yielded, text = self.yielded + len(word), text[len(word) :]
             if word.strip():
                 yield word.strip()

@@ -23,7 +23,7 @@ SMALL = 300  # words of a vocabulary that are all asked for after every word
 Fusion = Callable[[tuple[int, ...]], float]  # the tokens of a text so far → what a language model adds to its score
 
 
-class Found(NamedTuple):
+class BeamHypothesis(NamedTuple):
     tokens: list[int]
     score: float
     log_prob: float  # of CTC alone
@@ -35,7 +35,7 @@ def add(first: float, second: float) -> float:
 
 
 def prefix_beam(log_probs: np.ndarray, blank: int, size: int = 16, count: int = 1, fusion: Fusion | None = None,
-                final: Fusion | None = None, least: float = LEAST) -> list[Found]:  # fmt: skip
+                final: Fusion | None = None, least: float = LEAST) -> list[BeamHypothesis]:  # fmt: skip
     """The `count` best texts of (T, V + 1), the best first. `fusion` and `final`: what a language model adds to a text that may
     go on, and to one that is over."""
     fusion = fusion or (lambda tokens: 0.0)
@@ -63,8 +63,8 @@ def prefix_beam(log_probs: np.ndarray, blank: int, size: int = 16, count: int = 
         else:
             beams = grown
     final = final or fusion
-    found = [Found(list(prefix), add(*both) + final(prefix), add(*both)) for prefix, both in beams.items()]
-    return sorted(found, key=lambda one: -one.score)[:count]
+    hypotheses = [BeamHypothesis(list(prefix), add(*both) + final(prefix), add(*both)) for prefix, both in beams.items()]
+    return sorted(hypotheses, key=lambda one: -one.score)[:count]
 
 
 class LanguageFusion:

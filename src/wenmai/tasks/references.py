@@ -24,28 +24,28 @@ TELLING = 20  # answers that stand in several places: if none of so many begins 
 class References:
     """The answers that are right, and where each begins in its context (NOWHERE: it is only compared with); none: the context
     does not answer the question. `moved`: how many began elsewhere than was said. `places`: of every text, where it stands as
-    whole words; `said`: whether it was said where they begin."""
+    whole words; `starts_given`: whether it was said where they begin."""
 
     texts: tuple[str, ...] = ()
     starts: tuple[int, ...] = ()
     moved: int = 0
     places: tuple[tuple[int, ...], ...] = field(default=(), compare=False, repr=False)
-    said: bool = field(default=False, compare=False, repr=False)
+    starts_given: bool = field(default=False, compare=False, repr=False)
 
     @cached_property
     def span(self) -> tuple[int, int] | None:
         """From where to where the one stands that most people gave."""
-        known = self.given()
+        known = self.span_counts()
         return known.most_common(1)[0][0] if known else None
 
-    def given(self) -> Counter:
+    def span_counts(self) -> Counter:
         return Counter((start, start + len(text)) for text, start in zip(self.texts, self.starts) if start != NOWHERE)
 
     def spans(self, everywhere: bool) -> list[tuple[int, int]]:
         """From where to where answers stand, the one that most people gave first: as they are placed, or, with `everywhere` and
         where no places were said, in every place that has the same words."""
-        known = dict.fromkeys(span for span, _ in self.given().most_common())
-        if everywhere or not self.said:
+        known = dict.fromkeys(span for span, _ in self.span_counts().most_common())
+        if everywhere or not self.starts_given:
             each = zip(self.texts, self.places)
             known |= dict.fromkeys((start, start + len(text)) for text, places in each for start in places)
         return list(known)[:MOST]
@@ -54,33 +54,33 @@ class References:
 def always_first(references: Sequence[References]) -> bool:
     """Whether answers that stand in several places are said to begin at the first of them, all of them: then it says no more than
     the text itself does."""
-    several = [(start, places[0]) for one in references if one.said for start, places in zip(one.starts, one.places)
+    several = [(start, places[0]) for one in references if one.starts_given for start, places in zip(one.starts, one.places)
                if len(places) > 1 and start != NOWHERE]  # fmt: skip
     return len(several) >= TELLING and all(start <= first for start, first in several)
 
 
-def references_of(given, context: str, where) -> References:
-    """`given`: a text, several, {"text": …, "answer_start": …} as others have it, or nothing (None, "", an empty list)."""
-    if isinstance(given, References):
-        return given
+def references_of(answer, context: str, where) -> References:
+    """`answer`: a text, several, {"text": …, "answer_start": …} as others have it, or nothing (None, "", an empty list)."""
+    if isinstance(answer, References):
+        return answer
     starts = None
-    if isinstance(given, dict):
-        given, starts = given.get("text"), given.get("answer_start")
+    if isinstance(answer, dict):
+        answer, starts = answer.get("text"), answer.get("answer_start")
         starts = starts if starts is None or isinstance(starts, (list, tuple)) else [starts]
-    texts = [] if given is None or given == "" else list(given) if isinstance(given, (list, tuple)) else [given]
+    texts = [] if answer is None or answer == "" else list(answer) if isinstance(answer, (list, tuple)) else [answer]
     if any(not isinstance(text, str) for text in texts):
         raise Mistake("{where}: found {value!r} as an answer, expected a text, a list of texts, or nothing where there is no "
-                      "answer.", where=where, value=str(given)[:40])  # fmt: skip
+                      "answer.", where=where, value=str(answer)[:40])  # fmt: skip
     return located([text for text in texts if text.strip()], starts or [], context, where)
 
 
 def located(texts: Sequence[str], starts: Sequence[int], context: str, where) -> References:
     places, moved = [], 0
     for number, text in enumerate(texts):
-        given = starts[number] if number < len(starts) else None
-        given = given if isinstance(given, int) and given >= 0 else None
-        start = place_of(text, given, context)
-        moved += start != NOWHERE and given is not None and start != given
+        claimed = starts[number] if number < len(starts) else None
+        claimed = claimed if isinstance(claimed, int) and claimed >= 0 else None
+        start = place_of(text, claimed, context)
+        moved += start != NOWHERE and claimed is not None and start != claimed
         places.append(start)
     if texts and all(start == NOWHERE for start in places):
         many = context.count(texts[0])
@@ -109,13 +109,13 @@ def goes_on(left: str, right: str) -> bool:
     return left.isalnum() and right.isalnum() and not (CHINESE.match(left) or CHINESE.match(right))
 
 
-def place_of(text: str, given: int | None, context: str) -> int:
+def place_of(text: str, start: int | None, context: str) -> int:
     """Where it begins: as was said, where that is so; else where it stands once; where nothing was said, where it is first, as
     whole words if it is anywhere."""
-    if given is not None and context.startswith(text, given):
-        return given
+    if start is not None and context.startswith(text, start):
+        return start
     first = context.find(text)
-    if given is None:
+    if start is None:
         return next(whole(text, context), first)
     return first if context.find(text, first + 1) < 0 else NOWHERE
 
@@ -155,23 +155,23 @@ def references_in(chunk: Chunk, source: str) -> list[References]:
                       "answer=NAME.", file=source, names=listed(columns))  # fmt: skip
     starts = next((columns[name] for name in ("answer_starts", "answer_start") if name in columns), [None] * len(chunk))
     contexts, rows = texts_in(chunk, "context", source), []
-    for row, (given, start) in enumerate(zip(columns[name], starts)):
-        given = given if isinstance(given, dict) else {"text": answer_text(given), "answer_start": as_starts(start)}
-        rows.append(references_of(given, contexts[row], where(row)))
+    for row, (answer, start) in enumerate(zip(columns[name], starts)):
+        answer = answer if isinstance(answer, dict) else {"text": answer_text(answer), "answer_start": as_starts(start)}
+        rows.append(references_of(answer, contexts[row], where(row)))
     return rows
 
 
-def answer_text(given):
+def answer_text(value):
     """A number is taken as it is written, and no number is no answer."""
-    if given is None or given != given:
+    if value is None or value != value:
         return None
-    return given if isinstance(given, (str, list, tuple)) else str(given)
+    return value if isinstance(value, (str, list, tuple)) else str(value)
 
 
-def as_starts(given) -> list | None:
-    if isinstance(given, (list, tuple)):
-        return list(given)
+def as_starts(value) -> list | None:
+    if isinstance(value, (list, tuple)):
+        return list(value)
     try:
-        return [int(given)]
+        return [int(value)]
     except (TypeError, ValueError, OverflowError):
         return None

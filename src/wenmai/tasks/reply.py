@@ -117,9 +117,9 @@ class Reply:
 
     def answers(self, trained: Trained, inputs, **how) -> Answers:
         """{"answer", "log_prob"} a question; `how` as a translation is searched for."""
-        found = Translate.answers(self, trained, inputs, **how)
-        renamed = ({"answer": one.pop("text"), **one} for one in found)
-        return Answers(renamed, found.notes)
+        written = Translate.answers(self, trained, inputs, **how)
+        renamed = ({"answer": one.pop("text"), **one} for one in written)
+        return Answers(renamed, written.notes)
 
     # Scores
 

@@ -113,8 +113,8 @@ class Transcribe:
         """Sounds as a run has read them, and texts as it has written them, or as these are."""
         if hasattr(inputs, "target"):
             return inputs
-        said = TargetTexts.learn([tidy(text) for text in targets], MOST, tokenizer="characters")
-        return Spoken(inputs, said)
+        target = TargetTexts.learn([tidy(text) for text in targets], MOST, tokenizer="characters")
+        return Spoken(inputs, target)
 
     def training_examples(self, untrained: Untrained, inputs, targets, numbers: np.ndarray, where) -> TrainingExamples:
         """A text that has more letters than its sound has steps cannot be aligned, and is left out: said, with its row."""
@@ -159,16 +159,16 @@ class Transcribe:
         return self.encoded(trained, Clips.of(inputs), targets)
 
     def encoded(self, trained: Trained, inputs, targets=None) -> Examples:
-        said = None if targets is None else trained.inputs.target.encode([tidy(text) for text in targets])
-        return Examples(trained.inputs.encode(inputs), written=said, longest=trained.inputs.longest)
+        written = None if targets is None else trained.inputs.target.encode([tidy(text) for text in targets])
+        return Examples(trained.inputs.encode(inputs), written=written, longest=trained.inputs.longest)
 
     def outputs(self, trained: Trained, examples: Examples):
         """Of every step, log p of every token and of none; of a decoder, of every token of the texts that are to be written."""
         return rows.outputs(self, trained, examples) if by_alignment(trained.model) else writing.outputs(self, trained, examples)
 
-    def found(self, trained: Trained, inputs, *, beam: int = 1, lm=None, lm_weight: float | None = None,
-              bonus: float | None = None,
-              times: bool = False) -> Answers:  # fmt: skip
+    def transcribed(self, trained: Trained, inputs, *, beam: int = 1, lm=None, lm_weight: float | None = None,
+                    bonus: float | None = None,
+                    times: bool = False) -> Answers:  # fmt: skip
         """(a Heard for every sound, with notes); silence says nothing."""
         if lm is not None:
             check_model(lm)
@@ -200,8 +200,8 @@ class Transcribe:
 
     def predict(self, trained: Trained, inputs, **how) -> tuple[np.ndarray, list[str]]:
         """A text for every sound."""
-        found = self.found(trained, inputs, **how)
-        return np.array([one.text for one in found], object), found.notes
+        transcripts = self.transcribed(trained, inputs, **how)
+        return np.array([one.text for one in transcripts], object), transcripts.notes
 
     def predict_proba(self, trained: Trained, inputs):
         raise Mistake("a Transcriber writes texts, of which there is no table; log_prob(sounds, texts) says how probable they "
@@ -209,20 +209,20 @@ class Transcribe:
 
     def answers(self, trained: Trained, inputs, **how) -> Answers:
         """{"text", "log_prob"} a sound; with `times` also "words": {"word", "start", "end"} each, in seconds."""
-        found = self.found(trained, inputs, **how)
+        transcripts = self.transcribed(trained, inputs, **how)
         return Answers(({"text": one.text, "log_prob": round(one.log_prob,
                                                              6)} | ({} if one.words is None else {"words": one.words})
-                        for one in found), found.notes)  # fmt: skip
+                        for one in transcripts), transcripts.notes)  # fmt: skip
 
     def hypotheses(self, trained: Trained, inputs, targets, where=row_name, **how) -> Answers:
         self.encode(targets, where)
-        return self.found(trained, inputs, **how)
+        return self.transcribed(trained, inputs, **how)
 
     def evaluate(self, trained: Trained, inputs, targets, where=row_name, **how) -> Scores:
         texts, clips = values.listed(targets), Clips.of(inputs)
         values.check_lengths(clips, texts)
-        found = self.hypotheses(trained, clips, texts, where, **how)
-        return Scores(self.scores([one.text for one in found], texts), found.notes)
+        hypotheses = self.hypotheses(trained, clips, texts, where, **how)
+        return Scores(self.scores([one.text for one in hypotheses], texts), hypotheses.notes)
 
     def score(self, trained: Trained, inputs, targets) -> float:
         """1 − WER (CER): as scikit-learn wants it, more is better."""
@@ -317,9 +317,9 @@ def error_terms(answers: list[str], targets: list[str], metric: str) -> tuple[np
             errors.append(edits(answer, target))
             sizes.append(len(target))
             continue
-        found = (jiwer.process_words if metric == "wer" else jiwer.process_characters)(target, answer)
-        errors.append(found.substitutions + found.deletions + found.insertions)
-        sizes.append(found.hits + found.substitutions + found.deletions)
+        alignment = (jiwer.process_words if metric == "wer" else jiwer.process_characters)(target, answer)
+        errors.append(alignment.substitutions + alignment.deletions + alignment.insertions)
+        sizes.append(alignment.hits + alignment.substitutions + alignment.deletions)
     return np.array(errors, np.float64), np.array(sizes, np.float64)
 
 

@@ -95,10 +95,10 @@ def heard(trained: Trained, encoded: Sequences, search: Search, times: bool = Fa
     check(search.beam, search.penalty, 1)
     if not by_alignment(trained.model):
         return written(trained, encoded, search, times)
-    found, fusion = [None] * len(encoded), fusion_of(trained, search)
+    transcripts, fusion = [None] * len(encoded), fusion_of(trained, search)
     for row, log_probs in frame_log_probs(trained, encoded):
-        found[row] = decoded(trained, log_probs, search, times, fusion=fusion)
-    return found
+        transcripts[row] = decoded(trained, log_probs, search, times, fusion=fusion)
+    return transcripts
 
 
 def fusion_of(trained: Trained, search: Search) -> LanguageFusion | None:

@@ -77,15 +77,15 @@ class NgramClassifier:
 
     def explain(self, inputs: Sequences) -> list[list[Matched]]:
         """Of one text, for every class the n-grams that said its tokens, its end among them."""
-        tokens, found = self.with_openings(inputs)[1:].tolist(), []
+        tokens, by_class = self.with_openings(inputs)[1:].tolist(), []
         for grams in self.grams:
             state, steps = tuple(grams.start(1)[0].tolist()), []
             for token in tokens:
                 length, log_prob, paid = grams.matched(state, token)
                 steps.append(Matched(length, LN10 * log_prob, [LN10 * weight for weight in paid]))
                 _, state = grams.one(state, token)
-            found.append(steps)
-        return found
+            by_class.append(steps)
+        return by_class
 
     def parameters_count(self) -> int:
         return sum(int(grams.sizes.sum()) for grams in self.grams)

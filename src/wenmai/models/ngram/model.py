@@ -156,13 +156,13 @@ class NGram:
 
     def explain(self, tokens: np.ndarray) -> list[Matched]:
         """Of every token of a text that a line opens: the n-gram that said it."""
-        state, found = self.initial_state(), []
+        state, matches = self.initial_state(), []
         for token in self.numbering.numbers(np.asarray(tokens, np.int64)).tolist():
             length, log_prob, paid = self.grams.matched(state, token)
-            found.append(Matched(length, LN10 * log_prob, [LN10 * weight for weight in paid]))
+            matches.append(Matched(length, LN10 * log_prob, [LN10 * weight for weight in paid]))
             _, state = self.grams.one(state, token)
             state = self.initial_state() if token == END else state
-        return found
+        return matches
 
     def initial_state(self) -> State:
         return tuple(self.grams.start(1)[0].tolist())

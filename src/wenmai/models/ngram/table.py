@@ -142,7 +142,7 @@ class Table:
         """(words of the longest n-gram that is known, its log p, the weights paid for contexts that were too long)"""
         word, node, paid = word if 0 <= word < len(self.words) else UNK, state[0], []
         while 0 < node < len(self.nodes) and len(paid) < self.order:
-            place = found_at(self.lines, node, word)
+            place = slot_of(self.lines, node, word)
             if place >= 0:
                 return self.length_of(node) + 1, float(self.lines["log_prob"][place]), paid
             paid.append(float(self.nodes["backoff"][node]))
@@ -215,7 +215,7 @@ def line_of(lines, mask, node, word):
 
 
 @njit(cache=True)
-def found_at(lines, node, word):
+def slot_of(lines, node, word):
     return line_of(lines, np.uint64(len(lines) - 1), node, word)
 
 

@@ -200,13 +200,13 @@ def naive_bayes(inputs, targets) -> Callable[[list], list[str]]:
     log_probs, first, texts = np.log(counts / (seen + 2)), np.log(seen / seen.sum()), list(answers)
 
     def say(inputs) -> list[str]:
-        found = []
+        guesses = []
         for pair in inputs:
             context, question = ([known[word] for word in bag(pair) if word in known and word[0] == side] for side in (0, 1))
             weight = len(question) / max(1, len(context))
             scores = first + log_probs[question].sum(0) + weight * log_probs[context].sum(0)
-            found.append(texts[int(scores.argmax())])
-        return found
+            guesses.append(texts[int(scores.argmax())])
+        return guesses
 
     return say
 
