@@ -67,26 +67,26 @@ def answer_file(estimator: Estimator, table: Table, out: Path | None, as_json: b
             raise sifted.first
     if sifted and sifted.bad:
         warnings.warn(Notice(sifted.note(sifted.first)), stacklevel=2)
-    for note in all_told(notes, rows):
+    for note in merged_notes(notes, rows):
         warnings.warn(Notice(note), stacklevel=2)
     if empty:
         warnings.warn(Notice("{count:,} of the texts are empty, and so is what is written for them", count=empty), stacklevel=2)
     return {"rows": rows} | ({"out": str(out)} if out else {"answers": kept})
 
 
-def all_told(notes: list[Message], rows: int) -> list[Message]:
+def merged_notes(notes: list[Message], rows: int) -> list[Message]:
     """The notes of all chunks; of those that count texts one, for all rows."""
-    told = {}
+    merged = {}
     for note in notes:
         over = getattr(note, "values", {}).get("over")
-        before = told.get(note.template if over else note)
+        before = merged.get(note.template if over else note)
         if over and before:
             counted = {name: max(value, before.values[name]) for name, value in note.values.items()}
             note = Message(note.template, **counted | {"over": over + before.values["over"]})
-        told[note.template if over else note] = note
-    of_all = [key for key, note in told.items() if {"over", "rows"} <= set(getattr(note, "values", ()))]
-    told |= {key: Message(told[key].template, **told[key].values | {"rows": rows}) for key in of_all}
-    return list(told.values())
+        merged[note.template if over else note] = note
+    of_all = [key for key, note in merged.items() if {"over", "rows"} <= set(getattr(note, "values", ()))]
+    merged |= {key: Message(merged[key].template, **merged[key].values | {"rows": rows}) for key in of_all}
+    return list(merged.values())
 
 
 def in_file(table: Table, chunk: Chunk, taken: set[str]) -> dict[str, Sequence]:

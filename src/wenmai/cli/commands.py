@@ -105,7 +105,7 @@ for named in COMMANDS.values():
         app.command(name, cls=Command)(command)
 
 
-def told_version(asked: bool) -> None:
+def show_version(asked: bool) -> None:
     if asked:
         print(f"wenmai {__version__}")
         raise typer.Exit()
@@ -113,7 +113,7 @@ def told_version(asked: bool) -> None:
 
 @app.callback()
 def wenmai(version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", is_eager=True,
-                                                 callback=told_version)] = False) -> None:  # fmt: skip
+                                                 callback=show_version)] = False) -> None:  # fmt: skip
     pass
 
 

@@ -68,8 +68,8 @@ def drawn(what: str, task: str, data: str, settings: dict):
     if data:
         from wenmai.data.dataset import open_dataset
 
-        opened = open_dataset(data, TASKS, task or None)
-        task, rows = opened.task.name, opened.train.pair
+        dataset = open_dataset(data, TASKS, task or None)
+        task, rows = dataset.task.name, dataset.train.pair
     return structure.of_rung(what, task, settings, rows)
 
 

@@ -53,7 +53,7 @@ def table_for(estimator, source: str, columns: str, target: str | None = None, d
     To `predict`, no answers are wanted, and the other columns go along. What had to be guessed is said."""
     from wenmai.cli.output import say
     from wenmai.data.dataset import open_table
-    from wenmai.data.understanding import answer_of, found_again
+    from wenmai.data.understanding import answer_of, match_columns
 
     task, inputs, given = estimator.task_, estimator.inputs_, columns_from(columns)
     seen = estimator.columns_
@@ -63,7 +63,7 @@ def table_for(estimator, source: str, columns: str, target: str | None = None, d
         seen = {"text_a": "text_a", "text_b": "text_b"}
     table = open_table(source, given, target, task, delimiter_from(delimiter), seen.values())
     table = table.held["test"]() if "test" in table.held else table
-    table, guess = found_again(table, given, seen, task, answers=not predict, beside=predict)
+    table, guess = match_columns(table, given, seen, task, answers=not predict, beside=predict)
     if guess and (sentence := guess.sentence(source, task.name, table.every)):
         say(sentence)
     return table

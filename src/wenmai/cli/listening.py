@@ -57,11 +57,11 @@ def transcribe(
     if file:
         table, bad = table_for(model, file, columns, delimiter=delimiter, predict=True), []
         readable = replace(table, stream=lambda rows: without_bad(table, rows, model.task_, bad)) if skip_bad else table
-        found = answer_file(model, readable, out, as_json, spreadsheet, **how)
+        result = answer_file(model, readable, out, as_json, spreadsheet, **how)
         tell_bad(bad)
-        return finish(found, as_json, quiet=True)
+        return finish(result, as_json, quiet=True)
     bad: list[Mistake] = []
-    heard = [(name, clip) for name in sounds if (clip := opened(name, bad if skip_bad else None)) is not None]
+    heard = [(name, clip) for name in sounds if (clip := load_clip(name, bad if skip_bad else None)) is not None]
     several, sounds = len(sounds) > 1, [name for name, _ in heard]
     answers = model.answers(Clips([clip for _, clip in heard]), **how) if heard else Answers([])
     tell_bad(bad)
@@ -74,7 +74,7 @@ def transcribe(
     finish({"run": str(run), "answers": answers}, as_json, quiet=True)
 
 
-def opened(name: str, bad: list | None):
+def load_clip(name: str, bad: list | None):
     """A sound; None where it cannot be read, and such ones are gathered."""
     from wenmai.data.files.sounds import Clip
 

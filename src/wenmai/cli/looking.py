@@ -73,20 +73,20 @@ def inspect(
             **document}, as_json, quiet=True)  # fmt: skip
 
 
-def value_of(estimator, given: list[str], choices: list[str]):
+def value_of(estimator, arguments: list[str], choices: list[str]):
     """One input of the run's kind."""
     from wenmai.cli.answers import read_arguments
 
     if hasattr(estimator, "answer"):  # a context and a question
-        if len(given) != 2:
+        if len(arguments) != 2:
             raise Mistake("this run answers questions: found {found} texts, expected two, a context and a question.",
-                          found=len(given))  # fmt: skip
-        return (*given, choices) if choices else tuple(given)
+                          found=len(arguments))  # fmt: skip
+        return (*arguments, choices) if choices else tuple(arguments)
     if choices:
         raise Mistake("--choice goes with a run that chooses an answer; leave it out.")
-    if len(given) == 1 and getattr(estimator.task_, "pairs", False):  # an encoder, asked about two texts, reads one as well
-        return given[0]
-    values = read_arguments(estimator, given)
+    if len(arguments) == 1 and getattr(estimator.task_, "pairs", False):  # an encoder, asked about two texts, reads one as well
+        return arguments[0]
+    values = read_arguments(estimator, arguments)
     if len(values) != 1:
         raise Mistake("inspect looks at one input at a time: found {found}; put a text in quotes.", found=len(values))
     return values[0]

@@ -47,15 +47,15 @@ class EventLines:
     EVERY = 0.5
 
     def __init__(self):
-        self.told, self.stage = 0.0, None
+        self.last_sent, self.stage = 0.0, None
 
     def __call__(self, name: str, stage: str, step) -> None:
         import time
 
         words = stage if isinstance(stage, Message) else Message("{text}", text=stage)
         counts = step is not None and (step.score is not None or bool(step.warning))
-        if counts or words != self.stage or time.monotonic() - self.told >= self.EVERY:
-            self.told, self.stage = time.monotonic(), words
+        if counts or words != self.stage or time.monotonic() - self.last_sent >= self.EVERY:
+            self.last_sent, self.stage = time.monotonic(), words
             event = {"name": name, "stage": {lang: words.told_in(lang) for lang in ("en", "zh")}}
             event |= {"progress": step.to_json(), "metric": str(self.metric)} if step is not None else {}
             from wenmai.page.strict_json import strict_json

@@ -285,6 +285,6 @@ def export_onnx(model, out: Path, int8: bool, data: str, columns: str, delimiter
     seconds = round(time.perf_counter() - began, 2)
     result |= {"files": made.files, "difference": made.difference, "seconds": seconds}
     result |= {"scores": made.scores} if made.scores else {} if made.agreement is None else {"agreement": made.agreement}
-    told = Message("{size:.1f} MB in {seconds:.1f} s; loaded again, in float32 at most {apart:.0e} from torch", size=size / 1e6,
+    note = Message("{size:.1f} MB in {seconds:.1f} s; loaded again, in float32 at most {apart:.0e} from torch", size=size / 1e6,
                    seconds=seconds, apart=made.difference)  # fmt: skip
-    return [told, *made.notes]
+    return [note, *made.notes]

@@ -108,9 +108,9 @@ def beside(out: Path) -> Iterator[Path]:
 
 def show_result(estimator, run: Path, out: Path | None, rows: int, width: int, notes: list, best, kept: list,
                 as_json: bool) -> None:  # fmt: skip
-    from wenmai.cli.answers import all_told
+    from wenmai.cli.answers import merged_notes
 
-    for note in all_told(notes, rows):
+    for note in merged_notes(notes, rows):
         say(note)
     result = {"run": str(run), "rows": rows, "width": width} | ({"out": str(out)} if out else {})
     if best is not None:

@@ -14,7 +14,7 @@ from wenmai.data.files.corpus import Corpus
 from wenmai.data.files.readers import Chunk, Table
 from wenmai.data.parts import Part, part_of
 from wenmai.data.splits import groups_of, shared, split, split_by_position
-from wenmai.data.understanding import found_again, understood
+from wenmai.data.understanding import match_columns, understood
 from wenmai.data.values import digest_of
 from wenmai.errors import Mistake, unknown
 from wenmai.locale import Message, phrase
@@ -98,8 +98,8 @@ def open_dataset(source: str | Table, tasks: dict[str, type], task: str | None =
     `unseen` drops the rows of those files whose input stands in the training rows too; `settings` may hold options of the
     task; `target` is the second of two aligned files; `skip_bad` leaves out rows that the task refuses; `seen` are the columns
     that a run was trained on."""
-    opened = open_table(source, columns, target, tasks.get(task), delimiter, (seen or {}).values())
-    table, guess = understood(opened, columns, tasks, task, seen)
+    raw_table = open_table(source, columns, target, tasks.get(task), delimiter, (seen or {}).values())
+    table, guess = understood(raw_table, columns, tasks, task, seen)
     kind, source = task_for(table, tasks, task), table.source if isinstance(source, Table) else source
     known = accepted(kind)
     kind = kind(**{name: checked_value(known[name], value) for name, value in (settings or {}).items() if name in known})
@@ -111,12 +111,12 @@ def open_dataset(source: str | Table, tasks: dict[str, type], task: str | None =
     shares, given = [], {"valid": None, "test": None}
     for name, value in (("valid", valid), ("test", test)):
         share = as_share(value)
-        if name in opened.held and (value is None or share is not None):
-            value, share = opened.held[name](), None
+        if name in raw_table.held and (value is None or share is not None):
+            value, share = raw_table.held[name](), None
         shares.append(share or 0.0)
         if value is not None and share is None:
             again = open_table(value, columns, task=kind, delimiter=delimiter, seen=columns_read.values())
-            given[name] = part_of(found_again(again, columns, columns_read, kind)[0], kind, skip_bad)
+            given[name] = part_of(match_columns(again, columns, columns_read, kind)[0], kind, skip_bad)
             notes += given[name].notes
     if kind.running_text:  # its end is held out
         parts = [Part(text, None, all_rows.source, ()) for text in all_rows.inputs.parts(shares)]

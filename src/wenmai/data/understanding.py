@@ -25,8 +25,8 @@ def understood(table: Table, given: dict[str, str] | None, tasks: dict[str, type
     return (table.choose(guessed.columns), guessed) if guessed else (table, None)
 
 
-def found_again(table: Table, given: dict[str, str] | None, seen: dict[str, str], kind, answers: bool = True,
-                beside: bool = False) -> tuple[Table, Guess | None]:  # fmt: skip
+def match_columns(table: Table, given: dict[str, str] | None, seen: dict[str, str], kind, answers: bool = True,
+                  beside: bool = False) -> tuple[Table, Guess | None]:  # fmt: skip
     """The columns that training `seen`, in another file; without them those of the same words, or else a guess. `answers`: the
     column with the answers too, if it is there. `beside`: the other columns go along."""
     if table.choose is None:

@@ -110,8 +110,8 @@ def _markdown(report, svgs, lang):
         table([word("rung", lang), "#", *(column.words.told_in(lang) for column in shown)], board),
     ]
     for key, scores in (("lengths", length_scores), ("groups", group_scores)):
-        if found := scores(report, lang):
-            head, rows = found[0], [list(map(_md, row)) for row in found[1]]
+        if score_table := scores(report, lang):
+            head, rows = score_table[0], [list(map(_md, row)) for row in score_table[1]]
             parts.append(f"## {word(key, lang)}\n\n{word(f'{key}_help', lang)}\n\n{table(list(map(_md, head)), rows)}")
     for name, heading in (("quality-parameters", "quality"), ("curves", "curves"), ("sizes", "sizes")):
         if name in svgs:

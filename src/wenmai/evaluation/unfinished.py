@@ -117,7 +117,7 @@ class Unfinished:
                 folders.check(folder, "row.json", "terms.safetensors")
                 known, arrays = json.loads(path.read_text(encoding="utf-8")), load_file(folder / "terms.safetensors")
                 row = take.value(known, "row")
-                row["notes"] = [Told.of(*both) for both in take.items(row, "notes")]
+                row["notes"] = [SavedMessage.of(*both) for both in take.items(row, "notes")]
                 each = range(len(arrays) // 2)
                 terms = {part: [arrays[f"{part}.{seed}"] for seed in each] for part in ("valid", "test")}
                 kept[name] = Done(row, terms, float(known["seconds"]))
@@ -131,7 +131,7 @@ class Unfinished:
         return sum(one.seconds for one in self.done(names).values())
 
 
-class Told(Message):
+class SavedMessage(Message):
     """Words that were kept in both languages."""
 
     @classmethod

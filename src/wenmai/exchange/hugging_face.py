@@ -76,20 +76,20 @@ def imported(folder: Path) -> Estimator:
 
 def checkpoint(folder: str | Path) -> Start:
     """Input layer and body of a checkpoint, for a network with another head: `Classifier("bert").fit(…, start=checkpoint(…))`"""
-    opened = Checkpoint(place_of(folder))
-    opened.whole = False
-    if opened.family.rung == "gpt" or (opened.reader is Checkpoint.encoder and opened.head()):  # with a head that may go on
-        known = opened.language_model() if opened.family.rung == "gpt" else opened.encoder()
-        return Start(str(folder), opened.kind, known.inputs_, known.model_, known.build_)
+    loaded = Checkpoint(place_of(folder))
+    loaded.whole = False
+    if loaded.family.rung == "gpt" or (loaded.reader is Checkpoint.encoder and loaded.head()):  # with a head that may go on
+        known = loaded.language_model() if loaded.family.rung == "gpt" else loaded.encoder()
+        return Start(str(folder), loaded.kind, known.inputs_, known.model_, known.build_)
     task = Classify()
     task.classes, task.counts = np.array([0, 1]), np.array([1, 1])
-    head = opened.family.heads["ForSequenceClassification"](opened.options)
-    there = {name: theirs for name, theirs in head.items() if "output" not in name and opened.weights.has({name: theirs})}
-    build, inputs = Build.of("bert", task.name, opened.options), opened.texts()
-    model = opened.built(task, inputs, build, there)
+    head = loaded.family.heads["ForSequenceClassification"](loaded.options)
+    there = {name: theirs for name, theirs in head.items() if "output" not in name and loaded.weights.has({name: theirs})}
+    build, inputs = Build.of("bert", task.name, loaded.options), loaded.texts()
+    model = loaded.built(task, inputs, build, there)
     if not there:  # the layer before an answer begins anew, too
         model.head.dense.layer = None
-    return Start(str(folder), opened.kind, inputs, model, build)
+    return Start(str(folder), loaded.kind, inputs, model, build)
 
 
 class Checkpoint:

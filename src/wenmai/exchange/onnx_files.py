@@ -41,42 +41,42 @@ def exported(estimator: Estimator, out: Path, int8: bool = False, data: Part | N
                       "ARPA (--format arpa).", rung=estimator.rung)  # fmt: skip
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise Mistake("{folder} is there already; choose another place with --out.", folder=out)
-    found = Exported({}, 0.0, {}, None, [])
-    folders.write(out, lambda folder: fill(folder, estimator, int8, data, found))
+    export = Exported({}, 0.0, {}, None, [])
+    folders.write(out, lambda folder: fill(folder, estimator, int8, data, export))
     (out / folders.MANIFEST).unlink()  # no run of ours
-    found.files = {file.name: file.stat().st_size for file in sorted(out.iterdir())}
-    return found
+    export.files = {file.name: file.stat().st_size for file in sorted(out.iterdir())}
+    return export
 
 
-def fill(folder: Path, estimator: Estimator, int8: bool, data: Part | None, found: Exported) -> None:
+def fill(folder: Path, estimator: Estimator, int8: bool, data: Part | None, export: Exported) -> None:
     network, inputs = estimator.model_, estimator.inputs_
     what = Message("the rung {rung} for {task}", rung=estimator.rung, task=estimator.task_name)
     write_graphs(network, inputs, folder, what)
-    found.difference = check(network, inputs, folder, what)
+    export.difference = check(network, inputs, folder, what)
     if int8:
         before = OnnxNetwork(network, inputs, folder)
         for graph in folder.glob("*.onnx"):
             quantize(graph)
-        measure(estimator, before, OnnxNetwork(network, inputs, folder), data, found)
+        measure(estimator, before, OnnxNetwork(network, inputs, folder), data, export)
     write_beside(estimator, folder)
-    (folder / "README.md").write_text(readme(folder, about(estimator), int8, found), encoding="utf-8")
+    (folder / "README.md").write_text(readme(folder, about(estimator), int8, export), encoding="utf-8")
 
 
 # What 8 bits cost
 
 
-def measure(estimator: Estimator, whole: OnnxNetwork, small: OnnxNetwork, data: Part | None, found: Exported) -> None:
+def measure(estimator: Estimator, whole: OnnxNetwork, small: OnnxNetwork, data: Part | None, export: Exported) -> None:
     if data is None:
-        found.agreement = agreement(estimator, whole, small)
-        found.notes.append(Message("int8 answers as float32 does for {share:.1%} of {count} inputs that were made up; measure it "
-                                   "on your own with --data FILE", share=found.agreement, count=MADE_UP))  # fmt: skip
+        export.agreement = agreement(estimator, whole, small)
+        export.notes.append(Message("int8 answers as float32 does for {share:.1%} of {count} inputs that were made up; measure "
+                                    "it on your own with --data FILE", share=export.agreement, count=MADE_UP))  # fmt: skip
         return
     for name, network in (("float32", whole), ("int8", small)):
-        found.scores[name] = dict(scored_by(estimator, network, data))
-    first, second = found.scores["float32"], found.scores["int8"]
-    found.notes += [Message("{metric}: float32 {before:.4g}, int8 {after:.4g} ({change:+.4g})", metric=metric,
-                            before=first[metric], after=second[metric], change=second[metric] - first[metric])
-                    for metric in first]  # fmt: skip
+        export.scores[name] = dict(scored_by(estimator, network, data))
+    first, second = export.scores["float32"], export.scores["int8"]
+    export.notes += [Message("{metric}: float32 {before:.4g}, int8 {after:.4g} ({change:+.4g})", metric=metric,
+                             before=first[metric], after=second[metric], change=second[metric] - first[metric])
+                     for metric in first]  # fmt: skip
 
 
 def scored_by(estimator: Estimator, network: OnnxNetwork, data: Part) -> dict[str, float]:

@@ -148,10 +148,11 @@ class OnnxNetwork:
 
     def hidden(self, tokens: Tensor, state: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """log p after each of these tokens (B, T, V), and the state after the last, where one is carried."""
-        made = self.graphs["step"](self.opened(len(tokens)) | {"tokens": tokens} | ({} if state is None else {"state": state}))
+        made = self.graphs["step"](self.zero_state(len(tokens)) | {"tokens": tokens}
+                                   | ({} if state is None else {"state": state}))  # fmt: skip
         return made["log_probs"], made.get("state_after")
 
-    def opened(self, rows: int) -> dict[str, Tensor]:
+    def zero_state(self, rows: int) -> dict[str, Tensor]:
         """The state before a text."""
         shapes = {one.name: one.shape for one in self.graphs["step"].session.get_inputs() if one.name != "tokens"}
         kinds = {"tensor(float)": torch.float32, "tensor(bool)": torch.bool}
@@ -169,7 +170,7 @@ class OnnxNetwork:
         if not self.network.body.cached or window.shape[1] > self.network.context or (state is not None and not carried):
             window = window[:, -self.network.context :]
             return self.hidden(window, None)[0][:, -1], State({}, {}, window)
-        made = self.graphs["step"](self.opened(len(tokens)) | carried | {"tokens": tokens})
+        made = self.graphs["step"](self.zero_state(len(tokens)) | carried | {"tokens": tokens})
         return made["log_probs"][:, -1], State({name: made[f"{name}_after"] for name in ("past", "real")}, {}, window)
 
 

@@ -47,26 +47,26 @@ LIBRARY = Message("`tokenizer.json` is read by the library `tokenizers`.")
 JIEBA = Message("Texts are cut by jieba; `tokens` in about.json has the words in the order of their numbers.")
 
 
-def readme(folder: Path, about: dict, int8: bool, found) -> str:
-    """`found`: what was measured."""
+def readme(folder: Path, about: dict, int8: bool, export) -> str:
+    """`export`: what was measured."""
     code = (folder / "example.py").read_text(encoding="utf-8")
     packages = ["onnxruntime", "numpy", *(name for name in ("tokenizers", "jieba")
                                           if f"import {name}" in code or f"from {name}" in code)]  # fmt: skip
     library, context = (folder / "tokenizer.json").is_file(), about.get("context")
     title = Message("{rung} for {task}, as ONNX", rung=about["rung"], task=about["task"])
-    told = [SIZES]
+    notes = [SIZES]
     if context:
-        told.append(Message("No more than {context} tokens are looked back on: beyond, begin anew with the last {context}, as "
-                            "example.py does.", context=context))  # fmt: skip
-    told.append(LABELS)
-    told += [LIBRARY] if library else [JIEBA] if "tokens" in about and "jieba" in packages else []
-    told.append(Message("Loaded again and compared with torch: in float32 at most {apart:.0e} apart.", apart=found.difference))
-    told += [Message("The weights have 8 bits (int8): {cost}.", cost=note) for note in found.notes] if int8 else []
+        notes.append(Message("No more than {context} tokens are looked back on: beyond, begin anew with the last {context}, as "
+                             "example.py does.", context=context))  # fmt: skip
+    notes.append(LABELS)
+    notes += [LIBRARY] if library else [JIEBA] if "tokens" in about and "jieba" in packages else []
+    notes.append(Message("Loaded again and compared with torch: in float32 at most {apart:.0e} apart.", apart=export.difference))
+    notes += [Message("The weights have 8 bits (int8): {cost}.", cost=note) for note in export.notes] if int8 else []
     runs = Message("`{call}` takes no more than `pip install {packages}`:", call=code.splitlines()[0].removeprefix("# "),
                    packages=" ".join(packages))  # fmt: skip
     parts = []
     for language in ("en", "zh"):
-        lines = [message.told_in(language) for message in told]
+        lines = [message.told_in(language) for message in notes]
         parts += [f"# {title.told_in(language)}", MADE.told_in(language), tables(folder, language), "\n".join(lines),
                   runs.told_in(language), f"```python\n{code}```"]  # fmt: skip
     return "\n\n".join(parts) + "\n"

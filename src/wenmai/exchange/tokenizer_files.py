@@ -18,7 +18,7 @@ LARGEST = 1 << 26  # bytes of a file of JSON
 NEWLINE, END_OF_TEXT = "Ċ", "<|endoftext|>"  # tokens of GPT-2
 NAMES = {"pad": ("[PAD]", "<pad>"), "unknown": ("[UNK]", "<unk>"), "begin": ("[CLS]", "<s>", "<bos>"),
          "separator": ("[SEP]", "</s>", "<sep>"), "mask": ("[MASK]", "<mask>")}  # fmt: skip
-SAID = {"do_lower_case": "lowercase", "strip_accents": "strip_accents", "tokenize_chinese_chars": "handle_chinese_chars"}
+NORMALIZER = {"do_lower_case": "lowercase", "strip_accents": "strip_accents", "tokenize_chinese_chars": "handle_chinese_chars"}
 UNUSUAL = "\U0010fffd"  # a character that no vocabulary has
 BARE = ("PreTrainedTokenizerFast", "TokenizersBackend")  # classes that take tokenizer.json as it is
 
@@ -58,7 +58,7 @@ def engine_of(folder: Path):
                 engine = Tokenizer.from_file(str(path))
             except Exception as error:  # whatever the library says of a file that is not its own
                 raise take.Unfit("the tokenizer cannot be read: {reason}", reason=short(str(error), 200)) from None
-            normalize_as_told(engine, folder)
+            configure_normalizer(engine, folder)
         elif (folder / "vocab.txt").is_file():
             engine = word_pieces(folder)
         elif (folder / "vocab.json").is_file():
@@ -70,14 +70,14 @@ def engine_of(folder: Path):
         return engine
 
 
-def normalize_as_told(engine, folder: Path) -> None:
+def configure_normalizer(engine, folder: Path) -> None:
     """What tokenizer_config.json says of a tokenizer of BERT's goes before what is said in tokenizer.json."""
     from tokenizers import normalizers
 
     about = read_json(folder / "tokenizer_config.json") if (folder / "tokenizer_config.json").is_file() else {}
     if not isinstance(engine.normalizer, normalizers.BertNormalizer) or about.get("tokenizer_class") in BARE:
         return
-    for theirs, ours in SAID.items():
+    for theirs, ours in NORMALIZER.items():
         if about.get(theirs) is not None:
             setattr(engine.normalizer, ours, take.flag(about, theirs))
 
@@ -91,7 +91,7 @@ def word_pieces(folder: Path):
     vocabulary = {token: number for number, token in enumerate(tokens)}
     engine = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     engine.normalizer = normalizers.BertNormalizer()
-    normalize_as_told(engine, folder)
+    configure_normalizer(engine, folder)
     engine.pre_tokenizer, engine.decoder = pre_tokenizers.BertPreTokenizer(), decoders.WordPiece()
     ends = [(token, vocabulary[token]) for token in ("[SEP]", "[CLS]") if token in vocabulary]
     if len(ends) < 2:

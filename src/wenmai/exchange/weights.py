@@ -42,10 +42,10 @@ class Weights:
     def __init__(self, folder: Path, family: Family):
         self.folder, self.family, self.place = folder, family, {}
         for file in weight_files(folder):
-            with understood(file), safe_open(file, framework="pt") as opened:
-                for theirs in opened.keys():  # noqa: SIM118 (it is no dict)
+            with understood(file), safe_open(file, framework="pt") as tensors:
+                for theirs in tensors.keys():  # noqa: SIM118 (it is no dict)
                     if name := family.named(theirs):
-                        self.place[name] = file, theirs, tuple(opened.get_slice(theirs).get_shape())
+                        self.place[name] = file, theirs, tuple(tensors.get_slice(theirs).get_shape())
 
     def has(self, names: dict[str, Theirs]) -> bool:
         return all(one in self.place for theirs in names.values() for one in theirs.names)
@@ -90,5 +90,5 @@ class Weights:
 
     def read(self, name: str) -> Tensor:
         file, stored, _ = self.place[name]
-        with understood(file), safe_open(file, framework="pt") as opened:
-            return opened.get_tensor(stored)
+        with understood(file), safe_open(file, framework="pt") as tensors:
+            return tensors.get_tensor(stored)

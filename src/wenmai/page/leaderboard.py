@@ -177,11 +177,11 @@ def leaderboard(report: dict, lang: str = "en", width: int = 120):
 def ranked(report: dict) -> list[tuple[int | None, dict]]:
     """(rank, row) in the order of their scores; the baseline stands among them without a rank."""
     rows, baseline = list(enumerate(report["rungs"], 1)), report.get("baseline")
-    found = main_score(report, baseline) if baseline else None
-    if found is None:
+    baseline_score = main_score(report, baseline) if baseline else None
+    if baseline_score is None:
         return rows
     sign = 1 if report["higher_is_better"] else -1
-    better = [main_score(report, row) is not None and sign * (main_score(report, row) - found) >= 0 for _, row in rows]
+    better = [main_score(report, row) is not None and sign * (main_score(report, row) - baseline_score) >= 0 for _, row in rows]
     at = better.index(False) if False in better else len(rows)
     return [*rows[:at], (None, baseline), *rows[at:]]
 

@@ -83,8 +83,8 @@ def mermaid(panel: Diagram) -> str:
     shapes = {"input": ('(["', '"])'), "state": ('("', '")'), "output": ('[["', '"]]')}
     lines = ["flowchart BT"]
     for box in panel.boxes:
-        opened, closed = shapes.get(box.kind, ('["', '"]'))
-        lines.append(f"    {numbers[box.name]}{opened}{'<br/>'.join(map(escaped, lines_of(box)))}{closed}")
+        left, right = shapes.get(box.kind, ('["', '"]'))
+        lines.append(f"    {numbers[box.name]}{left}{'<br/>'.join(map(escaped, lines_of(box)))}{right}")
     for arrow in panel.arrows:
         label = f'|"{escaped(arrow.label)}"|' if arrow.label else ""
         lines.append(f"    {numbers[arrow.start]} -->{label} {numbers[arrow.end]}")
@@ -97,4 +97,4 @@ def mermaid(panel: Diagram) -> str:
 
 def escaped(text: str) -> str:
     """Every mark that Mermaid or HTML might see something in, by its number."""
-    return re.sub(r"""[^\w\s.,:+=·()₀-₉′→←×/√-]""", lambda found: f"#{ord(found[0])};", clean(text, 80))
+    return re.sub(r"""[^\w\s.,:+=·()₀-₉′→←×/√-]""", lambda match: f"#{ord(match[0])};", clean(text, 80))

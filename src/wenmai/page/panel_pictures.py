@@ -285,8 +285,8 @@ def bars(panel: Bars, lang: str):
     axes.set_yticks(places, names, fontsize=8.5)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(length=0)
-    for at, said in enumerate(beside):
-        axes.text(1.02, at, said, transform=axes.get_yaxis_transform(), va="center", fontsize=8.5)
+    for at, label in enumerate(beside):
+        axes.text(1.02, at, label, transform=axes.get_yaxis_transform(), va="center", fontsize=8.5)
     axes.set_xlabel(clean(panel.value_title.told_in(lang)) if panel.value_title else "")
     return figure
 
@@ -294,9 +294,9 @@ def bars(panel: Bars, lang: str):
 def points(panel: Points, lang: str):
     figure, axes = new(7.4, 5.4, left=0.3, bottom=0.3)
     places, groups = np.asarray(panel.places, np.float64), list(dict.fromkeys(panel.groups))
-    whose = np.array([groups.index(group) for group in panel.groups] or [0] * len(places))
+    group_of = np.array([groups.index(group) for group in panel.groups] or [0] * len(places))
     for at in range(max(1, len(groups))):
-        own = places[whose == at]
+        own = places[group_of == at]
         name = shown(groups[at], 24).removeprefix("_") if groups else None
         axes.scatter(*own.T, s=14, marker="os^D"[at % 4], color=SERIES[at % len(SERIES)], label=name)
     low, high = places.min(0), places.max(0)

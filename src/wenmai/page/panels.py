@@ -130,17 +130,17 @@ class Beside(Panel):
 def spoken(panel: Panel, lang: str) -> Panel:
     """With every name a text: names are the user's own words, mostly; where they are Messages, they are told in this language."""
 
-    def told(value):
+    def as_texts(value):
         if isinstance(value, list | tuple):
-            return type(value)(map(told, value))
+            return type(value)(map(as_texts, value))
         return value.told_in(lang) if isinstance(value, Message) else value
 
     names = ("rows", "columns", "tokens", "x", "series", "names", "details", "groups")
-    changed = {field: told(getattr(panel, field)) for field in names if isinstance(getattr(panel, field, None), list | tuple)}
+    changed = {field: as_texts(getattr(panel, field)) for field in names if isinstance(getattr(panel, field, None), list | tuple)}
     if isinstance(panel, Table | Tokens):  # whose headings are Messages
         changed.pop("columns" if isinstance(panel, Table) else "series")
     if isinstance(panel, Matrix):
-        changed["choices"] = [(words, told(list(each))) for words, each in panel.choices]
+        changed["choices"] = [(words, as_texts(list(each))) for words, each in panel.choices]
     return replace(panel, **changed)
 
 

@@ -33,7 +33,7 @@ def page(report: dict, svgs: dict) -> str:
     title = f"{_h(report['data'], 60)} · Wenmai 文脉"
     name = f"<em>{_h(chosen['rung'], 48)}</em>" if chosen else ""
     headline = _both(*(Message("Use {rung}.", rung=name).told_in(lang) for lang in LANGS)) if chosen else _words("none")
-    shown = [(_bilingual(c.words), _told(c.show(chosen))) for c in columns(report)] if chosen else []  # large
+    shown = [(_bilingual(c.words), _cell(c.show(chosen))) for c in columns(report)] if chosen else []  # large
     facts = "".join(f"<div><dt>{name}</dt><dd>{show}</dd></div>" for name, show in shown if show != "–")
     task = [_h(task_name(report, lang)) for lang in LANGS]
     lines = [_section(key, _figure(svgs[key], key), help=True) for key in ("curves", "sizes") if key in svgs]
@@ -78,7 +78,7 @@ def _bilingual(words: Message) -> str:
     return _both(*(escape(words.told_in(lang)) for lang in LANGS))
 
 
-def _told(text: str) -> str:
+def _cell(text: str) -> str:
     return _bilingual(text) if isinstance(text, Message) else text
 
 
@@ -118,13 +118,13 @@ def _board(report, chosen):
         if rank:
             link = f'<a href="#rung-{rank - 1}">{_h(rung["rung"], 48)}</a>'
         else:
-            kind, told = "baseline", [_h(rung[key], 400) for key in ("about", "about_zh")]
+            kind, abouts = "baseline", [_h(rung[key], 400) for key in ("about", "about_zh")]
             link = "".join(f'<span lang="{lang}" title="{about}">{_h(called(report, rung, lang))}</span>'
-                           for lang, about in zip(LANGS, told))  # fmt: skip
+                           for lang, about in zip(LANGS, abouts))  # fmt: skip
         first = f'<tr class="{kind}"><td data-v="{i}">{place(rank, rung)}</td><th scope="row">{link}{mark}</th>'
         if failed:
             return f'{first}<td colspan="{len(shown) + 1}" class="why">{_words("failed")}: {_why(rung)}</td></tr>'
-        cells = [f'<td data-v="{"" if c.value(rung) is None else c.value(rung)}">{_told(c.show(rung))}</td>' for c in shown]
+        cells = [f'<td data-v="{"" if c.value(rung) is None else c.value(rung)}">{_cell(c.show(rung))}</td>' for c in shown]
         return f'{first}{cells[0]}<td class="whiskers">{whiskers(rung)}</td>{"".join(cells[1:])}</tr>'
 
     heads = [f'<th scope="col"><button>{_explained(c)}</button></th>' for c in shown]

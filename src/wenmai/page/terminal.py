@@ -51,7 +51,7 @@ class Bars:
         if name not in self.bars:
             self.settle()
             self.bars[name] = self.progress.add_task(name, total=None, stage="", score="")
-        self.stages[name], changes = stage, {"stage": str(self.told(stage, step))}
+        self.stages[name], changes = stage, {"stage": str(self.stage_message(stage, step))}
         if step is not None and step.steps:
             changes |= {"completed": step.step, "total": step.steps}
             changes |= {"score": f"{self.metric} {step.score:.4f}".strip()} if step.score is not None else {}
@@ -71,7 +71,7 @@ class Bars:
             if self.task(name).total is None:
                 self.progress.remove_task(self.bars.pop(name))
 
-    def told(self, stage: str, step) -> str:
+    def stage_message(self, stage: str, step) -> str:
         """The stage, and how much time is left, where it can be told."""
         left = None if self.end is None else self.end - time.monotonic()
         left = step.seconds_left if left is None and step is not None else left

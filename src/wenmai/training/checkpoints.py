@@ -76,8 +76,8 @@ class Checkpoints:
 
     def kept_weights(self) -> dict[str, Path]:
         """By the name that each has in the run folder."""
-        found = sorted(self.folder.iterdir()) if self.folder.is_dir() else ()
-        return {f"{path.name}.safetensors": path / "weights.safetensors" for path in found if KEPT_WEIGHTS.fullmatch(path.name)}
+        entries = sorted(self.folder.iterdir()) if self.folder.is_dir() else ()
+        return {f"{path.name}.safetensors": path / "weights.safetensors" for path in entries if KEPT_WEIGHTS.fullmatch(path.name)}
 
     def _start(self, part: Path, estimator) -> None:
         write_json(part / "arguments.json", self.arguments)

@@ -111,8 +111,8 @@ def make(folder: Path, language: str) -> None:
     for row in range(ROWS):
         digits = [chance.randrange(10) for _ in range(chance.randint(1, 6))]
         variant = VARIANTS[row % len(VARIANTS)]
-        said = (", " if chance.random() < 0.3 else " ").join(names[digit] for digit in digits)
-        samples = speaker.say(said, f"{chance.choice(accents)}+{variant}", chance.randint(130, 190), chance.randint(35, 65))
+        sentence = (", " if chance.random() < 0.3 else " ").join(names[digit] for digit in digits)
+        samples = speaker.say(sentence, f"{chance.choice(accents)}+{variant}", chance.randint(130, 190), chance.randint(35, 65))
         samples = resampled(samples, speaker.rate, RATE)
         soundfile.write(folder / f"{row}.flac", np.clip(samples, -1, 1), RATE)
         rows.append(f"{row}.flac\t{variant}\t{between.join(names[digit] for digit in digits)}")

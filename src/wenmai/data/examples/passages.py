@@ -128,6 +128,6 @@ class PassageWindows(Passages):
         in its own; −1 where one does not stand in it as a whole, and 0 and 0 where none does."""
         inside = spans[self.example] + (self.nothing - self.starts + 1)[:, None, None]
         fits = (spans[self.example][..., 0] > 0) & (inside[..., 0] >= 1) & (inside[..., 1] <= self.lengths[:, None])
-        found = np.where(fits[..., None], inside, -1)
-        found[~fits.any(1), 0] = 0
-        return found
+        in_window = np.where(fits[..., None], inside, -1)
+        in_window[~fits.any(1), 0] = 0
+        return in_window

@@ -95,9 +95,9 @@ class Guess:
                        "these options to say otherwise", file=source, columns=columns, task=task, left=left)  # fmt: skip
 
 
-def guess(names: list[str], given: dict[str, str], look: Callable[[list[str]], dict[str, Content]],
+def guess(names: list[str], given: dict[str, str], contents_of: Callable[[list[str]], dict[str, Content]],
           answer: str | None) -> Guess | None:  # fmt: skip
-    """The columns to read, of these `names`. `given`: word → name, as the user says. `look` gives the contents of columns.
+    """The columns to read, of these `names`. `given`: word → name, as the user says. `contents_of`: what columns hold.
     `answer`: the one that the task wants, label or target; "" for none; None where the task is not known. None where names say
     enough, or nothing can be told."""
     known = given | {word: word for word in WORDS if word in names and word not in given and word not in given.values()}
@@ -109,7 +109,7 @@ def guess(names: list[str], given: dict[str, str], look: Callable[[list[str]], d
     free = [name for name in names if name not in taken.values()]
     if given and reads and (right in given or answer == ""):  # the user said all
         return None
-    holds = look(free) if free else {}
+    holds = contents_of(free) if free else {}
     rank = {name: content.width / max(1, content.rows) for name, content in holds.items()}  # how long its texts are
     kinds = {kind: sorted((name for name in free if holds[name].kind == kind and name not in ANSWERS), key=rank.get, reverse=True)
              for kind in KINDS}  # fmt: skip

@@ -131,14 +131,14 @@ def unpacked(path: Path, source) -> Iterator[BinaryIO]:
     """The bytes of a file, decompressed as they are read."""
     packed = compression(path)
     try:
-        with _opened(path, packed, source) as stream:
+        with _decompressed(path, packed, source) as stream:
             yield stream
     except DAMAGE as error:
         raise Mistake("{file} is damaged or cut off ({packed}: {damage}); copy or compress it again.", file=source, packed=packed,
                       damage=Theirs(error)) from None  # fmt: skip
 
 
-def _opened(path: Path, packed: str | None, source) -> BinaryIO:
+def _decompressed(path: Path, packed: str | None, source) -> BinaryIO:
     if packed is None:
         return open(path, "rb")
     if packed == "gzip":

@@ -24,10 +24,10 @@ def parts_of(folder: Path) -> dict[str, list[Path]]:
     """train, valid, test → its files, in the order of their names, numbers by their size; none where a file says no part, or
     there is only one."""
     files = [file for file in entries(folder, str(folder)) if bare_name(file).endswith(ENDINGS) and file.is_file()]
-    said = {file: PART.findall(bare_name(file)) for file in files}
-    if len(said) < 2 or not all(said.values()):
+    part_words = {file: PART.findall(bare_name(file)) for file in files}
+    if len(part_words) < 2 or not all(part_words.values()):
         return {}
-    part = {file: CALLED.get(words[-1], words[-1]) for file, words in said.items()}
+    part = {file: CALLED.get(words[-1], words[-1]) for file, words in part_words.items()}
     order = sorted(part, key=lambda file: (("train", "valid", "test").index(part[file]), by_number(file.name)))
     return {name: list(own) for name, own in groupby(order, part.get)}
 

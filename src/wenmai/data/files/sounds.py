@@ -44,7 +44,7 @@ class Clip:
             if NO_FILES.get():
                 raise Mistake("{where}: the table names files of sounds, which are not read for others; train on it where the "
                               "sounds are, with wenmai train.", where=where)  # fmt: skip
-            return opened(os.fspath(value), where)
+            return load_clip(os.fspath(value), where)
         if isinstance(value, tuple) and len(value) == 2 and np.ndim(value[0]) in (1, 2):
             return at_hand(*value, where)
         raise Mistake("{where}: found {type} {value!r}, expected the path of a sound file, or samples and their rate.",
@@ -130,7 +130,7 @@ def is_there(file: Path) -> bool:
         return False
 
 
-def opened(path: str, where: str, name: Message | None = None) -> Clip:
+def load_clip(path: str, where: str, name: Message | None = None) -> Clip:
     """A file that was read through once."""
     name = name or (Message("{where}: the sound {path}", where=where, path=short(path, 200)) if where else
                     Message("the sound {path}", path=short(path, 200)))  # fmt: skip
@@ -198,22 +198,22 @@ def sound_file(path: str, name):
 def blocks_of(path: str, name) -> Iterator[np.ndarray]:
     """(N, channels) float32, from −1 to 1 for whole numbers of any width"""
     with sound_file(path, name) as sound:
-        size, told, count = max(1, BLOCK // sound.channels), sound.frames, 0
+        size, announced, count = max(1, BLOCK // sound.channels), sound.frames, 0
         read = sound.read if isinstance(sound, waves.WaveFile) else partial(sound.read, dtype="float32", always_2d=True)
         while True:
             try:
                 block = read(size)
             except RuntimeError:  # libsndfile's
-                raise cut_off(name, told / sound.samplerate, count / sound.samplerate) from None
+                raise cut_off(name, announced / sound.samplerate, count / sound.samplerate) from None
             if not len(block):
                 return
             count += len(block)
             yield block
 
 
-def cut_off(name, told: float, found: float) -> Mistake:
+def cut_off(name, announced: float, actual: float) -> Mistake:
     return Mistake("{name} is cut off, or its header lies: it announces {told:.2f} s and holds {found:.2f} s; copy it again, or "
-                   "leave the row out.", name=name, told=told, found=found)  # fmt: skip
+                   "leave the row out.", name=name, told=announced, found=actual)  # fmt: skip
 
 
 def check_riff(file: Path, name) -> bool:

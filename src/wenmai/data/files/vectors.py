@@ -46,22 +46,22 @@ def matrix(file: Path, part: Path) -> Iterator[Write]:
 
 @contextmanager
 def table(file: Path, part: Path) -> Iterator[Write]:
-    arrow, parquet, opened = extra("pyarrow", file), extra("pyarrow.parquet", file), None
+    arrow, parquet, parquet_writer = extra("pyarrow", file), extra("pyarrow.parquet", file), None
 
     def write(texts: Sequence, vectors: np.ndarray) -> None:
-        nonlocal opened
+        nonlocal parquet_writer
         columns = {"text": arrow.array(list(texts))} if isinstance(texts[0], (str, list, tuple)) else {}
         flat = arrow.array(vectors.reshape(-1).astype(np.float32))
         columns["vector"] = arrow.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
         rows = arrow.table(columns)
-        opened = opened or parquet.ParquetWriter(part, rows.schema)
-        opened.write_table(rows)
+        parquet_writer = parquet_writer or parquet.ParquetWriter(part, rows.schema)
+        parquet_writer.write_table(rows)
 
     try:
         yield write
     finally:
-        if opened is not None:
-            opened.close()
+        if parquet_writer is not None:
+            parquet_writer.close()
 
 
 def write_words(part: Path, words: list[str], vectors: np.ndarray) -> int:

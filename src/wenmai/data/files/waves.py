@@ -52,9 +52,9 @@ def header(path: str | Path) -> Header | None:
                 there = size - file.tell()
                 return Header(form, bits, channels, rate, second, file.tell(), None if length in UNKNOWN_SIZES else length, there)
             begins = file.tell()
-            if kind == b"fmt " and len(said := file.read(min(length, 40))) >= 16:
-                form, channels, rate, second, _, bits = struct.unpack("<HHIIHH", said[:16])
-                form = struct.unpack("<H", said[24:26])[0] if form == EXTENSIBLE and len(said) >= 26 else form
+            if kind == b"fmt " and len(chunk := file.read(min(length, 40))) >= 16:
+                form, channels, rate, second, _, bits = struct.unpack("<HHIIHH", chunk[:16])
+                form = struct.unpack("<H", chunk[24:26])[0] if form == EXTENSIBLE and len(chunk) >= 26 else form
             file.seek(begins + length + length % 2)
     return None
 

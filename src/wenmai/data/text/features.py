@@ -121,10 +121,10 @@ class Ngrams:
     def places(self, texts: Sequences) -> dict[int, list[tuple[int, int]]]:
         """Of one text: for every column that it has, the n-grams that are counted there, (first place, how many tokens) each; −1
         and T are the boundaries. Keys cannot be read back, so that the text's own n-grams are hashed again."""
-        found: dict[int, list[tuple[int, int]]] = {}
+        spans: dict[int, list[tuple[int, int]]] = {}
         for column, first, length in matched(segmented(texts), self.table, self.slots, self.longest, self.padded):
-            found.setdefault(int(column), []).append((int(first), int(length)))
-        return found
+            spans.setdefault(int(column), []).append((int(first), int(length)))
+        return spans
 
     def state(self) -> dict[str, np.ndarray]:
         used = self.table != EMPTY
@@ -254,15 +254,15 @@ def kept(documents, most):
 @njit(cache=True)
 def matched(flat, table, slots, longest, padded):
     """[(column, first place, length)] of the n-grams of one text that are known"""
-    margin, found = 1 if padded else 0, []
+    margin, matches = 1 if padded else 0, []
     for first in range(-margin, len(flat) + margin):
         key = np.uint64(0)
         for at in range(first, min(first + longest, len(flat) + margin)):
             key = extend(key, token_at(flat, 0, len(flat), at))
             place = find(table, key)
             if table[place] != EMPTY:
-                found.append((slots[place], first, at - first + 1))
-    return found
+                matches.append((slots[place], first, at - first + 1))
+    return matches
 
 
 @njit(cache=True, nogil=True)

@@ -7,10 +7,10 @@ SENTENCE = re.compile(r".+?(?:[.!?]+(?=\s|$)|[。！？；]|\n|$)", re.DOTALL)
 
 def sentences_of(text: str) -> list[tuple[int, int]]:
     """From where to where each stands, without the spaces around it."""
-    found = []
+    spans = []
     for match in SENTENCE.finditer(text):
         inner = match[0].strip()
         if inner:
             start = match.start() + match[0].index(inner)
-            found.append((start, start + len(inner)))
-    return found or [(0, len(text))]
+            spans.append((start, start + len(inner)))
+    return spans or [(0, len(text))]

@@ -50,7 +50,7 @@ class Templates:
 
     def rows(self, inputs: Sequences) -> Rows:
         attributes, form = self.attributes(inputs)
-        starts, columns = looked_up(attributes, form, inputs.offsets, self.window, self.table, self.slots)
+        starts, columns = known_columns(attributes, form, inputs.offsets, self.window, self.table, self.slots)
         return Rows(starts, columns, np.ones(len(columns), np.float32), self.width)
 
     def named(self, inputs: Sequences, tokens: list[str], at: int) -> list[tuple[int, str]]:
@@ -58,8 +58,8 @@ class Templates:
         attributes, form = self.attributes(inputs)
         keys = np.empty(2 * self.window + 32, np.uint64)
         count = keys_at(attributes, form, len(form), at, self.window, keys)
-        found = [(find(self.table, key), name) for key, name in zip(keys[:count], names_at(tokens, at, self.window))]
-        return [(int(self.slots[place]), name) for place, name in found if self.table[place] != EMPTY]
+        named_slots = [(find(self.table, key), name) for key, name in zip(keys[:count], names_at(tokens, at, self.window))]
+        return [(int(self.slots[place]), name) for place, name in named_slots if self.table[place] != EMPTY]
 
     def state(self) -> dict[str, np.ndarray]:
         used = self.table != EMPTY
@@ -192,7 +192,7 @@ def counted(attributes, form, offsets, window):
 
 
 @njit(cache=True)
-def looked_up(attributes, form, offsets, window, table, slots):
+def known_columns(attributes, form, offsets, window, table, slots):
     most = 2 * window + 32
     here = np.empty(most, np.uint64)
     starts = np.zeros(len(form) + 1, np.int64)
