@@ -23,7 +23,8 @@ from wenmai.locale.theirs import usage
 SOURCE = catalogue.SOURCE
 HOLD = ("note", "notes", "warning")  # variables and keywords that hold messages
 # functions that give messages
-RETURNS = ("notes", "inspect_targets", "learn", "detect", "says_no_task", "decoded", "stage_message", "shown_value", "failure_notes")
+RETURNS = ("notes", "inspect_targets", "learn", "detect", "says_no_task", "decoded", "stage_message", "shown_value",
+           "failure_notes")
 TELL = (*catalogue.TEMPLATES, "phrase", "plural")
 SAME = ("scikit-learn",)  # names, which are the same in Chinese
 

@@ -154,10 +154,10 @@ class Build:
     head: dict = field(default_factory=dict)
 
     @classmethod
-    def of(cls, rung: str, task: str, given: dict) -> "Build":
+    def of(cls, rung: str, task: str, options: dict) -> "Build":
         """With every option of the builder: what is given, and the defaults as they are today."""
         known = accepted(rung_named(rung, task).builder(task))
-        return cls(rung, task, {name: option.default for name, option in known.items()} | given)
+        return cls(rung, task, {name: option.default for name, option in known.items()} | options)
 
     def model(self, task, inputs, seed: int = 0):
         """With its first weights, which follow from the seed."""

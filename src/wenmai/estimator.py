@@ -87,8 +87,8 @@ class Estimator:
         return hasattr(self, "model_")
 
     def __repr__(self) -> str:
-        given = "".join(f", {name}={value!r}" for name, value in self.options.items())
-        return f"{type(self).__name__}({self.rung!r}{given})"
+        options = "".join(f", {name}={value!r}" for name, value in self.options.items())
+        return f"{type(self).__name__}({self.rung!r}{options})"
 
     _repr_html_, embed, word_vectors, inspect = html_of, embed, word_vectors, inspect
 
@@ -125,24 +125,24 @@ class Estimator:
         names the place of a row in messages. `resume` is what `snapshot()` of a Progress gave: with the same data and options,
         training ends as it would have. `known` is how inputs are read, where that was learned before, from more of them.
         `spent`: seconds of its minutes that are over already."""
-        began, given = time.perf_counter() - spent, assign_options(self.options, self._owners())
-        budget, rung = fit_options(**given["fitting"]), rung_named(self.rung, self.task_name)
+        began, assigned = time.perf_counter() - spent, assign_options(self.options, self._owners())
+        budget, rung = fit_options(**assigned["fitting"]), rung_named(self.rung, self.task_name)
         if distributed.team().size > 1:
             distributed.team().agree({"options": digest_of([self.rung, sorted(self.options.items())]),
                                       "train": digest_of(inputs, targets), "valid": digest_of(*(valid or ()))})  # fmt: skip
-        self.task_ = task = TASKS[self.task_name](**given["task"])
+        self.task_ = task = TASKS[self.task_name](**assigned["task"])
         self.columns_: dict[str, str] = {}  # of the file that was learned from, where there is one
         parts = task.split(inputs, targets, valid, budget["validation"], budget["seed"], rung.tunes)
         inputs, targets = task.prepare(parts.inputs, parts.targets)
         self.notes_ = task.learn(targets, lambda row: where(parts.rows[row]))
         started, self.start_ = None if start is None else starting_from(start), None
-        self.build_ = Build.of(self.rung, self.task_name, given["rung"])
+        self.build_ = Build.of(self.rung, self.task_name, assigned["rung"])
         if started is not None:
             started.check(self.rung)
-            known, self.build_ = started.prepared(task, inputs, targets, given)
+            known, self.build_ = started.prepared(task, inputs, targets, assigned)
         self.inputs_ = self._inputs_learned(
-            lambda: rung.frame(task.learn_inputs(inputs, targets, given["inputs"] | given["tokens"], rung.framed)), resume, known
-        )
+            lambda: rung.frame(task.learn_inputs(inputs, targets, assigned["inputs"] | assigned["tokens"], rung.framed)),
+            resume, known)  # fmt: skip
         self.notes_ += self.inputs_.notes(inputs)
         self.device_ = device_named(budget["device"])
         untrained = Untrained(self.rung, self.inputs_, self.device_, rung.train is TrainingOptions,
@@ -155,11 +155,11 @@ class Estimator:
         here = Situation(self.inputs_.kind, hasattr(self.inputs_, "target"), task.head(self.inputs_).per_step,
                          untrained.by_gradients, bool(judged), distributed.team().size, started is not None,
                          hasattr(self.inputs_, "augmentation"))  # fmt: skip
-        check_effect(given, self._owners(), here)
+        check_effect(assigned, self._owners(), here)
         facts = checked_facts(resume.facts, self._owners()["training"]) if resume and resume.facts else {}
         self.progress_ = [Progress.from_json(kept) for kept in facts.get("progress", [])]
         self.rates_tried_ = list(facts.get("rates", []))
-        training, seed, minutes = given["training"], budget["seed"], budget["minutes"]
+        training, seed, minutes = assigned["training"], budget["seed"], budget["minutes"]
         if untrained.by_gradients:  # only what will fit into memory is trained: in one process, or shared among several
             processes = distributed.team().size if training.get("parallel") == "fsdp" else 1
             optimizer = training.get("optimizer", TrainingOptions.optimizer)

@@ -113,11 +113,11 @@ def option_of(parameter: inspect.Parameter, hint) -> Option:
     return Option(parameter.name, functools.reduce(operator.or_, plain), parameter.default, bounds, only)
 
 
-def assign_options(given: dict, owners: dict[str, Callable]) -> dict[str, dict]:
+def assign_options(settings: dict, owners: dict[str, Callable]) -> dict[str, dict]:
     """{"hidden": 64, "epochs": 3} → {"rung": {"hidden": 64}, "training": {"epochs": 3}, …}, each value checked."""
     known = {owner: accepted(function) for owner, function in owners.items()}
     assigned: dict[str, dict] = {owner: {} for owner in owners}
-    for name, value in given.items():
+    for name, value in settings.items():
         owner = next((owner for owner in owners if name in known[owner]), None)
         if owner is None and any(RENAMED.get(name) in options for options in known.values()):
             raise Mistake("{old} is now {new}; use that name.", old=name, new=RENAMED[name])

@@ -41,40 +41,40 @@ class Start:
                           "run of a network that classifies, tags, regresses or generates.", run=self.run, rung=self.build.rung,
                           task=self.task_name)  # fmt: skip
 
-    def prepared(self, task, values, targets, given: dict) -> tuple:
+    def prepared(self, task, values, targets, assigned: dict) -> tuple:
         """(how this task reads, and writes, by the run's tokenizer; how its network is built with the run's body)"""
         if not getattr(task, "writes_from_a_start", False):
-            inputs = self.read_as(values, task.texts, given)
+            inputs = self.read_as(values, task.texts, assigned)
             inputs = task.continued(inputs, targets) if hasattr(task, "continued") else getattr(inputs, "listened", inputs)
-            return inputs, self.build_with(given["rung"])
+            return inputs, self.build_with(assigned["rung"])
         if not self.model.says_next:
             raise Mistake("{run} does not go on with a text, and here one is to be written; start from a run that generates.",
                           run=self.run)  # fmt: skip
-        self.refuse_reading(given, set())
-        build, known = self.build_with(given["rung"]), accepted(rung_named(self.build.rung, task.name).builder(task.name))
+        self.refuse_reading(assigned, set())
+        build, known = self.build_with(assigned["rung"]), accepted(rung_named(self.build.rung, task.name).builder(task.name))
         inputs = kinds_of_input.continued_writing(self.inputs, values, targets, task.texts, self.model.context)
         return inputs, Build(build.rung, task.name, {name: value for name, value in build.options.items() if name in known})
 
-    def refuse_reading(self, given: dict, free: set[str]) -> None:
+    def refuse_reading(self, assigned: dict, free: set[str]) -> None:
         """Options that say how inputs are read; those that are `free` may."""
-        for name, value in (given["inputs"] | given["tokens"]).items():
+        for name, value in (assigned["inputs"] | assigned["tokens"]).items():
             if name not in free:
                 raise Mistake("{name}={value} says how inputs are read, which {run} has settled; leave {name} out, or train "
                               "without --from.", name=name, value=value, run=self.run)  # fmt: skip
 
-    def read_as(self, values, texts: str, given: dict):
+    def read_as(self, values, texts: str, assigned: dict):
         """The run's inputs, as a task reads these values: with the same tokenizer."""
         kind = kinds_of_input.kind_of(values, texts)
         free = kinds_of_input.FREE.get(kind, ()) if kind != "given" or getattr(self.inputs, "wrapping", None) else ()
-        self.refuse_reading(given, set(free))
+        self.refuse_reading(assigned, set(free))
         longest = None if self.model.carried else self.model.context  # a window reaches no further
-        return kinds_of_input.continued(self.inputs, kind, values, self.run, longest, given["inputs"])
+        return kinds_of_input.continued(self.inputs, kind, values, self.run, longest, assigned["inputs"])
 
-    def build_with(self, given: dict) -> Build:
+    def build_with(self, options: dict) -> Build:
         """As the run's network was made, with what is given for the head; what contradicts the body is refused."""
-        head = {name: value for name, value in given.items() if name in HEAD_OPTIONS and value != "auto"}
+        head = {name: value for name, value in options.items() if name in HEAD_OPTIONS and value != "auto"}
         known = self.build.options
-        for name, value in given.items():
+        for name, value in options.items():
             if name in HEAD_OPTIONS or (name in known and known[name] == value):
                 continue
             if name in known:

@@ -62,7 +62,7 @@ class Taking:
     """What gives out recordings, without a GPU to make them on."""
 
     def __init__(self, network):
-        self.replay = SimpleNamespace(taken=lambda: None, begun=lambda state: state, step=network.step)
+        self.replay = SimpleNamespace(held_by=lambda: None, begun=lambda state: state, step=network.step)
 
     def stale(self, network) -> bool:
         return False

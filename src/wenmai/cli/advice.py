@@ -53,9 +53,9 @@ def on_option(error, arguments: list[str]) -> Message | None:
 
 def given_for(name: str, arguments: list[str]) -> str:
     """The value that an option has there."""
-    given = [argument for argument in arguments if argument.startswith(f"{name}=")]
+    matching = [argument for argument in arguments if argument.startswith(f"{name}=")]
     at = arguments.index(name) + 1 if name in arguments else len(arguments)
-    return given[-1].partition("=")[2] if given else arguments[at] if at < len(arguments) else "…"
+    return matching[-1].partition("=")[2] if matching else arguments[at] if at < len(arguments) else "…"
 
 
 def on_value(error, arguments: list[str]) -> Message | None:

@@ -193,34 +193,35 @@ def conll(record: dict, out: Path) -> str:
     return "".join(f"{token}\t{tag}\n" for token, tag in zip(record["tokens"], record["tags"])) + "\n"
 
 
-def read_arguments(estimator: Estimator, given: list[str]):
+def read_arguments(estimator: Estimator, arguments: list[str]):
     """Inputs as the command line has them: texts; texts two by two for pairs; labels; numbers with commas between them; paths of
     images."""
     source = getattr(estimator.inputs_, "source", estimator.inputs_)  # of two sides the one that is read
     kind = estimator.inputs_.kind
     if takes := getattr(estimator.task_, "takes", ()):  # so many texts for every answer
-        if len(given) % len(takes):
+        if len(arguments) % len(takes):
             raise Mistake("this run reads {names} for every answer, {count} texts: found {texts}; a file of them is given with "
-                          "--file FILE.", names=Listed(takes, Message(" and ")), count=len(takes), texts=len(given))  # fmt: skip
-        return list(zip(*(given[at :: len(takes)] for at in range(len(takes)))))
+                          "--file FILE.", names=Listed(takes, Message(" and ")), count=len(takes),
+                          texts=len(arguments))  # fmt: skip
+        return list(zip(*(arguments[at :: len(takes)] for at in range(len(takes)))))
     asked_two = getattr(estimator.task_, "pairs", False)  # whether a text follows another
     if kind == "tokens" and (getattr(source, "pairs", False) or asked_two):
-        if len(given) % 2 and asked_two:
+        if len(arguments) % 2 and asked_two:
             raise Mistake("this run says whether the second of two texts follows the first: found {texts}, expected two for "
-                          "every answer; hidden words are filled in by wenmai fill.", texts=len(given))  # fmt: skip
-        if len(given) % 2:
-            raise Mistake("this run reads pairs: found {texts} texts, expected two for every answer.", texts=len(given))
-        return list(zip(given[::2], given[1::2]))
+                          "every answer; hidden words are filled in by wenmai fill.", texts=len(arguments))  # fmt: skip
+        if len(arguments) % 2:
+            raise Mistake("this run reads pairs: found {texts} texts, expected two for every answer.", texts=len(arguments))
+        return list(zip(arguments[::2], arguments[1::2]))
     if kind in ("tokens", "lines", "labels"):
-        return given
+        return arguments
     if hasattr(source, "rate"):
-        return Clips.of(given)
+        return Clips.of(arguments)
     if kind == "image":
-        return read_images(given, source.shape)
+        return read_images(arguments, source.shape)
     if estimator.task_.history:
         raise Mistake("this run forecasts a series: give the rows so far with --file.")
     try:
-        rows = [[float(number) for number in row.split(",")] for row in given]
+        rows = [[float(number) for number in row.split(",")] for row in arguments]
         return Sequences.of(rows, np.float64) if kind == "frames" else np.array(rows)
     except ValueError:
         raise Mistake("this run reads {width} numbers for every answer, as in 5.1,3.5,1.4,0.2.", width=source.width) from None

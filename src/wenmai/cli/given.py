@@ -55,15 +55,15 @@ def table_for(estimator, source: str, columns: str, target: str | None = None, d
     from wenmai.data.dataset import open_table
     from wenmai.data.understanding import answer_of, match_columns
 
-    task, inputs, given = estimator.task_, estimator.inputs_, columns_from(columns)
+    task, inputs, column_names = estimator.task_, estimator.inputs_, columns_from(columns)
     seen = estimator.columns_
     if not seen and inputs.kind in ("tokens", "lines") and not getattr(inputs, "pairs", False) and answer_of(task) is not False:
         seen = {"text": "text"}  # it was trained on no file
     if predict and getattr(task, "pairs", False):  # it learned from running text, and is asked about two texts
         seen = {"text_a": "text_a", "text_b": "text_b"}
-    table = open_table(source, given, target, task, delimiter_from(delimiter), seen.values())
+    table = open_table(source, column_names, target, task, delimiter_from(delimiter), seen.values())
     table = table.held["test"]() if "test" in table.held else table
-    table, guess = match_columns(table, given, seen, task, answers=not predict, beside=predict)
+    table, guess = match_columns(table, column_names, seen, task, answers=not predict, beside=predict)
     if guess and (sentence := guess.sentence(source, task.name, table.every)):
         say(sentence)
     return table

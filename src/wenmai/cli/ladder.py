@@ -59,13 +59,13 @@ def data(source: Annotated[str, typer.Argument(help=DATA, autocompletion=complet
     from wenmai.data.files.opening import allow
 
     allow(max_line, max_rows)
-    given, mark = columns_from(columns), delimiter_from(delimiter)
+    column_names, mark = columns_from(columns), delimiter_from(delimiter)
     if not task:
-        table, _ = understood(open_table(source, given, target or None, delimiter=mark), given, TASKS, None)
+        table, _ = understood(open_table(source, column_names, target or None, delimiter=mark), column_names, TASKS, None)
         if sentence := says_no_task(table, TASKS):
             return finish(overview.table(table, sentence, language()), as_json)
     more = {"settings": settings_from(settings), "target": target or None, "delimiter": mark, "skip_bad": skip_bad}
-    dataset = open_dataset(source, TASKS, task or None, given, valid or None, test or None, **more)
+    dataset = open_dataset(source, TASKS, task or None, column_names, valid or None, test or None, **more)
     finish(overview.data_set(dataset, language()), as_json)
 
 
@@ -115,8 +115,8 @@ def compare(
         from wenmai.cli import comparing
 
     if resume is not None:
-        given = context.get_parameter_source("minutes").name == "COMMANDLINE"
-        return comparing.go_on(resume, minutes if given else None, as_json, started)
+        minutes_given = context.get_parameter_source("minutes").name == "COMMANDLINE"
+        return comparing.go_on(resume, minutes if minutes_given else None, as_json, started)
     rungs = [name.strip() for name in re.split("[,，、]", only)] if only else None
     arguments = {"source": source, "minutes": minutes, "rungs": rungs, "with": with_,
                  "target": target or None, "valid": valid, "test": test, "columns": columns_from(columns), "task": task or None,

@@ -111,9 +111,9 @@ def learned_rows(run: Path, estimator, source: str, columns: str) -> tuple:
 
     about = take.json_in(run / "run.json")
     split = about.get("split") or {"valid": HELD_OUT}
-    given = columns_from(columns) or None
+    column_names = columns_from(columns) or None
     for valid in dict.fromkeys((split.get("valid"), None)):
-        dataset = open_dataset(source, {estimator.task_.name: type(estimator.task_)}, estimator.task_.name, given, valid,
+        dataset = open_dataset(source, {estimator.task_.name: type(estimator.task_)}, estimator.task_.name, column_names, valid,
                                split.get("test"), split.get("seed", 0), split.get("unseen", False), {}, split.get("target"),
                                split.get("delimiter"), split.get("skip_bad", False))  # fmt: skip
         if dataset.fingerprint() == about.get("fingerprint"):

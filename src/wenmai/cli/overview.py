@@ -207,8 +207,8 @@ def data_set(data: Dataset, lang: str) -> Overview:
             lines.append(Message("{side}, languages: {shares}", side=words, shares=shares(side["languages"])))
     lines += facts["notes"]
     for at, row in enumerate(facts["first"]):
-        given, *target = row.values()
-        lines.append(" → ".join([f"  {given[:100]!r}", *(answer(data.train.inputs[at], one) for one in target)]))
+        first, *target = row.values()
+        lines.append(" → ".join([f"  {first[:100]!r}", *(answer(data.train.inputs[at], one) for one in target)]))
     tables = [counted(facts[name], lang, what, unit) for name, what, unit in COUNTED if name in facts]
     tables += [numbers(facts["targets"], lang)] if "targets" in facts else []
     return Overview(facts, [table for table in tables if table.row_count], [told_in(line, lang) for line in lines])

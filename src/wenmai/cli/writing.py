@@ -77,11 +77,11 @@ def compose(
         raise Mistake("count={count}: expected 1 or more, how many texts are written.", count=count)
     model, answers = load_run(run, device, *COMPOSER), []
     values = read_arguments(model, inputs)
-    for given, value in zip(inputs, values):
+    for argument, value in zip(inputs, values):
         for number in range(count):
             pieces = model.stream(value, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed + number)
-            text = shown_as_written(pieces, as_json, f"{given}\t" if len(inputs) > 1 else "")
-            answers.append({"input": given, "text": text})
+            text = shown_as_written(pieces, as_json, f"{argument}\t" if len(inputs) > 1 else "")
+            answers.append({"input": argument, "text": text})
     finish({"run": str(run), "answers": answers}, as_json, quiet=True)
 
 

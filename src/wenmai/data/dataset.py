@@ -108,7 +108,7 @@ def open_dataset(source: str | Table, tasks: dict[str, type], task: str | None =
     guess = guess and guess.sentence(source, kind.name, table.every)
     notes += [*([guess] if guess else []), *all_rows.notes, *empty_texts(all_rows.inputs)]
     notes += kind.inspect_targets(all_rows.targets, all_rows.where)
-    shares, given = [], {"valid": None, "test": None}
+    shares, held_out = [], {"valid": None, "test": None}
     for name, value in (("valid", valid), ("test", test)):
         share = as_share(value)
         if name in raw_table.held and (value is None or share is not None):
@@ -116,8 +116,8 @@ def open_dataset(source: str | Table, tasks: dict[str, type], task: str | None =
         shares.append(share or 0.0)
         if value is not None and share is None:
             again = open_table(value, columns, task=kind, delimiter=delimiter, seen=columns_read.values())
-            given[name] = part_of(match_columns(again, columns, columns_read, kind)[0], kind, skip_bad)
-            notes += given[name].notes
+            held_out[name] = part_of(match_columns(again, columns, columns_read, kind)[0], kind, skip_bad)
+            notes += held_out[name].notes
     if kind.running_text:  # its end is held out
         parts = [Part(text, None, all_rows.source, ()) for text in all_rows.inputs.parts(shares)]
         note = Message("running text: its last lines are held out, none of them is learned from")
@@ -126,12 +126,12 @@ def open_dataset(source: str | Table, tasks: dict[str, type], task: str | None =
         parts = [all_rows.take(rows) for rows in split_by_position(len(all_rows), shares, kind.history)]
         note = Message("a series in time: the last rows are held out, none of them is learned from")
     else:
-        parts = [all_rows.take(rows) for rows in by_chance(kind, all_rows, shares, given, notes, unseen, seed)] or [all_rows]
+        parts = [all_rows.take(rows) for rows in by_chance(kind, all_rows, shares, held_out, notes, unseen, seed)] or [all_rows]
         note = ""
-    cut = {name: part for name, part in zip(given, parts[1:]) if not part.empty}
+    cut = {name: part for name, part in zip(held_out, parts[1:]) if not part.empty}
     notes += [note] if cut and note else []
-    notes += half_seen(kind, parts[0], given | cut)
-    return Dataset(name_of(source), kind, parts[0], **given | cut, notes=notes, columns=columns_read, guess=guess,
+    notes += half_seen(kind, parts[0], held_out | cut)
+    return Dataset(name_of(source), kind, parts[0], **held_out | cut, notes=notes, columns=columns_read, guess=guess,
                    source=everywhere(source))  # fmt: skip
 
 
@@ -140,7 +140,7 @@ def empty_texts(inputs) -> list[str]:
     return [Message("{count:,} of the {rows:,} texts are empty", count=count, rows=len(inputs))] if count else []
 
 
-def by_chance(kind, all_rows: Part, shares: list[float], given: dict[str, Part | None], notes: list[str], unseen: bool,
+def by_chance(kind, all_rows: Part, shares: list[float], held_out: dict[str, Part | None], notes: list[str], unseen: bool,
               seed: int) -> list[np.ndarray]:  # fmt: skip
     """The rows of every part, none where no share is cut off; rows of equal inputs stay together. Of the parts that are `given`,
     what stands in the training rows too is noted, or dropped if it is to be `unseen`."""
@@ -152,23 +152,23 @@ def by_chance(kind, all_rows: Part, shares: list[float], given: dict[str, Part |
     if repeated:
         notes.append(Message("{rows} rows repeat the {what1} of another; equal {what2}s stay on one side of every split",
                              rows=repeated, what1=what, what2=what))  # fmt: skip
-    for name, part in given.items():
+    for name, part in held_out.items():
         leaked = np.zeros(0, bool) if part is None else shared(keys, kind.split_keys(*part.pair)[0])
         if leaked.any() and leaked.all() and unseen:
             raise Mistake("{file}: every {what} of the {part} rows stands in the training rows too; give other rows.",
                           file=part.source, what=what, part=PARTS[name])  # fmt: skip
         if leaked.any() and unseen:
-            given[name] = part.take(np.flatnonzero(~leaked))
+            held_out[name] = part.take(np.flatnonzero(~leaked))
             notes.append(Message("{actual} of the {rows} {part} rows dropped: their {what}s stand in the training rows too",
                                  actual=leaked.sum(), rows=len(part), part=PARTS[name], what=what))  # fmt: skip
         elif leaked.any():
             notes.append(Message("{actual} of the {rows} {part} {what}s stand in the training rows too: the score flatters; "
                                  "--unseen drops them", actual=leaked.sum(), rows=len(part), part=PARTS[name],
                                  what=what))  # fmt: skip
-    if all(given.values()):
-        again = shared(*(kind.split_keys(*part.pair)[0] for part in given.values()))
+    if all(held_out.values()):
+        again = shared(*(kind.split_keys(*part.pair)[0] for part in held_out.values()))
         if again.any() and unseen and not again.all():
-            given["test"] = given["test"].take(np.flatnonzero(~again))
+            held_out["test"] = held_out["test"].take(np.flatnonzero(~again))
         if again.any():
             words = {"actual": again.sum(), "rows": len(again), "what": what}
             notes.append(Message("{actual} of the {rows} test rows dropped: their {what}s stand in the valid rows too", **words)

@@ -8,11 +8,11 @@ from wenmai.data.files.readers import Table
 from wenmai.errors import Mistake
 
 
-def understood(table: Table, given: dict[str, str] | None, tasks: dict[str, type], task: str | None,
+def understood(table: Table, columns: dict[str, str] | None, tasks: dict[str, type], task: str | None,
                seen: dict[str, str] | None = None) -> tuple[Table, Guess | None]:  # fmt: skip
     """The table with the columns that the task reads, where their names do not say all, and what was guessed. `given`: word →
     column, as the user said; `seen`: as a run was trained."""
-    if seen and not given and table.choose and set(seen.values()) <= set(table.every):
+    if seen and not columns and table.choose and set(seen.values()) <= set(table.every):
         return table.choose(seen), None
     kind = tasks.get(task) if task else next((kind for kind in tasks.values() if kind.fits(table.names)), None)
     if kind is not None and not task and kind.running_text:  # there may be labels beside the text
@@ -20,12 +20,12 @@ def understood(table: Table, given: dict[str, str] | None, tasks: dict[str, type
     answer = answer_of(kind)
     if table.choose is None or table.plain is not None or table.files or answer is False:
         return table, None
-    asked = {word: table.own[word] for word in given or ()}
+    asked = {word: table.own[word] for word in columns or ()}
     guessed = guess(list(table.every), asked, lambda names: contents(table, names), answer)
     return (table.choose(guessed.columns), guessed) if guessed else (table, None)
 
 
-def match_columns(table: Table, given: dict[str, str] | None, seen: dict[str, str], kind, answers: bool = True,
+def match_columns(table: Table, columns: dict[str, str] | None, seen: dict[str, str], kind, answers: bool = True,
                   beside: bool = False) -> tuple[Table, Guess | None]:  # fmt: skip
     """The columns that training `seen`, in another file; without them those of the same words, or else a guess. `answers`: the
     column with the answers too, if it is there. `beside`: the other columns go along."""
@@ -33,7 +33,7 @@ def match_columns(table: Table, given: dict[str, str] | None, seen: dict[str, st
         return table, None
     answers = answers or bool(kind.history)
     right = (kind.target, f"{kind.target}s")  # what holds the answers
-    asked, reads = {word: table.own[word] for word in given or ()}, {w: name for w, name in seen.items() if w not in right}
+    asked, reads = {word: table.own[word] for word in columns or ()}, {w: name for w, name in seen.items() if w not in right}
     folded = {name.lower(): name for name in reversed(table.every)}
     chosen = {word: name for word, name in asked.items() if word not in right}
     if not chosen and all(name.lower() in folded for name in reads.values()):

@@ -84,8 +84,9 @@ def bert_files(estimator: Estimator, tokenizer: Subwords) -> tuple[str, dict, di
     names = {"pad_token": special.pad, "unk_token": special.unknown, "cls_token": special.begin, "sep_token": special.separator,
              "mask_token": special.mask}  # fmt: skip
     known = {name: tokenizer.tokens[number] for name, number in names.items() if number is not None}
-    given = ["input_ids", "token_type_ids", "attention_mask"]  # else nothing there says which text of a pair a token stands in
-    return "bert", config, {}, known | {"model_max_length": inputs.longest, "model_input_names": given}
+    # else nothing there says which text of a pair a token stands in
+    input_names = ["input_ids", "token_type_ids", "attention_mask"]
+    return "bert", config, {}, known | {"model_max_length": inputs.longest, "model_input_names": input_names}
 
 
 # Heads: a run → (the end of the architecture's name, what config.json says of it)

@@ -26,7 +26,7 @@ from wenmai.models.encoder_decoder import EncoderDecoder
 from wenmai.tasks.transcripts import SPARE as SPOKEN_SPARE
 
 # How what is read becomes tensors, by its kind; and what comes out an answer, by the head.
-READS = {Texts: examples.TEXTS, Tokens: examples.GIVEN, Pieces: examples.PIECES, Questions: examples.QUESTIONS,
+READS = {Texts: examples.TEXTS, Tokens: examples.TOKENS, Pieces: examples.PIECES, Questions: examples.QUESTIONS,
          Numbers: examples.NUMBERS, Frames: examples.FRAMES + examples.PADDED_FRAMES, Images: examples.IMAGES,
          Labels: examples.LABELS, Sounds: examples.SOUNDS + examples.PADDED_FRAMES, TargetTexts: examples.SOURCES}  # fmt: skip
 ANSWERS = {ClassHead: examples.CLASS, NumberHead: examples.NUMBER, TagHead: examples.TAGS, CRF: examples.PATHS,

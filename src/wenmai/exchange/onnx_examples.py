@@ -81,7 +81,7 @@ WORDS = '''numbers = {token: number for number, token in enumerate(about["tokens
 letters = {letter: number for number, letter in enumerate(about["letters"])}
 '''
 
-GIVEN = WORDS + PADDED + '''
+TOKENS = WORDS + PADDED + '''
 inputs, unknown = [json.loads(words) for words in sys.argv[1:]], about["special"]["unknown"]
 rows = [[numbers.get(word.lower() if about["lowercase"] else word, unknown) for word in words] for words in inputs]
 spelled = ["", *sorted({word for words in inputs for word in words})]  # every word once, letter by letter

@@ -152,7 +152,7 @@ class Reading(nn.Module):
         (model.encoder if isinstance(model, EncoderDecoder) else model.body).register_forward_hook(self.keep)
         self.output_names = ["outputs", "vectors", *(("follows",) if getattr(model.head, "next_sentence", False) else ())]
 
-    def keep(self, body, given, made) -> None:
+    def keep(self, body, inputs, made) -> None:
         self.kept[:] = made[:2]
 
     def vectors(self) -> Tensor:
@@ -191,12 +191,12 @@ class Continuing(nn.Module):
         return [torch.zeros_like(self.model.hidden(token, None)[1]).expand(rows, -1).contiguous()]
 
     def forward(self, tokens: Tensor, *state: Tensor):
-        body, given = self.model.body, None
+        body, past = self.model.body, None
         if body.cached:
-            given = Grown(*state)
+            past = Grown(*state)
         elif body.carried:
-            (given,) = state
-        y, after = self.model.hidden(tokens, given)
+            (past,) = state
+        y, after = self.model.hidden(tokens, past)
         after = after.after(tokens.shape[1]) if body.cached else (after,) if body.carried else ()
         return self.model.head.outputs(y), *after
 
@@ -260,8 +260,8 @@ class Writing(nn.Module):
         after = text.after(1) if self.cached else (inner.inner, inner.output) if self.attends else (inner,)
         return self.model.head.outputs(y, *beside)[:, 0].float(), list(after)
 
-    def forward(self, token: Tensor, *given: Tensor):
-        known = dict(zip([*self.state_names, *self.fixed_names], given))
+    def forward(self, token: Tensor, *tensors: Tensor):
+        known = dict(zip([*self.state_names, *self.fixed_names], tensors))
         if self.cached:
             inner = Grown(known["past"], known["real"])
             inner = DecoderCache(inner, known["across"], known["across_real"], None) if self.cross else inner
@@ -286,16 +286,16 @@ class Wide:
 def fields_of(model, inputs) -> tuple[str, ...]:
     """Of a batch, what the network reads."""
     first, reads = model.input, getattr(model, "encoder", None) or model.body
-    given = ["inputs"] if inputs.kind in FIXED else ["inputs", "mask"]
+    fields = ["inputs"] if inputs.kind in FIXED else ["inputs", "mask"]
     if getattr(first, "segment", None) is not None or reads.segmented:
-        given.append("segment")
+        fields.append("segment")
     if isinstance(inputs, Pieces) or isinstance(model.head, SpanHead):
-        given.append("answers")
+        fields.append("answers")
     if getattr(first, "spelling", None) is not None or getattr(model, "spelling", None) is not None:
-        given += ["form", "letters"]
+        fields += ["form", "letters"]
     if getattr(getattr(model, "decoder", None), "gate", None) is not None:
-        given.append("copies")
-    return tuple(given)
+        fields.append("copies")
+    return tuple(fields)
 
 
 def named(fields: tuple[str, ...], kind: str) -> list[str]:

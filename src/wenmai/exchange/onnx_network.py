@@ -30,8 +30,8 @@ class Graph:
         self.inputs = {one.name: one.type for one in self.session.get_inputs()}
         self.outputs = [one.name for one in self.session.get_outputs()]
 
-    def __call__(self, given: dict[str, Tensor]) -> dict[str, Tensor]:
-        feeds = {name: given[name].numpy(force=True) for name in self.inputs}
+    def __call__(self, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+        feeds = {name: tensors[name].numpy(force=True) for name in self.inputs}
         return dict(zip(self.outputs, map(torch.from_numpy, self.session.run(None, feeds))))
 
 
@@ -126,10 +126,10 @@ class OnnxNetwork:
 
     # Going on with a text
 
-    def begin(self, given: Batch | Tensor, most: int = 0) -> tuple[Tensor, State | Tensor]:
+    def begin(self, inputs: Batch | Tensor, most: int = 0) -> tuple[Tensor, State | Tensor]:
         if "encoder" not in self.graphs:
-            return self.after(given, None)
-        fed, step = self.fed(given), self.graphs["step"]
+            return self.after(inputs, None)
+        fed, step = self.fed(inputs), self.graphs["step"]
         made = fed | self.graphs["encoder"](fed)
         fixed = {name: part for name, part in made.items() if name in step.inputs and f"{name}_after" not in step.outputs}
         carried = {name: part for name, part in made.items() if f"{name}_after" in step.outputs}

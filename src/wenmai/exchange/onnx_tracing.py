@@ -23,34 +23,34 @@ OPSET = 17
 QUANTIZED = ["MatMul", "Gather", "LSTM"]  # of what onnxruntime computes in 8 bits, what is as right on every processor
 
 
-def write(module: nn.Module, given: dict[str, Tensor], path: Path, outputs: dict[str, str], what: Message) -> None:
+def write(module: nn.Module, feeds: dict[str, Tensor], path: Path, outputs: dict[str, str], what: Message) -> None:
     """The graph of the module on these tensors, by their names. `outputs`: which of their dimensions are of any size; `what` it
     is, for messages."""
-    axes = {name: axes_of(name, "BT" if tensor.dim() > 1 and name == "form" else "B") for name, tensor in given.items()}
+    axes = {name: axes_of(name, "BT" if tensor.dim() > 1 and name == "form" else "B") for name, tensor in feeds.items()}
     axes |= {name: axes_of(name, shape) for name, shape in outputs.items()}
     # With gradients, layers run as they are written, and no kernel of ours does instead.
     try:
         with quiet(), symbols(), torch.enable_grad():
-            torch.onnx.export(module, tuple(given.values()), path, input_names=list(given), output_names=list(outputs),
+            torch.onnx.export(module, tuple(feeds.values()), path, input_names=list(feeds), output_names=list(outputs),
                               dynamic_axes=axes, opset_version=OPSET, dynamo=False)  # fmt: skip
-        name_shapes(path, module, given, axes)
+        name_shapes(path, module, feeds, axes)
     except (torch.onnx.OnnxExporterError, RuntimeError, TypeError) as error:
         raise Mistake("{what} cannot be written as ONNX: torch does not trace it ({error}).", what=what,
                       error=str(error).strip().splitlines()[0][:200]) from None  # fmt: skip
 
 
-def name_shapes(path: Path, module: nn.Module, given: dict[str, Tensor], axes: dict[str, dict[int, str]]) -> None:
+def name_shapes(path: Path, module: nn.Module, feeds: dict[str, Tensor], axes: dict[str, dict[int, str]]) -> None:
     """Of outputs, the sizes that are the same for all batches, where the exporter has made up names for them."""
     import onnx
 
     model = onnx.load(path)
     with torch.enable_grad():
-        made = module(*given.values())
+        made = module(*feeds.values())
     for value, tensor in zip(model.graph.output, (made,) if isinstance(made, Tensor) else made):
         for place, size in enumerate(tensor.shape):
             dim = value.type.tensor_type.shape.dim[place]
             if place not in axes[value.name] and dim.dim_param:
-                if "copies" in given and value.name == "log_probs":  # V and the words of the source
+                if "copies" in feeds and value.name == "log_probs":  # V and the words of the source
                     dim.dim_param = "tokens"
                 else:
                     dim.dim_value = size
@@ -152,21 +152,21 @@ def write_graphs(network, inputs, folder: Path, what: Message) -> None:
         tokens = torch.from_numpy(generator.integers(0, inputs.vocabulary, (2, 3)))
         if module.state_names == ["past", "real"]:  # some tokens before these
             state = [part.detach() for part in module(tokens, *state)[1:]]
-        given = {"tokens": tokens} | dict(zip(module.state_names, state))
-        write(module, given, folder / "step.onnx", {"log_probs": "BT"} | dict.fromkeys(module.output_names[1:], "B"), what)
+        feeds = {"tokens": tokens} | dict(zip(module.state_names, state))
+        write(module, feeds, folder / "step.onnx", {"log_probs": "BT"} | dict.fromkeys(module.output_names[1:], "B"), what)
         return
     fields = fields_of(network, inputs)
     longest = getattr(getattr(inputs, "source", inputs), "most", None) or max(1, inputs.longest)
     batch = drawn(network, inputs, fields, 2, min(5, longest), generator)
-    given = dict(zip(named(fields, inputs.kind), batch.values()))
+    feeds = dict(zip(named(fields, inputs.kind), batch.values()))
     if not isinstance(network, EncoderDecoder):
         module = Reading(model, fields)
-        shape = "B" if not network.per_step else "BW" if "answers" in given else "BT"
-        write(module, given, folder / "model.onnx", dict.fromkeys(module.output_names, "B") | {"outputs": shape}, what)
+        shape = "B" if not network.per_step else "BW" if "answers" in feeds else "BT"
+        write(module, feeds, folder / "model.onnx", dict.fromkeys(module.output_names, "B") | {"outputs": shape}, what)
         return
     module = Beginning(model, fields)
-    write(module, given, folder / "encoder.onnx", dict.fromkeys(module.output_names, "B"), what)
-    step, known = module.decoder, dict(zip(module.output_names, module(*batch.values()))) | given
+    write(module, feeds, folder / "encoder.onnx", dict.fromkeys(module.output_names, "B"), what)
+    step, known = module.decoder, dict(zip(module.output_names, module(*batch.values()))) | feeds
     token = torch.from_numpy(generator.integers(0, inputs.target.vocabulary, 2))
-    given = {"token": token} | {name: known[name].detach() for name in (*step.state_names, *step.fixed_names)}
-    write(step, given, folder / "step.onnx", dict.fromkeys(step.output_names, "B"), what)
+    feeds = {"token": token} | {name: known[name].detach() for name in (*step.state_names, *step.fixed_names)}
+    write(step, feeds, folder / "step.onnx", dict.fromkeys(step.output_names, "B"), what)

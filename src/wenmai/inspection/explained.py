@@ -32,7 +32,7 @@ def panels(reading: Reading) -> list[Panel]:
 
 
 def weighed(reading: Reading, at: int | None = None) -> Weighed:
-    return reading.model.explain(reading.examples.inputs, at, reading.given or ())
+    return reading.model.explain(reading.examples.inputs, at, reading.pretokenized or ())
 
 
 def gram_name(reading: Reading, place: tuple[int, int]) -> str:
@@ -84,10 +84,10 @@ def number_name(reading: Reading, column: int) -> str:
 
 
 def of_tags(reading: Reading) -> list[Panel]:
-    if reading.given is None or reading.chosen.is_floating_point():
+    if reading.pretokenized is None or reading.chosen.is_floating_point():
         return []
     rows = []
-    for at, token in enumerate(reading.given):
+    for at, token in enumerate(reading.pretokenized):
         explained, tag = weighed(reading, at), int(reading.chosen[0, at])
         shares = explained.shares[:, tag]
         best = np.argsort(-shares, kind="stable")[:3]

@@ -118,7 +118,7 @@ def features_of(reading: Reading, words: list[Word]) -> np.ndarray:
     """(FOLLOWED, words): what can be followed in the text that was given, at the end of every word"""
     values = np.zeros((len(FOLLOWED), len(words)))
     for at, word in enumerate(words):
-        if word.span is None or reading.given is not None:
+        if word.span is None or reading.pretokenized is not None:
             continue
         line = reading.texts[word.span[0]][: word.span[2]]
         line = line[line.rfind("\n") + 1 :]

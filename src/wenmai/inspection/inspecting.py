@@ -148,8 +148,8 @@ def facts_of(reading: Reading, run: str) -> list[tuple[Message, str]]:
 
 
 def shown_value(reading: Reading) -> str:
-    if reading.given is not None:
-        return " ".join(reading.given)
+    if reading.pretokenized is not None:
+        return " ".join(reading.pretokenized)
     if reading.texts:
         return " ‖ ".join(reading.texts)
     if isinstance(reading.value, Clip):

@@ -100,7 +100,7 @@ class Reading:
         return flat
 
     @cached_property
-    def given(self) -> list[str] | None:
+    def pretokenized(self) -> list[str] | None:
         """Tokens that somebody cut already, where these are read."""
         if not hasattr(self.source, "cut") or not hasattr(self.source, "single"):
             return None
@@ -115,7 +115,7 @@ class Reading:
     @cached_property
     def ids(self) -> np.ndarray | None:
         """(T,) the tokens that are read; None where no tokens are."""
-        if self.tokenizer is None and self.given is None:
+        if self.tokenizer is None and self.pretokenized is None:
             return None
         if not self.network:
             return self.examples.inputs[0] if self.examples is not None else self.inputs.prompt(self.value)
@@ -125,18 +125,18 @@ class Reading:
 
     @cached_property
     def words(self) -> list[Word]:
-        if self.given is not None and self.network and self.batch.answers is not None:  # read in pieces
+        if self.pretokenized is not None and self.network and self.batch.answers is not None:  # read in pieces
             first = self.batch.answers[0]
             starts = first[first >= 0].tolist()
             ends = [*starts[1:], len(self.ids) - len(self.source.wrapping.after)]
             inner = [Word(name, list(range(start, end)), (0, at, at + 1))
-                     for at, (name, start, end) in enumerate(zip(self.given, starts, ends))]  # fmt: skip
+                     for at, (name, start, end) in enumerate(zip(self.pretokenized, starts, ends))]  # fmt: skip
             around = {place for word in inner for place in word.places}
             rest = [Word(joining.name_of(self.tokenizer, int(self.ids[place])), [place]) for place in range(len(self.ids))
                     if place not in around]  # fmt: skip
             return sorted([*inner, *rest], key=lambda word: word.places[0])
-        if self.given is not None:
-            return [Word(name, [at], (0, at, at + 1)) for at, name in enumerate(self.given[: len(self.ids)])]
+        if self.pretokenized is not None:
+            return [Word(name, [at], (0, at, at + 1)) for at, name in enumerate(self.pretokenized[: len(self.ids)])]
         if self.ids is None:
             return self.places_in_words()
         return joining.words_read(self.tokenizer, self.source.special, self.ids, self.texts)
@@ -276,7 +276,7 @@ class Reading:
             return ""
         if self.network and len(self.batch.inputs) > 1:  # one of several texts
             return str(self.value[-1][int(chosen)])
-        if self.batch is not None and self.batch.answers is not None and self.given is None:  # from where to where
+        if self.batch is not None and self.batch.answers is not None and self.pretokenized is None:  # from where to where
             first, last = (int(self.batch.answers[0, edge]) for edge in chosen[0])
             inside = [word.name for word in self.words if word.span and first <= word.places[0] and word.places[-1] <= last]
             return " ".join(inside) or "–"
@@ -305,7 +305,7 @@ class Reading:
     def removable(self) -> list[Word]:
         """Words that can be taken out of what was given: something is left of each text."""
         words = [word for word in self.words if word.span is not None]
-        if self.given is not None:
+        if self.pretokenized is not None:
             return words if len(words) > 1 else []
         return [word for word in words if joining.without(self.texts[word.span[0]], *word.span[1:]).strip()]
 
@@ -317,8 +317,8 @@ class Reading:
 
     def read_without(self, word: Word) -> Reading:
         text, start, end = word.span
-        if self.given is not None:
-            value = [token for at, token in enumerate(self.given) if at != start]
+        if self.pretokenized is not None:
+            value = [token for at, token in enumerate(self.pretokenized) if at != start]
         elif self.running:
             lines = list(self.texts)
             lines[text] = joining.without(lines[text], start, end)
@@ -333,7 +333,7 @@ class Reading:
     def support_without(self, word: Word) -> tuple[float, float]:
         """(what spoke for the answer at all places but the word's own, what does when it is gone)"""
         less = self.without(word)
-        if self.given is None or self.chosen is None or self.chosen.dim() < 2:
+        if self.pretokenized is None or self.chosen is None or self.chosen.dim() < 2:
             return self.support, float(less.support_of(less.outputs, self.moved(word, less))[0])
         at = word.span[1]  # a tag of its own goes with it
         kept = [place for place in range(self.chosen.shape[1]) if place != at]
@@ -348,7 +348,7 @@ class Reading:
         if self.written is not None:
             return less.chosen
         answers = self.batch.answers if self.network else None
-        if answers is None or self.given is not None:
+        if answers is None or self.pretokenized is not None:
             return chosen
         gone = [at for at, place in enumerate(answers[0].tolist()) if place in word.places]
         first, last = chosen[0].tolist()

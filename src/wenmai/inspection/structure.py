@@ -31,12 +31,12 @@ def of_rung(rung: str, task: str = "", options: dict | None = None, rows: tuple 
         raise unknown("task", task, TASKS)
     task = task or RUNGS[rung].tasks[0]
     row = rung_named(rung, task)
-    given = assign_options(options or {}, ESTIMATORS[task](rung)._owners())
-    made = TASKS[task](**given["task"])
+    assigned = assign_options(options or {}, ESTIMATORS[task](rung)._owners())
+    made = TASKS[task](**assigned["task"])
     inputs, targets = made.prepare(*(rows or made.profile.few_rows))
     made.learn(targets)
-    read = row.frame(made.learn_inputs(inputs, targets, given["inputs"] | given["tokens"], row.framed))
-    drawn = diagram(rung, Build.of(rung, task, given["rung"]).blank(made, read), read)
+    read = row.frame(made.learn_inputs(inputs, targets, assigned["inputs"] | assigned["tokens"], row.framed))
+    drawn = diagram(rung, Build.of(rung, task, assigned["rung"]).blank(made, read), read)
     if rows is None:
         tokens = getattr(getattr(read, "source", read), "vocabulary", 0)
         drawn.notes = [Message("Drawn for example rows with {count} tokens; --data FILE draws it for yours, and a run draws "

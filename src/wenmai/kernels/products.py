@@ -28,11 +28,11 @@ def product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         return functional.linear(x, weight, bias)
     if many:
         return linear(x, weight, bias)
-    w, given = weight.detach().numpy(), x.detach().reshape(-1, x.shape[-1]).contiguous().numpy()
-    y = np.empty((len(given), len(w)), np.float32)
+    w, rows = weight.detach().numpy(), x.detach().reshape(-1, x.shape[-1]).contiguous().numpy()
+    y = np.empty((len(rows), len(w)), np.float32)
     b = np.zeros(len(w), np.float32) if bias is None else bias.detach().numpy()
     shares = parts(len(w), threads() if w.size >= SHARED else 1)
-    side_by_side(part_of, [(w, b, given, y, *share) for share in shares])
+    side_by_side(part_of, [(w, b, rows, y, *share) for share in shares])
     return torch.from_numpy(y).view(*x.shape[:-1], len(w))
 
 

@@ -30,10 +30,10 @@ def replayed(network, state):
         if network not in KEPT or KEPT[network].stale(network):
             KEPT[network] = Recordings(network)
         replay = KEPT[network].of(len(state), state)
-        if replay.taken() is not None:  # by another text, which is still being written
+        if replay.held_by() is not None:  # by another text, which is still being written
             return network.step, state
         lease = Lease(replay)
-        replay.taken = ref(lease)
+        replay.held_by = ref(lease)
     return lease, replay.begun(state)
 
 
@@ -90,7 +90,7 @@ def tensor_cores():
 
 class Replay:
     def __init__(self, network, rows: int, state: Tensor | Cache):
-        self.network, self.graphs, self.taken = network, {}, lambda: None  # taken: the Lease that holds it
+        self.network, self.graphs, self.held_by = network, {}, lambda: None  # held_by: the Lease that holds it
         self.tokens = torch.zeros(rows, dtype=torch.int64, device=network.device)
         self.place = torch.zeros((), dtype=torch.int64, device=network.device)
         self.room = torch.empty_like(state) if isinstance(state, Tensor) else network.body.cache(rows, network.context)

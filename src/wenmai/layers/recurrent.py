@@ -45,7 +45,7 @@ class Recurrent(Body):
 
     def forward(self, x: Tensor, mask: Tensor | None, state: Tensor | None = None, trace: Trace | None = None):
         """x (B, T, E) → y (B, T, H·ways)"""
-        given = iter(() if state is None else state.split(self.sizes, 1))
+        states = iter(() if state is None else state.split(self.sizes, 1))
         after = []
         back = reversal(mask, x) if self.ways == 2 else None  # (B, T)
         drop = self.weight_dropout if self.training else 0.0
@@ -53,7 +53,7 @@ class Recurrent(Body):
             x = self.dropout(x) if level else x
             outputs = []
             for way, direction in enumerate(directions):
-                first = None if state is None else tuple(next(given) for _ in range(direction.states))
+                first = None if state is None else tuple(next(states) for _ in range(direction.states))
                 scope = trace and trace.under(f"{self.cell}.{level}{'.back' if way else ''}")
                 y, last = direction(reorder(x, back) if way else x, first, scope, drop)
                 outputs.append(reorder(y, back) if way else y)

@@ -68,9 +68,9 @@ def recurrent_language_model(cell: str):
         said."""
         much = by_heart(inputs.read)
         dropout, word_dropout, weight_dropout, activation_penalty, temporal_penalty = (
-            share * much + least if given is None else given
-            for given, share, least in ((dropout, 0.3, 0.1), (word_dropout, 0.1, 0.0), (weight_dropout, 0.3, 0.0),
-                                        (activation_penalty, 1.0, 0.0), (temporal_penalty, 1.0, 0.0)))  # fmt: skip
+            share * much + least if chosen is None else chosen
+            for chosen, share, least in ((dropout, 0.3, 0.1), (word_dropout, 0.1, 0.0), (weight_dropout, 0.3, 0.0),
+                                         (activation_penalty, 1.0, 0.0), (temporal_penalty, 1.0, 0.0)))  # fmt: skip
         hidden = hidden or suited_width(inputs.read)
         embed = embed or hidden
         first = TokenEmbedding(inputs, embed, Locked(dropout), start=uniform(0.1, inputs.vocabulary, embed), dense=True,

@@ -168,16 +168,16 @@ def routes(app: FastAPI, service: Service) -> None:
                         raise Mistake("{run} gives no list of labels; leave top out.", run=asked.run)
                     how["top_k"] = asked.top
                 beside = inputs.is_unpacked(estimator)
-                given = await service.slowly(inputs.read, estimator, asked.inputs, limits) if beside else (
+                values = await service.slowly(inputs.read, estimator, asked.inputs, limits) if beside else (
                     inputs.read(estimator, asked.inputs, limits))  # fmt: skip
-                rows, kept = inputs.blank_apart(estimator, given)
+                rows, kept = inputs.blank_apart(estimator, values)
                 answers = await service.batches.answers(estimator, kept, how)
                 service.metrics.count("wenmai_answers_total", len(answers), run=asked.run)
                 all_answers = list(answers)
-                if len(rows) < len(given):
+                if len(rows) < len(values):
                     each, blank = iter(answers), estimator.task_.profile.blank_answer
                     asked_rows = set(rows)
-                    all_answers = [next(each) if row in asked_rows else dict(blank) for row in range(len(given))]
+                    all_answers = [next(each) if row in asked_rows else dict(blank) for row in range(len(values))]
                 return {"run": asked.run, "task": estimator.task_.name, "rung": estimator.rung, "answers": all_answers,
                         "notes": [both(note, held.run.names) for note in answers.notes]}  # fmt: skip
 

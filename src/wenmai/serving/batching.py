@@ -50,7 +50,7 @@ class Request:
     whole: bool  # its inputs are one question: never cut, never joined
     future: asyncio.Future
     costs: list[int]
-    taken: int = 0
+    placed: int = 0
     answered: int = 0
     parts: dict[int, Answers] = field(default_factory=dict)  # by the row that each begins with
 
@@ -59,17 +59,17 @@ class Request:
 
     @property
     def left(self) -> int:
-        return len(self) - self.taken
+        return len(self) - self.placed
 
     def take(self, most: int) -> tuple[int, int]:
         """From which row to which in this turn: one at least, and no more than costs so much."""
-        start, cost = self.taken, 0
-        while self.taken < len(self) and (self.taken == start or (cost + self.costs[self.taken] <= most and not self.whole)):
-            cost += self.costs[self.taken]
-            self.taken += 1
+        start, cost = self.placed, 0
+        while self.placed < len(self) and (self.placed == start or (cost + self.costs[self.placed] <= most and not self.whole)):
+            cost += self.costs[self.placed]
+            self.placed += 1
         if self.whole:
-            self.taken = len(self)
-        return start, self.taken
+            self.placed = len(self)
+        return start, self.placed
 
 
 class Batches:

@@ -76,8 +76,8 @@ def filtered(model: LanguageModel, source: str, lowest: float, highest: float, o
     objects = form == "jsonl" or (form == "auto" and path is not None and bare_name(path).endswith((".jsonl", ".ndjson")))
     if column != "text" and not objects:
         raise Mistake("--column {column} goes with JSON objects; with --format jsonl every line is one.", column=column)
-    given = nullcontext(sys.stdin.buffer) if source == "-" else unpacked(path, source) if path else open(source, "rb")  # noqa: SIM115
-    with given as stream, nullcontext(sys.stdout.buffer) if out is None else packed(out) as kept:
+    source_file = nullcontext(sys.stdin.buffer) if source == "-" else unpacked(path, source) if path else open(source, "rb")  # noqa: SIM115
+    with source_file as stream, nullcontext(sys.stdout.buffer) if out is None else packed(out) as kept:
         for block in blocks(stream, source):
             if number == 1 and any(block.startswith(magic) for magic in MAGIC):  # of what is read as it comes
                 raise Mistake("{file} is packed; unpack it on the way, as in zcat FILE | wenmai filter RUN -, or give the "

@@ -30,14 +30,14 @@ UNPACKED = [[name] for name in PACKED]
 SOURCE = "inputs"  # what stands for a file's name in sentences
 
 
-def read(estimator, given: Sequence, limits: Limits):
+def read(estimator, values: Sequence, limits: Limits):
     """Inputs of the run's kind: a list, an array, or Sequences."""
     task, names = estimator.task_, fields_of(estimator)
-    for row, value in enumerate(given):
+    for row, value in enumerate(values):
         if names not in UNPACKED and (size := characters(value)) > limits.characters:
             raise too_large(Message("input {row} has {size:,} characters, and may have {most:,}; cut it into several.",
                                     row=row + 1, size=size, most=limits.characters))  # fmt: skip
-    rows = [as_columns(value, names, estimator, row) for row, value in enumerate(given)]
+    rows = [as_columns(value, names, estimator, row) for row, value in enumerate(values)]
     chunk = Chunk({name: [row[name] for row in rows] for name in names}, range(1, len(rows) + 1))
     if "tokens" in chunk.columns and all(isinstance(value, str) for value in chunk.columns["tokens"]):
         chunk.columns["text"] = chunk.columns.pop("tokens")  # which the run cuts itself

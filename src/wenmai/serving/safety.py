@@ -91,8 +91,8 @@ class Guard:
             raise Refused(415, "content_type", Message("found the content type {kind}, expected application/json.",
                                                        kind=kind[:80] or "–"))  # fmt: skip
 
-    def knows(self, given: str) -> bool:
-        scheme, _, token = given.partition(" ")
+    def knows(self, header: str) -> bool:
+        scheme, _, token = header.partition(" ")
         same = hmac.compare_digest(token.strip().encode("utf-8", "replace"), self.token.encode("utf-8", "replace"))
         return same and scheme.lower() == "bearer"
 
@@ -130,12 +130,12 @@ def host_name(host: str) -> str:
 
 def replayed(body: bytes, receive):
     """The body once, and then whatever comes: that the client has gone."""
-    given = False
+    sent = False
 
     async def again() -> dict:
-        nonlocal given
-        if not given:
-            given = True
+        nonlocal sent
+        if not sent:
+            sent = True
             return {"type": "http.request", "body": body, "more_body": False}
         return await receive()
 

@@ -84,13 +84,13 @@ class Service:
             self.writer.start()
         return self.writer
 
-    async def slowly(self, work, *given):
+    async def slowly(self, work, *arguments):
         """In a thread for what may take long, and stands in nobody's way; a few wait for it."""
         if self.looking >= 16:
             raise busy(5.0)
         self.looking += 1
         cores = self.batches.cores if self.batches else 0
-        future = asyncio.get_running_loop().run_in_executor(self.slow, on_cores, cores, work, *given)
+        future = asyncio.get_running_loop().run_in_executor(self.slow, on_cores, cores, work, *arguments)
         future.add_done_callback(lambda _: setattr(self, "looking", self.looking - 1))
         return await future
 
@@ -113,13 +113,13 @@ class Service:
                 await gone
 
 
-def on_cores(cores: int, work: Callable, *given):
+def on_cores(cores: int, work: Callable, *arguments):
     """Each thread says for itself on how many torch computes; a new one has what another said last."""
     if cores:
         import torch
 
         torch.set_num_threads(cores)
-    return work(*given)
+    return work(*arguments)
 
 
 def imports() -> None:

@@ -198,15 +198,15 @@ class Choose:
                       next_command="answer {run} --context … --question … --choice … --choice …")  # fmt: skip
 
 
-def choices_of(given, where) -> tuple[str, ...]:
+def choices_of(choices, where) -> tuple[str, ...]:
     """A list of texts, or one text with | between them."""
-    given = [part.strip() for part in given.split("|")] if isinstance(given, str) else given
-    if not isinstance(given, (list, tuple)) or not all(isinstance(one, str) and one.strip() for one in given):
+    choices = [part.strip() for part in choices.split("|")] if isinstance(choices, str) else choices
+    if not isinstance(choices, (list, tuple)) or not all(isinstance(one, str) and one.strip() for one in choices):
         raise Mistake('{where}: found {value!r} as choices, expected a list of texts such as ["yes", "no"], or yes|no.',
-                      where=where, value=str(given)[:40])  # fmt: skip
-    if len(given) < 2:
-        raise Mistake("{where}: found {count} choice, expected two or more to choose among.", where=where, count=len(given))
-    return tuple(given)
+                      where=where, value=str(choices)[:40])  # fmt: skip
+    if len(choices) < 2:
+        raise Mistake("{where}: found {count} choice, expected two or more to choose among.", where=where, count=len(choices))
+    return tuple(choices)
 
 
 def number_of(answer, choices: tuple[str, ...], where) -> int:

@@ -69,8 +69,8 @@ def texts_in(chunk: Chunk, name: str, source: str) -> list[str]:
 
 
 def labels_in(chunk: Chunk, source: str) -> list[str]:
-    given = ["" if value is None or value != value else value for value in chunk.columns["label"]]
-    labels = [text.strip() for text in texts_in(replace(chunk, columns={"label": given}), "label", source)]
+    cells = ["" if value is None or value != value else value for value in chunk.columns["label"]]
+    labels = [text.strip() for text in texts_in(replace(chunk, columns={"label": cells}), "label", source)]
     if "" in labels:
         raise Unlabelled("{file}, line {line}: the label is empty; give every row a label or drop the row.", file=source,
                       line=chunk.lines[labels.index("")])  # fmt: skip

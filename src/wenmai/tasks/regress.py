@@ -92,10 +92,10 @@ class Regress:
         if isinstance(targets, np.ndarray) and isinstance(inputs, Sequences) and targets.ndim > 1 and len(targets) == len(inputs):
             ragged = (inputs.lengths == targets.shape[1]).all()
         if targets is not None and self.mean is not None and ragged != self.per_step:
-            given, expected = Message("one target a row"), Message("one a step")
+            actual, expected = Message("one target a row"), Message("one a step")
             if ragged:
-                given, expected = Message("one target a step"), Message("one a row")
-            raise Mistake("found {per1}, expected {per2} as in training.", per1=given, per2=expected)
+                actual, expected = Message("one target a step"), Message("one a row")
+            raise Mistake("found {per1}, expected {per2} as in training.", per1=actual, per2=expected)
         if ragged and isinstance(inputs, np.ndarray):
             inputs = Sequences.of(list(inputs), np.float64)
         if ragged and targets is not None:
@@ -206,8 +206,8 @@ class Regress:
     def mistakes(self, outputs, decided, targets, inputs) -> list[dict]:
         """What was read, expected and answered, a row each."""
         shared = zip(inputs, self.predictions(targets), self.predictions(decided))
-        return [{"input": shown(given), "expected": in_words(a), "answer": in_words(b), "probability": None}
-                for given, a, b in shared]  # fmt: skip
+        return [{"input": shown(value), "expected": in_words(a), "answer": in_words(b), "probability": None}
+                for value, a, b in shared]  # fmt: skip
 
     def to_json(self) -> dict:
         return {"name": self.name, "horizon": self.horizon, "history": self.history, "per_step": self.per_step,

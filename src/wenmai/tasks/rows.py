@@ -115,7 +115,7 @@ def judge(task, untrained: Untrained, parts: Parts, seed: int) -> Callable[[Trai
 
 def examples(task, trained: Trained, inputs, targets=None, where: Callable = row_name) -> Examples:
     inputs, targets = task.prepare(listed(inputs), None if targets is None else listed(targets))
-    inputs = trained.inputs.taken(inputs) if trained.inputs.kind == "frames" else inputs
+    inputs = trained.inputs.coerce(inputs) if trained.inputs.kind == "frames" else inputs
     encoded = None if targets is None else task.encode(targets, where)
     examples = Examples(trained.inputs.encode(inputs), encoded, longest=trained.inputs.longest)
     if isinstance(examples.targets, Sequences):

@@ -263,7 +263,7 @@ class Tag:
     def mistakes(self, outputs, decided: Sequences, targets: Sequences, inputs) -> list[dict]:
         """What was read, expected and answered, a row each."""
         shared = zip(inputs, self.marked(targets, inputs), self.marked(decided, inputs))
-        return [{"input": shown(given), "expected": a, "answer": b, "probability": None} for given, a, b in shared]
+        return [{"input": shown(tokens), "expected": a, "answer": b, "probability": None} for tokens, a, b in shared]
 
     def marked(self, tags: Sequences, inputs) -> list[str]:
         """The spans of every row in words, or its tags."""

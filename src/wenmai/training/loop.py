@@ -109,18 +109,18 @@ class Training:
         self.best: dict[str, Tensor] | None = None  # weights, of the best score
         self.losses: list[Tensor] = []  # since they were last reported
 
-    def plan_first(self, given: TrainingOptions) -> None:
+    def plan_first(self, requested: TrainingOptions) -> None:
         """By steps that are timed; what was learned by them is forgotten. Where few updates fit, batches are smaller and the rate
         is higher, unless they are `given`."""
         updater, clock, team = self.updater, self.clock, self.updater.team
         first, usual = updater.state(), self.tokens
         each = self.seconds_a_step()
-        if self.device == "cpu" and self.threads > 1 and not given.threads and team.size == 1:
+        if self.device == "cpu" and self.threads > 1 and not requested.threads and team.size == 1:
             torch.set_num_threads(1)
             alone = self.seconds_a_step()
             self.threads, each = (1, alone) if alone < each else (self.threads, each)
             torch.set_num_threads(self.threads)
-        while given.batch_tokens is None and team.broadcast(clock.left() / each < ENOUGH) and self.tokens > SMALLEST:
+        while requested.batch_tokens is None and team.broadcast(clock.left() / each < ENOUGH) and self.tokens > SMALLEST:
             self.tokens, before = max(SMALLEST, self.tokens // 2), each
             each = self.seconds_a_step()
             if team.broadcast(each > 0.8 * before):  # a step takes as long, however little is read
@@ -128,7 +128,7 @@ class Training:
         updater.load(first)
         self.schedule = clock.schedule = Schedule(self.options, self.examples, self.tokens)
         plan = Plan(*team.broadcast(clock.affordable(0, each, self.options.evaluations)))
-        if given.learning_rate is None and not self.options.averages and not self.fine_tuned:
+        if requested.learning_rate is None and not self.options.averages and not self.fine_tuned:
             times = raised(plan.steps) * (self.tokens / usual) ** 0.5  # a smaller batch says less of where to go
             self.options = replace(self.options, learning_rate=self.options.learning_rate * times)
             self.schedule = clock.schedule = Schedule(self.options, self.examples, self.tokens)

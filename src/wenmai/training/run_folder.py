@@ -270,8 +270,8 @@ class Undrawn(TorchFunctionMode):
 
     DRAWN = (torch.Tensor.uniform_, torch.Tensor.normal_)
 
-    def __torch_function__(self, function, types, given=(), named=None):
-        return given[0] if function in self.DRAWN else function(*given, **(named or {}))
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        return args[0] if function in self.DRAWN else function(*args, **(kwargs or {}))
 
 
 def check_numbers(path: Path, named: Iterable[tuple[str, bool]]) -> None:

@@ -69,10 +69,10 @@ class Sequences:
 
     def take(self, rows: np.ndarray) -> Sequences:
         index = self.places(rows)
-        taken = self.cut_at(offsets_of(self.lengths_of(rows)), None if self.example is None else self.example[rows])
-        taken.flat, taken.uncut = self.flat[index], None
-        taken.beside = {name: values[index] for name, values in self.beside.items()}
-        return taken
+        subset = self.cut_at(offsets_of(self.lengths_of(rows)), None if self.example is None else self.example[rows])
+        subset.flat, subset.uncut = self.flat[index], None
+        subset.beside = {name: values[index] for name, values in self.beside.items()}
+        return subset
 
     def cut_at(self, offsets: np.ndarray, example: np.ndarray | None) -> Sequences:
         """The same elements in rows that begin and end elsewhere."""

@@ -105,8 +105,8 @@ def guess(names: list[str], given: dict[str, str], contents_of: Callable[[list[s
         return None
     reads = next((words for words in INPUTS if set(words) <= set(known)), ())
     right = next((word for word in ANSWERS if word in known and answer in (None, word)), "")
-    taken = {word: known[word] for word in (*reads, right) if word}
-    free = [name for name in names if name not in taken.values()]
+    chosen = {word: known[word] for word in (*reads, right) if word}
+    free = [name for name in names if name not in chosen.values()]
     if given and reads and (right in given or answer == ""):  # the user said all
         return None
     holds = contents_of(free) if free else {}
@@ -117,23 +117,23 @@ def guess(names: list[str], given: dict[str, str], contents_of: Callable[[list[s
     if not reads:
         numbers = [name for name in names if name in kinds["numbers"] and (right or not holds[name].is_label)]
         if numbers and not texts and answer != "" and (right or words):
-            taken |= {name: name for name in numbers}
+            chosen |= {name: name for name in numbers}
         elif texts or words or (answer == "" and len(free) == 1):
-            taken["text"] = (texts or words or free)[0]
+            chosen["text"] = (texts or words or free)[0]
         else:
             return None
     if not right and answer != "":
-        rest = [name for name in free if name not in taken.values()]
+        rest = [name for name in free if name not in chosen.values()]
         labels = [n for n in rest if holds[n].is_label] if answer != "target" else [n for n in rest if n in kinds["numbers"]]
         if labels and (answer != "target" or len(labels) == 1):
             best = min(labels, key=lambda n: (not LABELS.search(n.lower()), len(holds[n].values), -names.index(n)))
-            taken[answer or "label"] = best
-        elif answer or "text" not in taken or len(texts) > (not reads):
+            chosen[answer or "label"] = best
+        elif answer or "text" not in chosen or len(texts) > (not reads):
             return None
-    if all(word == name for word, name in taken.items()) and len(taken) == len(names):
+    if all(word == name for word, name in chosen.items()) and len(chosen) == len(names):
         return None
-    columns = dict(sorted(taken.items(), key=lambda pair: names.index(pair[1])))
-    above = {path[:dot] for path in taken.values() for dot, mark in enumerate(path) if mark == "."}
-    left = {name: holds[name].kind for name in names if name not in taken.values() and name not in above}
-    given_words = {word for word, name in taken.items() if word in given or (word == name and not given)}
-    return Guess(columns, left, bool(set(taken) & set(WORDS) - given_words))
+    columns = dict(sorted(chosen.items(), key=lambda pair: names.index(pair[1])))
+    above = {path[:dot] for path in chosen.values() for dot, mark in enumerate(path) if mark == "."}
+    left = {name: holds[name].kind for name in names if name not in chosen.values() and name not in above}
+    given_words = {word for word, name in chosen.items() if word in given or (word == name and not given)}
+    return Guess(columns, left, bool(set(chosen) & set(WORDS) - given_words))

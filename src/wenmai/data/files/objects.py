@@ -337,8 +337,8 @@ def _questions(file: TextFile) -> Iterator[tuple]:
                 where = f"data[{a}].paragraphs[{p}].qas[{q}]"
                 asked, name = part(question, where, "question", str, a_text), str(part(question, where, "id", (str, int), a_text))
                 known = question.get("answers") is not None and question.get("is_impossible") is not True
-                given = part(question, where, "answers", list, a_list) if known else []
-                answers = [part(one, f"{where}.answers[{i}]", "text", str, a_text) for i, one in enumerate(given)]
-                start = part(given[0], f"{where}.answers[0]", "answer_start", int, phrase("called", "a number")) if given else -1
-                starts = [start, *(one.get("answer_start", -1) for one in given[1:])][: len(given)]
+                marks = part(question, where, "answers", list, a_list) if known else []
+                answers = [part(one, f"{where}.answers[{i}]", "text", str, a_text) for i, one in enumerate(marks)]
+                start = part(marks[0], f"{where}.answers[0]", "answer_start", int, phrase("called", "a number")) if marks else -1
+                starts = [start, *(one.get("answer_start", -1) for one in marks[1:])][: len(marks)]
                 yield name, context, asked, answers[0] if answers else "", answers, start, starts

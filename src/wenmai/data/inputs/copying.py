@@ -23,8 +23,8 @@ class Copied(Sequences):
         self.words = words
 
     def take(self, rows: np.ndarray) -> Self:
-        taken = super().take(rows)
-        return Copied(taken.flat, taken.offsets, taken.beside, [self.words[row] for row in rows])
+        subset = super().take(rows)
+        return Copied(subset.flat, subset.offsets, subset.beside, [self.words[row] for row in rows])
 
 
 def copied(pairs, texts: list[str]) -> Copied:

@@ -115,10 +115,10 @@ BOTH = {"pairs": Pairs, "stories": Stories, "spoken": Spoken}  # of what is read
 FREE = {"given": ("characters",), "questions": ("max_length", "stride")}
 
 
-def continued(inputs, kind: str, values, run: str, longest: int | None = None, given: Mapping = MappingProxyType({})):
+def continued(inputs, kind: str, values, run: str, longest: int | None = None, options: Mapping = MappingProxyType({})):
     """These inputs of a run, as a task reads values of this kind: by the same tokenizer, with the same scaling; of texts no more
     than `longest` tokens, where a running text was learned in windows of so many. `given`: options that are FREE."""
-    spelling = given.get("characters", "auto")
+    spelling = options.get("characters", "auto")
     tokenizer = getattr(inputs, "tokenizer", None)
     if isinstance(inputs, Lines) and tokenizer is None:  # of the same numbers, for texts that stand alone
         tokenizer = tokenizers.Spaces(inputs.words.words(), inputs.lowercase)
@@ -129,7 +129,7 @@ def continued(inputs, kind: str, values, run: str, longest: int | None = None, g
     if kind == "lines":
         return inputs if isinstance(inputs, Lines) else Lines(tokenizer)
     if kind == "questions":
-        return Questions.reading_as(inputs, run, given)
+        return Questions.reading_as(inputs, run, options)
     if kind == "given":
         if isinstance(inputs, Tokens) or (isinstance(inputs, Pieces) and spelling in ("auto", inputs.spelling)):
             return inputs
@@ -333,7 +333,7 @@ class Frames:
         lengths = np.unique(values.lengths)
         return cls(*scaling(flat), int(lengths[0]) if len(lengths) == 1 else None, longest)
 
-    def taken(self, values) -> Sequences:
+    def coerce(self, values) -> Sequences:
         """What a user gives, as rows of frames."""
         return as_frames(values, self.width)
 

@@ -43,17 +43,17 @@ class Questions:
         return cls(tokenizer, reading, max_length, embedding, vectors.for_tokens(tokenizer.tokens, words, table))
 
     @classmethod
-    def reading_as(cls, inputs, run: str, given: Mapping) -> Self:
+    def reading_as(cls, inputs, run: str, options: Mapping) -> Self:
         """Cut as another run cuts its texts, and no longer than it can read; `given`: max_length and stride, where said."""
         special, longest = inputs.tokenizer.special, inputs.longest or WINDOW
         wrapping = getattr(inputs, "wrapping", None)
         if wrapping is None and None in (special.begin, special.separator):
             raise Mistake("{run} knows no sign that stands between two texts; start from another run.", run=run)
-        window = given.get("max_length", min(WINDOW, longest))
+        window = options.get("max_length", min(WINDOW, longest))
         if window > longest:
             raise Mistake("max_length={window}: {run} reads {longest} tokens at once, expected no more.", window=window, run=run,
                           longest=longest)  # fmt: skip
-        reading = Reading(window, given.get("stride", STRIDE), wrapping or Wrapping.of(special))
+        reading = Reading(window, options.get("stride", STRIDE), wrapping or Wrapping.of(special))
         return cls(inputs.tokenizer, checked(reading), longest, getattr(inputs, "embedding", "random"),
                    width=getattr(inputs, "vectors_width", None))  # fmt: skip
 

@@ -84,7 +84,7 @@ class Sounds:
 
     # Encoding
 
-    def taken(self, values) -> Clips:
+    def coerce(self, values) -> Clips:
         """What a user gives, as clips."""
         return Clips.of(values)
 

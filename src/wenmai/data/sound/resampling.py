@@ -29,18 +29,18 @@ class Resampler:
         if not self.same:
             self.kernel, self.around = kernel(self.up, self.down)  # (L, 1, K)
             self.rest = torch.zeros(self.around)
-        self.read = self.given = 0
+        self.samples_in = self.samples_out = 0
 
     def push(self, samples: np.ndarray) -> np.ndarray:
         if self.same:
             return samples
-        self.read += len(samples)
+        self.samples_in += len(samples)
         return self._convolved(torch.from_numpy(np.ascontiguousarray(samples, np.float32)))
 
     def finish(self) -> np.ndarray:
         if self.same:
             return np.zeros(0, np.float32)
-        wanted, before = -(-self.read * self.up // self.down), self.given
+        wanted, before = -(-self.samples_in * self.up // self.down), self.samples_out
         return self._convolved(torch.zeros(self.around + self.down + self.kernel.shape[-1]))[: max(0, wanted - before)]
 
     def _convolved(self, samples: Tensor) -> np.ndarray:
@@ -50,7 +50,7 @@ class Resampler:
             self.rest = held
             return np.zeros(0, np.float32)
         out = functional.conv1d(held[None, None], self.kernel, stride=self.down)[0]  # (L, groups)
-        self.rest, self.given = held[groups * self.down :], self.given + groups * self.up
+        self.rest, self.samples_out = held[groups * self.down :], self.samples_out + groups * self.up
         return out.T.reshape(-1).numpy()
 
 

@@ -20,9 +20,9 @@ TO_READ, KEPT, DATA = 0, 3, 1  # what llvm.prefetch is told
 def ask(_, array, at):
     """ask(array, at): array[at] will be wanted. Nothing is read: a place outside the array does no harm."""
 
-    def build(context, builder, signature, given):
-        struct = make_array(signature.args[0])(context, builder, given[0])
-        step = builder.mul(given[1], builder.extract_value(struct.strides, 0))
+    def build(context, builder, signature, args):
+        struct = make_array(signature.args[0])(context, builder, args[0])
+        step = builder.mul(args[1], builder.extract_value(struct.strides, 0))
         place = builder.inttoptr(builder.add(builder.ptrtoint(struct.data, ADDRESS), step), BYTE)
         kind = ir.FunctionType(ir.VoidType(), [BYTE, NUMBER, NUMBER, NUMBER])
         prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")

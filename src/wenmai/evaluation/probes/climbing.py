@@ -44,8 +44,8 @@ def built(rung: str, exercise: Exercise, recipe: Recipe, steps: int, seed: int):
     task = exercise.task()
     task.learn(targets)
     kind = Frames.learn(inputs)
-    given = {"hidden": recipe.hidden, "width": recipe.width, "cell": recipe.cell}
-    options = {name: value for name, value in given.items() if name in accepted(RUNGS[rung].build)}
+    sizes = {"hidden": recipe.hidden, "width": recipe.width, "cell": recipe.cell}
+    options = {name: value for name, value in sizes.items() if name in accepted(RUNGS[rung].build)}
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         # nothing is dropped, since no row is read often enough to be learned by heart

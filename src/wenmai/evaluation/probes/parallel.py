@@ -53,20 +53,20 @@ def measured(seed: int, *, lengths: str = "64,128,256,512,1024,2048,4096", batch
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         passes = {name: one_pass(name, width, heads, device) for name in LAYERS}
-    taken = {name: [[] for _ in growing] for name in LAYERS}
+    timings = {name: [[] for _ in growing] for name in LAYERS}
     for at, steps in enumerate(growing):
         x = torch.randn(batch, steps, width, generator=torch.Generator().manual_seed(seed)).to(device)
         for turn in range(repeats + 1):
             for name in LAYERS:
                 seconds = timed(passes[name], x, device)
-                taken[name][at] += [seconds] if turn else []  # the first fills caches
+                timings[name][at] += [seconds] if turn else []  # the first fills caches
         progress = Progress(at + 1, len(growing), 0.0, inf, 0.0, time.perf_counter() - began)
         yield "parallel", f"T={steps}", progress
     layers = []
     for name in LAYERS:
-        middle = [median(values) for values in taken[name]]
-        layers.append({"layer": name, "seconds": middle, "fastest": [min(values) for values in taken[name]],
-                       "slowest": [max(values) for values in taken[name]],
+        middle = [median(values) for values in timings[name]]
+        layers.append({"layer": name, "seconds": middle, "fastest": [min(values) for values in timings[name]],
+                       "slowest": [max(values) for values in timings[name]],
                        "exponent": exponent(growing[-LONG:], middle[-LONG:])})  # fmt: skip
     return {"probe": "parallel", "lengths": growing, "batch": batch, "width": width, "heads": heads, "repeats": repeats,
             "device": device, "threads": torch.get_num_threads(), "seed": seed, "layers": layers,

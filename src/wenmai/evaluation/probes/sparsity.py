@@ -42,16 +42,16 @@ SAMPLE = 1 << 20  # bytes by which the tokens of a longer text are told
 def run(source: str, columns: dict[str, str] | None = None, settings: dict | None = None, seed: int = 0) -> Iterator:
     """Nothing here is drawn by chance, so the seed changes nothing."""
     began = time.perf_counter()
-    given = assign_options(settings or {}, {"probe": cells, "text": Lines.learn})
+    assigned = assign_options(settings or {}, {"probe": cells, "text": Lines.learn})
     full_text = text_of(source, columns)
-    text = beginning(full_text, given["text"])
+    text = beginning(full_text, assigned["text"])
     train, held = text.parts([HELD])
-    lines = Lines.learn(train, **given["text"])
+    lines = Lines.learn(train, **assigned["text"])
     tokens, asked = (np.concatenate([np.zeros(0, np.int32), *lines.token_blocks(part)]) for part in (train, held))
     numbering = Numbering(lines.special, len(lines))
     tokens, asked = numbering.numbers(tokens), numbering.numbers(asked)
     check(source, tokens, asked)
-    amounts = yield from cells(tokens, asked, numbering.size, **given["probe"])
+    amounts = yield from cells(tokens, asked, numbering.size, **assigned["probe"])
     known = {"probe": "sparsity", "data": source, "unit": lines.unit, "tokenizer": lines.name, "vocabulary": numbering.size,
              "held_out": {"lines": int((asked == END).sum()), "tokens": counted(asked), "unknown": int((asked == UNK).sum())},
              "orders": list(range(1, len(amounts[-1]["unseen"]) + 1)), "amounts": amounts,

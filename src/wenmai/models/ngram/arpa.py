@@ -133,16 +133,16 @@ def section(lines: Lines, n: int, size: int, vocabulary: Vocabulary | None, path
     while True:
         room = min(lines.text.count(b"\n", lines.at), size - filled)
         grams, numbers = np.empty((room, n if vocabulary else 2), np.int32), np.empty((2, room), np.float32)
-        status, at, rows, taken, which = scan(np.frombuffer(lines.text, np.uint8), lines.at, n, *known, grams, numbers)
+        status, at, rows, lines_read, which = scan(np.frombuffer(lines.text, np.uint8), lines.at, n, *known, grams, numbers)
         if status in (BAD, NUMBER, UNKNOWN):
             line = lines.text[at : lines.text.find(b"\n", at)].decode().strip()
-            raise wrong(status, path, lines.number + taken + 1, line, n, size, which)
+            raise wrong(status, path, lines.number + lines_read + 1, line, n, size, which)
         if vocabulary:
             parts.append((grams[:rows], *numbers[:, :rows]))
         else:
             words += [lines.text[start:end].decode() for start, end in grams[:rows].tolist()]
             parts.append((parts[0][0], *numbers[:, :rows]))
-        lines.at, lines.number, filled = at, lines.number + taken, filled + rows
+        lines.at, lines.number, filled = at, lines.number + lines_read, filled + rows
         if status == HEADING or lines.ended:
             break
         lines.more()

@@ -28,7 +28,7 @@ def discounts(kind: Smoothing, seen: np.ndarray) -> tuple[np.ndarray, str]:
     if kind != "modified-kneser-ney":
         return (np.array([0.0, share]), "") if share else (np.array([0.0, 0.5]), ONE)
     three = [r - (r + 1) * share * seen[r + 1] / seen[r] if seen[r] else -1.0 for r in (1, 2, 3)]
-    if not share or not all(0 < taken <= r for r, taken in zip((1, 2, 3), three)):
+    if not share or not all(0 < discount <= r for r, discount in zip((1, 2, 3), three)):
         # As lmplz --discount_fallback has it; which takes a discount of 0 for one, though what was not seen then gets nothing.
         return np.array([0.0, 0.5, 1.0, 1.5]), THREE
     return np.array([0.0, *three]), ""

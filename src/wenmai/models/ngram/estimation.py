@@ -45,8 +45,8 @@ class Recipe:
 
     def estimate(self, levels: list[Level], delta: float | None = None) -> tuple[Table | Trie, list[str]]:
         """(the model, what is worth saying of it); δ where it was fitted. What the levels count is given back."""
-        given = delta if self.delta is None else self.delta
-        levels, smoothed = pruning.by_count(levels, self.prune, self.smoothing, BEGIN, 1.0 if given is None else given)
+        chosen = delta if self.delta is None else self.delta
+        levels, smoothed = pruning.by_count(levels, self.prune, self.smoothing, BEGIN, 1.0 if chosen is None else chosen)
         if self.threshold:
             levels, smoothed = pruning.by_entropy(levels, smoothed, self.threshold)
         for level in levels:

@@ -36,9 +36,9 @@ def joined(tables: list[tuple], words: list[str], path: Path) -> tuple[list[Leve
         rank = np.empty(len(order), np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
         context, suffix = context[order], suffix[order]
-        below, given = weights[-1], len(tables[n][1])
+        below, listed = weights[-1], len(tables[n][1])
         prob, backoff = below.backoff[context] + below.log_prob[suffix], np.zeros(len(order), np.float32)
-        own = order < given  # the others were added, and are backed off for
+        own = order < listed  # the others were added, and are backed off for
         prob[own], backoff[own] = tables[n][1][order[own]], tables[n][2][order[own]]
         levels.append(Level(rows[n][order, -1], context, suffix, np.zeros(len(order), np.int64)))
         weights.append(Weights(prob, backoff))

@@ -79,7 +79,7 @@ class NGram:
         tokens = self.inputs.tokens()
         if self.numbering.plain:
             return tokens
-        return [*SPECIAL, *(tokens[number] for number in self.numbering.given[len(SPECIAL) :])]
+        return [*SPECIAL, *(tokens[number] for number in self.numbering.tokenizer_ids[len(SPECIAL) :])]
 
     # Learning
 

@@ -24,12 +24,12 @@ class Numbering:
         if between:
             self.own[special.separator] = first - 1
         self.size = first + len(known)
-        self.given = np.full(self.size, -1, np.int64)  # ours → the tokenizer's, where it has it and it may be written
-        self.given[self.own[known]], self.given[END] = known, special.end
+        self.tokenizer_ids = np.full(self.size, -1, np.int64)  # ours → the tokenizer's, where it has it and it may be written
+        self.tokenizer_ids[self.own[known]], self.tokenizer_ids[END] = known, special.end
         if special.unknown is not None:
-            self.given[UNK] = special.unknown
+            self.tokenizer_ids[UNK] = special.unknown
         if between:
-            self.given[first - 1] = special.separator
+            self.tokenizer_ids[first - 1] = special.separator
         self.vocabulary = vocabulary
 
     def numbers(self, tokens: np.ndarray) -> np.ndarray:
@@ -41,6 +41,6 @@ class Numbering:
         if self.plain:
             return columns
         wide = np.full((len(columns), self.vocabulary), -np.inf, columns.dtype)
-        written = self.given >= 0
-        wide[:, self.given[written]] = columns[:, written]
+        written = self.tokenizer_ids >= 0
+        wide[:, self.tokenizer_ids[written]] = columns[:, written]
         return wide

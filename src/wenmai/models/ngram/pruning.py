@@ -28,30 +28,30 @@ from wenmai.models.ngram.smoothing import ADDITIVE, smooth
 from wenmai.models.ngram.weights import Smoothed, Smoothing, Weights
 
 
-def thresholds(given: str | Sequence[int], order: int) -> list[int]:
+def thresholds(prune: str | Sequence[int], order: int) -> list[int]:
     """One for every order, from "0 0 1": the last one holds for all that are higher."""
-    cells = given.replace(",", " ").split() if isinstance(given, str) else [str(value) for value in given]
-    given = short(" ".join(cells))
+    cells = prune.replace(",", " ").split() if isinstance(prune, str) else [str(value) for value in prune]
+    prune = short(" ".join(cells))
     if not all(cell.isascii() and cell.isdigit() for cell in cells):
         raise Mistake("prune={given}: expected a whole number for every order, as in 0 0 1, which drops what was seen once from "
-                      "order 3 on.", given=given)  # fmt: skip
+                      "order 3 on.", given=prune)  # fmt: skip
     least = [int(cell) for cell in cells] or [0]
     if len(least) > order:
-        raise Mistake("prune={given}: found {actual} thresholds, expected at most {order}, one for every order.", given=given,
+        raise Mistake("prune={given}: found {actual} thresholds, expected at most {order}, one for every order.", given=prune,
                       actual=len(least), order=order)  # fmt: skip
     if least[0]:
         raise Mistake("prune={given}: found {actual} for single words, expected 0; words that are too rare become <unk> before "
-                      "n-grams are counted.", given=given, actual=least[0])  # fmt: skip
+                      "n-grams are counted.", given=prune, actual=least[0])  # fmt: skip
     if least != sorted(least):
         raise Mistake("prune={given}: expected thresholds that do not fall; an n-gram is not seen more often than what it "
-                      "begins with.", given=given)  # fmt: skip
+                      "begins with.", given=prune)  # fmt: skip
     return least + least[-1:] * (order - len(least))
 
 
-def by_count(levels: list[Level], given: str | Sequence[int], kind: Smoothing, begin: int = BEGIN,
+def by_count(levels: list[Level], prune: str | Sequence[int], kind: Smoothing, begin: int = BEGIN,
              delta: float = 1.0) -> tuple[list[Level], Smoothed]:  # fmt: skip
     """Smoothed, without n-grams that stand in the text no more often than their order's threshold."""
-    least = thresholds(given, len(levels))
+    least = thresholds(prune, len(levels))
     if not any(least):
         return levels, smooth(levels, kind, begin, delta)
     refuse(kind, ("none",))

@@ -45,37 +45,37 @@ def smooth(levels: list[Level], kind: Smoothing, begin: int, delta: float = 1.0,
             raise Mistake("delta={value:g}: expected a number above 0, which is added to every count; 1 is usual, and less is "
                           "mostly better.", value=delta)  # fmt: skip
         return Smoothed(additive(levels, {"none": 0.0, "add-one": 1.0}.get(kind, delta), begin, kept), kind=kind)
-    weights, taken_of, failed, below = [], [], {}, np.full(1, 1 / (len(levels[0]) - 1))
+    weights, discounts_of, failed, below = [], [], {}, np.full(1, 1 / (len(levels[0]) - 1))
     for n, level in enumerate(levels):
         counts = adjusted(levels, n, begin) if kind.endswith("kneser-ney") else level.count
         if n == 0:
             counts = np.where(levels[0].word == begin, 0, counts)
         contexts = 1 if n == 0 else len(levels[n - 1])
         context, suffix = (np.zeros(len(level), np.int32),) * 2 if n == 0 else (level.context, level.suffix)
-        taken, failure = discounts(kind, counts_of_counts(levels, n, counts))
+        discount, failure = discounts(kind, counts_of_counts(levels, n, counts))
         if failure:
             failed.setdefault(failure, []).append(n + 1)
         keep = np.ones(0, bool) if kept is None else kept[n]  # none: all
         sums = np.zeros((contexts, 3))
-        side_by_side(followed, [(counts, context, *part, taken, keep, sums) for part in parts(contexts)])
+        side_by_side(followed, [(counts, context, *part, discount, keep, sums) for part in parts(contexts)])
         total, left, kinds = np.ascontiguousarray(sums.T)
         del sums
         if kind == "witten-bell":
             total, left = total + kinds, left + kinds
         rest = np.divide(left, total, out=np.ones(contexts), where=total > 0)  # γ
         if kind == "katz" and n:
-            prob = all_shared(counts, context, taken, total, np.zeros(contexts), suffix, below)
+            prob = all_shared(counts, context, discount, total, np.zeros(contexts), suffix, below)
             rest = left_by(prob, context, suffix, below, total, keep, len(levels[0]) - 1)
         else:
-            prob = all_shared(counts, context, taken, total, rest, suffix, below)
+            prob = all_shared(counts, context, discount, total, rest, suffix, below)
         if n == 0:
             prob[begin] = 1.0  # it is never asked for
         else:
             weights[-1].backoff[:] = logarithm(rest)
-        taken_of.append(taken[1:].tolist())
+        discounts_of.append(discount[1:].tolist())
         weights.append(Weights(logarithm(prob), np.zeros(len(level), np.float32)))
         below = prob
-    return Smoothed(weights, taken_of, failure_notes(failed), kind)
+    return Smoothed(weights, discounts_of, failure_notes(failed), kind)
 
 
 def adjusted(levels: list[Level], n: int, begin: int) -> np.ndarray:

@@ -67,9 +67,9 @@ class Table:
         side_by_side(clear, [(lines, *between) for between in borders])
         for n in range(1, order):
             after = leads[bases[n - 1] : bases[n]][levels[n].suffix] if n == order - 1 else leads[bases[n] : bases[n + 1]]
-            given = levels[n].context, levels[n].word, weights[n].log_prob, after
-            late = side_by_side(insert, [(lines, bases[n - 1], *given, *between) for between in borders])
-            insert_late(lines, bases[n - 1], *given, np.array([at for part in late for at in part], np.int64))
+            entries = levels[n].context, levels[n].word, weights[n].log_prob, after
+            late = side_by_side(insert, [(lines, bases[n - 1], *entries, *between) for between in borders])
+            insert_late(lines, bases[n - 1], *entries, np.array([at for part in late for at in part], np.int64))
         return cls(layout.fixed(words), layout.fixed(nodes), layout.fixed(lines), np.array(sizes, np.int64))
 
     def levels(self) -> tuple[list[Level], Smoothed]:
