@@ -64,8 +64,8 @@ def of_part(reading: Reading, name: str, weights: np.ndarray, across: bool) -> A
         return Attention(name, weights, fit(reading.words, steps), fit(reading.words, keys), False)
     if across:
         return Attention(name, weights, fit(written, steps), fit(reading.words, keys), True)
-    read = shifted(written, steps - sum(len(word.places) for word in written))
-    return Attention(name, weights, fit(read, steps), fit(read, keys), False)
+    inputs = shifted(written, steps - sum(len(word.places) for word in written))
+    return Attention(name, weights, fit(inputs, steps), fit(inputs, keys), False)
 
 
 def shifted(words: list[Word], before: int) -> list[Word]:

@@ -173,12 +173,12 @@ def inspect(estimator, value, show: Sequence[str] | str = (), *, off: Sequence[s
     first = next(iter(readings.values()))
     title = Message("Inside {rung}", rung=estimator.rung)
     if len(readings) == 1:
-        return Inspection(title, facts_of(first, run), panels_of(first, asked), first.notes_said)
+        return Inspection(title, facts_of(first, run), panels_of(first, asked), first.messages)
     several = [panels_of(reading, asked) for reading in readings.values()]
     panels: list[Panel] = surprise.together(readings)
     panels.append(Beside("beside", Message("Side by side"), Message("The same input, looked at in the same ways."),
                          list(readings), several))  # fmt: skip
-    return Inspection(title, facts_of(first, run), panels, [note for reading in readings.values() for note in reading.notes_said])
+    return Inspection(title, facts_of(first, run), panels, [note for reading in readings.values() for note in reading.messages])
 
 
 def over_time(steps: dict[str, object], value, show: Sequence[str] | str = (), *, run: str = "") -> Inspection:
@@ -191,7 +191,7 @@ def over_time(steps: dict[str, object], value, show: Sequence[str] | str = (), *
     panel = Beside("steps", Message("Over its training"),
                    Message("Move through the checkpoints: how the answer, what moved it, attention and neighbours came about."),
                    list(readings), several, slider=True)  # fmt: skip
-    return Inspection(Message("Inside {rung}", rung=last.estimator.rung), facts_of(last, run), [panel], last.notes_said)
+    return Inspection(Message("Inside {rung}", rung=last.estimator.rung), facts_of(last, run), [panel], last.messages)
 
 
 def listed(names: Sequence[str] | str) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ class Reading:
         self.estimator, self.value, self.task = estimator, value, estimator.task_
         self.trained, self.inputs, self.model = estimator.trained(), estimator.inputs_, estimator.model_
         self.running, self.network = self.inputs.kind == "lines", isinstance(self.model, nn.Module)
-        self.notes_said: list[Message] = []
+        self.messages: list[Message] = []
         self.text, self.shorter = text, {}
         if not self.network:
             self.batch = None
@@ -52,7 +52,7 @@ class Reading:
             targets = None if text is None else [text]
             self.examples = self.task.trace_examples(self.trained, self.together(), targets)[0]
             self.batch = self.examples.batch(np.arange(len(self.examples))).to(self.trained.device)
-            self.notes_said += cut_notes(self.examples, self.batch)
+            self.messages += cut_notes(self.examples, self.batch)
 
     def together(self):
         """The input as the only one of several."""
@@ -67,8 +67,8 @@ class Reading:
         tokens = np.concatenate([[self.inputs.special.end], self.inputs.prompt(self.value)]).astype(np.int64)
         most = LONGEST if self.model.carried else min(LONGEST, self.model.context)
         if len(tokens) > most:
-            self.notes_said.append(Message("the text has {tokens:,} tokens, and its last {most:,} are looked at", most=most,
-                                           tokens=len(tokens)))  # fmt: skip
+            self.messages.append(Message("the text has {tokens:,} tokens, and its last {most:,} are looked at", most=most,
+                                         tokens=len(tokens)))  # fmt: skip
         row = torch.from_numpy(tokens[-most:])[None].to(self.trained.device)
         return Batch(row, torch.ones_like(row, dtype=torch.bool))
 
@@ -378,10 +378,10 @@ def cut_notes(examples: Examples, batch: Batch) -> list[Message]:
     if not isinstance(rows, Sequences) or rows.flat.ndim > 1 or batch.mask.dim() < 2:
         return []
     length = int((rows.costs if rows.uncut is None else rows.uncut)[0])
-    read = int(batch.mask[0].sum())
-    if len(batch.inputs) > 1 or length <= read:
+    most = int(batch.mask[0].sum())
+    if len(batch.inputs) > 1 or length <= most:
         return []
-    return [Message("the text has {tokens:,} tokens, of which the network reads the first {most:,}", tokens=length, most=read)]
+    return [Message("the text has {tokens:,} tokens, of which the network reads the first {most:,}", tokens=length, most=most)]
 
 
 def repeated(batch: Batch, count: int, row: int = 0) -> Batch:

@@ -35,10 +35,10 @@ def of_rung(rung: str, task: str = "", options: dict | None = None, rows: tuple 
     made = TASKS[task](**assigned["task"])
     inputs, targets = made.prepare(*(rows or made.profile.few_rows))
     made.learn(targets)
-    read = row.frame(made.learn_inputs(inputs, targets, assigned["inputs"] | assigned["tokens"], row.framed))
-    drawn = diagram(rung, Build.of(rung, task, assigned["rung"]).blank(made, read), read)
+    learned = row.frame(made.learn_inputs(inputs, targets, assigned["inputs"] | assigned["tokens"], row.framed))
+    drawn = diagram(rung, Build.of(rung, task, assigned["rung"]).blank(made, learned), learned)
     if rows is None:
-        tokens = getattr(getattr(read, "source", read), "vocabulary", 0)
+        tokens = getattr(getattr(learned, "source", learned), "vocabulary", 0)
         drawn.notes = [Message("Drawn for example rows with {count} tokens; --data FILE draws it for yours, and a run draws "
                                "itself.", count=tokens)]  # fmt: skip
     return drawn

@@ -88,23 +88,23 @@ def shape_of(weight) -> str:
 # Parts
 
 
-def part(sketch: Sketch, module: nn.Module, name: str = "", read: bool = False) -> None:
-    """`read`: what another part has written comes in here."""
+def part(sketch: Sketch, module: nn.Module, name: str = "", reads_memory: bool = False) -> None:
+    """`reads_memory`: what another part has written comes in here."""
     for kind, draw in DRAWN.items():
         if isinstance(module, kind):
-            return draw(sketch, module, read)
+            return draw(sketch, module, reads_memory)
     children = [(inner, child) for inner, child in module.named_children() if any(True for _ in child.parameters())]
     own = list(module.parameters(recurse=False))
     if not children and not own:
         return None
     if own or not children:
-        return leaf(sketch, module, name, read)
+        return leaf(sketch, module, name, reads_memory)
     for inner, child in children:
-        part(sketch, child, f"{name} {inner}".strip() if not inner.isdigit() else name, read)
+        part(sketch, child, f"{name} {inner}".strip() if not inner.isdigit() else name, reads_memory)
     return None
 
 
-def leaf(sketch: Sketch, module: nn.Module, name: str, read: bool = False) -> None:
+def leaf(sketch: Sketch, module: nn.Module, name: str, reads_memory: bool = False) -> None:
     kind = type(module).__name__
     label = LABELS.get(kind, kind)
     if isinstance(module, nn.Linear):
@@ -114,10 +114,10 @@ def leaf(sketch: Sketch, module: nn.Module, name: str, read: bool = False) -> No
     else:
         size = " · ".join(shape_of(weight) for weight in list(module.parameters(recurse=False))[:2])
     title = f"{label}: {name.split()[0].replace('_', ' ')}" if name and label.lower() not in name else label
-    sketch.wide(title, lines(size, sketch.weights(module)), memory=read)
+    sketch.wide(title, lines(size, sketch.weights(module)), memory=reads_memory)
 
 
-def recurrent(sketch: Sketch, body: Recurrent, read: bool) -> None:
+def recurrent(sketch: Sketch, body: Recurrent, reads_memory: bool) -> None:
     many = len(body.layers) > 1
     for level, ways in enumerate(body.layers):
         below, rows = sketch.last, []
@@ -127,7 +127,7 @@ def recurrent(sketch: Sketch, body: Recurrent, read: bool) -> None:
             shift = (0.52 if way else -0.52) if body.ways == 2 else 0.0
             row = sketch.row(f"h{mark}{'′' * way}", "state", shift=shift, follow=below)
             sketch.along(row, back=bool(way))
-            if read and not way and level == 0:
+            if reads_memory and not way and level == 0:
                 sketch.from_memory.append(row[0])
             arrow = "" if body.ways == 1 else " ←" if way else " →"
             layer = f"layer {level + 1} of {len(body.layers)}" if many else ""
@@ -141,18 +141,18 @@ def recurrent(sketch: Sketch, body: Recurrent, read: bool) -> None:
             leaf(sketch, body.norms[level], "")
 
 
-def tokenwise(sketch: Sketch, body: TokenwiseLayer, read: bool) -> None:
+def tokenwise(sketch: Sketch, body: TokenwiseLayer, reads_memory: bool) -> None:
     for layer in body.layers:
         sketch.row("e", "state")
         sketch.beside("tanh(Wx + b)", lines(f"(B, T, {layer.out_features})", sketch.weights(layer)))
 
 
-def context(sketch: Sketch, module: Context, read: bool) -> None:
+def context(sketch: Sketch, module: Context, reads_memory: bool) -> None:
     """Scores, softmax, the sum: C_t of every step."""
-    sketch.wide("Attention: Cₜ = Σₛ aₜₛ hₛ", sketch.weights(module), memory=read)
+    sketch.wide("Attention: Cₜ = Σₛ aₜₛ hₛ", sketch.weights(module), memory=reads_memory)
 
 
-def filters(sketch: Sketch, body: TextFilters, read: bool) -> None:
+def filters(sketch: Sketch, body: TextFilters, reads_memory: bool) -> None:
     project = body.project if isinstance(body.project, nn.Linear) else None
     if project is not None:
         leaf(sketch, project, "")
@@ -167,13 +167,13 @@ def filters(sketch: Sketch, body: TextFilters, read: bool) -> None:
         leaf(sketch, body.norms[-1], "")
 
 
-def transformer(sketch: Sketch, body: Transformer, read: bool) -> None:
+def transformer(sketch: Sketch, body: Transformer, reads_memory: bool) -> None:
     if body.position is not None:
         learned = any(True for _ in body.position.parameters())
         sketch.wide("+ positions, learned" if learned else "+ positions, sinusoidal", sketch.weights(body.position),
-                    memory=read and body.blocks[0].cross is None)  # fmt: skip
+                    memory=reads_memory and body.blocks[0].cross is None)  # fmt: skip
     prenorm = isinstance(body.norm, nn.LayerNorm)
-    draw_block(sketch, body.blocks[0], body, prenorm, read)
+    draw_block(sketch, body.blocks[0], body, prenorm, reads_memory)
     closed = list(body.blocks)[1:]
     if len(closed) <= OPEN:
         for at, block in enumerate(closed, 2):
@@ -186,12 +186,12 @@ def transformer(sketch: Sketch, body: Transformer, read: bool) -> None:
         leaf(sketch, body.norm, "")
 
 
-def draw_block(sketch: Sketch, block: Block, body: Transformer, prenorm: bool, read: bool) -> None:
+def draw_block(sketch: Sketch, block: Block, body: Transformer, prenorm: bool, reads_memory: bool) -> None:
     """The parts of a block; what each of them gives is added to what it was given."""
     heads, rotary = block.attention.heads, ", rotary" if block.attention.rotary else ""
-    looks = "Self-attention, back only" if body.causal else "Self-attention"
-    enters = read and block.cross is None and body.position is None
-    parts = [(looks, f"{heads} heads{rotary}, q·k/√D", block.attention, block.attention_norm, enters)]
+    attention_title = "Self-attention, back only" if body.causal else "Self-attention"
+    enters = reads_memory and block.cross is None and body.position is None
+    parts = [(attention_title, f"{heads} heads{rotary}, q·k/√D", block.attention, block.attention_norm, enters)]
     if block.cross is not None:
         parts.append(("Attention to what was read: Cₜ", f"{heads} heads", block.cross, block.cross_norm, True))
     wide = nn.ModuleList([block.up, block.down])
@@ -235,7 +235,7 @@ def translating(model: EncoderDecoder, one: bool) -> Sketch:
     for name, inner in parts.items():
         if inner is not words and any(True for _ in inner.parameters()):
             level = len(decoder.boxes)
-            part(decoder, inner, name, read=isinstance(inner, Context | Transformer))
+            part(decoder, inner, name, reads_memory=isinstance(inner, Context | Transformer))
             if isinstance(inner, Recurrent):
                 decoder.arrows += [Arrow(entry, decoder.boxes[level].name) for entry in entries]
     own = list(written.parameters(recurse=False))

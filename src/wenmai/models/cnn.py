@@ -40,7 +40,7 @@ def cnn_language_model(inputs, head, *, embed: int = 256, filters: int = 256, la
                        tie: bool = True, dropout: Share | None = None, context: int = 64):  # fmt: skip
     """`window`: words that a filter covers; `context`: tokens that training reads at once. What is dropped depends on the text's
     size unless said."""
-    dropout = 0.05 + 0.25 * by_heart(inputs.read) if dropout is None else dropout
+    dropout = 0.05 + 0.25 * by_heart(inputs.corpus_tokens) if dropout is None else dropout
     first = TokenEmbedding(inputs, embed, Locked(dropout), start=uniform(0.1, inputs.vocabulary, embed), dense=True)
     body = TextFilters(embed, filters, [window], layers, dropout, gated=True)
     last = head(body.width, "max", dropout, table=first.table.weight if tie else None)

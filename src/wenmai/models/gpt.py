@@ -44,11 +44,11 @@ def gpt_language_model(inputs, head, *, width: int | None = None, heads: int | N
                        tie: bool = True, dropout: Share | None = None, context: int = 256):  # fmt: skip
     """`context`: how many tokens it looks back on. How wide and deep it is and how much is dropped depends on the text's size
     unless said: 64 numbers a head, as many layers as heads, six of them for a million tokens."""
-    size = min(12, max(2, round(sqrt(inputs.read) / 160)))
+    size = min(12, max(2, round(sqrt(inputs.corpus_tokens) / 160)))
     width = width or 64 * (heads or size)
     heads, layers = heads or max(1, width // 64), layers or size
     check_heads(width, heads)
-    dropout = 0.05 + 0.25 * by_heart(inputs.read) if dropout is None else dropout
+    dropout = 0.05 + 0.25 * by_heart(inputs.corpus_tokens) if dropout is None else dropout
     first = token_embedding(inputs, width, positions)
     body = blocks(width, heads, layers, feed_forward, positions, context, dropout, activation)
     last = head(width, table=first.table.weight if tie else None, bias=False)

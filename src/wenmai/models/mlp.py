@@ -43,7 +43,7 @@ def mlp_language_model(inputs, head, *, embed: int = 200, hidden: int = 500, lay
                        direct: bool = False, tie: bool = True, dropout: Share | None = None, context: int = 35):  # fmt: skip
     """`window`: words it looks back on; `direct`: they also reach the output past the hidden layers; `context`: tokens that
     training reads at once. What is dropped depends on the text's size unless said."""
-    dropout = 0.05 + 0.2 * by_heart(inputs.read) if dropout is None else dropout
+    dropout = 0.05 + 0.2 * by_heart(inputs.corpus_tokens) if dropout is None else dropout
     first = TokenEmbedding(inputs, embed, Locked(dropout), start=uniform(0.1, inputs.vocabulary, embed), dense=True)
     body = MLP(embed, hidden, layers, window, direct=direct, dropout=dropout)
     last = head(body.width, "max", dropout, table=first.table.weight if tie else None)

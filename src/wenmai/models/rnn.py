@@ -66,12 +66,12 @@ def recurrent_language_model(cell: str):
         `hidden_dropout`: what is dropped between layers, as `dropout` unless said; `activation_penalty` and `temporal_penalty`
         weigh how large the output is and how it changes. How wide it is and how much is dropped depends on the text's size unless
         said."""
-        much = by_heart(inputs.read)
+        much = by_heart(inputs.corpus_tokens)
         dropout, word_dropout, weight_dropout, activation_penalty, temporal_penalty = (
             share * much + least if chosen is None else chosen
             for chosen, share, least in ((dropout, 0.3, 0.1), (word_dropout, 0.1, 0.0), (weight_dropout, 0.3, 0.0),
                                          (activation_penalty, 1.0, 0.0), (temporal_penalty, 1.0, 0.0)))  # fmt: skip
-        hidden = hidden or suited_width(inputs.read)
+        hidden = hidden or suited_width(inputs.corpus_tokens)
         embed = embed or hidden
         first = TokenEmbedding(inputs, embed, Locked(dropout), start=uniform(0.1, inputs.vocabulary, embed), dense=True,
                                word_dropout=word_dropout)  # fmt: skip

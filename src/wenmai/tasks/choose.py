@@ -110,8 +110,8 @@ class Choose:
 
     def encoded(self, trained: Trained, inputs, targets: np.ndarray | None = None) -> Examples:
         offsets = offsets_of(np.fromiter((len(choices) for *_, choices in inputs), np.int64, len(inputs)))
-        read = trained.inputs.encode(texts_read(inputs)) if inputs else Sequences.of([])
-        choices = Choices(np.arange(offsets[-1]), offsets, read)
+        texts = trained.inputs.encode(texts_read(inputs)) if inputs else Sequences.of([])
+        choices = Choices(np.arange(offsets[-1]), offsets, texts)
         return Examples(choices, targets, longest=int(max(1, trained.inputs.longest)))
 
     # Answering
@@ -122,9 +122,10 @@ class Choose:
 
     def outputs(self, trained: Trained, examples: Examples) -> Sequences:
         """log p of every choice, rows of (K, 1)."""
-        choices, read = examples.inputs, examples.inputs.read
-        pieces = Examples(read, longest=examples.longest)
-        lengths, table = np.clip(read.lengths_of(choices.flat), 1, examples.longest), np.empty((len(choices.flat), 1), np.float32)
+        choices, texts = examples.inputs, examples.inputs.texts
+        pieces = Examples(texts, longest=examples.longest)
+        lengths = np.clip(texts.lengths_of(choices.flat), 1, examples.longest)
+        table = np.empty((len(choices.flat), 1), np.float32)
 
         def batch_outputs(some: np.ndarray) -> np.ndarray:
             return trained.model(pieces.batch(choices.flat[some]).to(trained.device)).cpu().numpy()
@@ -169,7 +170,7 @@ class Choose:
     def trace_examples(self, trained: Trained, inputs, targets=None) -> tuple[Examples, list | None, None]:
         """Of every choice, the tokens that are read."""
         examples = self.examples(trained, inputs)
-        return examples, rows.named(examples.inputs.read, trained.inputs), None
+        return examples, rows.named(examples.inputs.texts, trained.inputs), None
 
     # Scores
 
@@ -236,8 +237,8 @@ def log_softmax(scores: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 def cut_notes(trained: Trained, examples: Examples) -> list[str]:
     """A question is one text, however many choices it has."""
-    choices, read, most = examples.inputs, examples.inputs.read, trained.inputs.longest
-    lengths = (read.lengths if read.uncut is None else read.uncut)[choices.flat]
+    choices, texts, most = examples.inputs, examples.inputs.texts, trained.inputs.longest
+    lengths = (texts.lengths if texts.uncut is None else texts.uncut)[choices.flat]
     lengths = np.maximum.reduceat(lengths, choices.starts) if len(lengths) else lengths
     over = int((lengths > most).sum())
     note = Message("{over:,} of the {rows:,} texts are cut: a network reads {most:,} tokens of them, the longer part is cut "

@@ -32,7 +32,7 @@ from wenmai.tasks.profile import Profile
 
 BEAM, PENALTY = 5, 1.0
 JUDGED = 500  # held-out texts that are translated each time training is judged
-TIMES, LONG, LOOKED_AT = 3, 100, 2000  # times as long, letters of a source, and rows that are looked at
+TIMES, LONG, SAMPLED = 3, 100, 2000  # times as long, letters of a source, and rows that are looked at
 WEIGHED = [(re.compile(f"[{SCRIPTS[name][0]}]"), weight) for name, weight in WEIGHT.items()]
 
 
@@ -74,7 +74,7 @@ class Translate:
         """Sources are texts. The first that come with their targets, those of training, say whether these are summaries."""
         self.check_sources(inputs)
         if targets is not None and self.summarise is None:
-            some = range(0, len(targets), max(1, len(targets) // LOOKED_AT))
+            some = range(0, len(targets), max(1, len(targets) // SAMPLED))
             pairs = np.array([(letters(inputs[row]), letters(str(targets[row]))) for row in some] or [(0, 0)])
             lengths = np.median(pairs[:, 0]), np.median(pairs[:, 0] / pairs[:, 1].clip(1))
             self.summarise = bool(lengths[0] >= LONG and lengths[1] >= TIMES)
@@ -97,7 +97,7 @@ class Translate:
             raise Mistake("found one target only ({only}) in {rows} rows; to translate, at least two are needed.",
                           only=short(targets[0]) if len(targets) else "–", rows=len(targets))  # fmt: skip
         self.script = overlap.script_of(targets)
-        words = np.median([len(text.split()) for text in targets[:LOOKED_AT]])
+        words = np.median([len(text.split()) for text in targets[:SAMPLED]])
         self.single = self.script in ("english", "spaced") and bool(words == 1)
         self.measure()
         return []

@@ -10,11 +10,11 @@ from wenmai.data.examples.sequences import Sequences, offsets_of
 
 
 class Choices(Sequences):
-    """The elements of a row are numbers of `read`, one for each choice."""
+    """The elements of a row are numbers of `texts`, one for each choice."""
 
-    def __init__(self, flat: np.ndarray, offsets: np.ndarray, read: Sequences):
+    def __init__(self, flat: np.ndarray, offsets: np.ndarray, texts: Sequences):
         super().__init__(flat, offsets)
-        self.read = read
+        self.texts = texts
 
     @property
     def costs(self) -> np.ndarray:
@@ -25,15 +25,15 @@ class Choices(Sequences):
         """(N,) of every question how long the longest text is that is read."""
         if not len(self.flat):
             return np.zeros(len(rows), np.int64)
-        return np.maximum.reduceat(self.read.lengths_of(self.flat), self.starts)[rows]
+        return np.maximum.reduceat(self.texts.lengths_of(self.flat), self.starts)[rows]
 
     def take(self, rows: np.ndarray) -> Choices:
-        return Choices(self.flat[self.places(rows)], offsets_of(self.lengths_of(rows)), self.read)
+        return Choices(self.flat[self.places(rows)], offsets_of(self.lengths_of(rows)), self.texts)
 
     def padded(self, rows: np.ndarray, longest: int, pad=0) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-        values, mask, beside = self.read.padded(self.flat[self.places(rows)], longest, pad)
+        values, mask, beside = self.texts.padded(self.flat[self.places(rows)], longest, pad)
         return values, mask, beside | {"example": np.repeat(np.arange(len(rows)), self.lengths_of(rows))}
 
     def tokens_read(self, row: int, longest: int) -> np.ndarray:
         """Of its first choice."""
-        return self.read.tokens_read(int(self[row][0]), longest)
+        return self.texts.tokens_read(int(self[row][0]), longest)

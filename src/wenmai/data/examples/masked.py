@@ -113,11 +113,11 @@ class MaskedText:
         words, hidden = both.flat >> 1, self.hidden(both, row, rows[row], at, key)
         number, place = rows[row][hidden], at[hidden]
         chance, other = uniform(key, number, place, 2), uniform(key, number, place, 3)
-        read = words.astype(np.int64)
+        corrupted = words.astype(np.int64)
         random = self.ordinary[(other * len(self.ordinary)).astype(np.int64)]
-        read[hidden] = np.where(chance < HIDDEN, self.special.mask, np.where(chance < OTHER, random, read[hidden]))
+        corrupted[hidden] = np.where(chance < HIDDEN, self.special.mask, np.where(chance < OTHER, random, corrupted[hidden]))
         inputs, segment, mask = (np.zeros((len(rows), steps), kind) for kind in (np.int64, np.int64, bool))
-        inputs[row, at], segment[row, at], mask[row, at] = read, both.segment, True
+        inputs[row, at], segment[row, at], mask[row, at] = corrupted, both.segment, True
         tensors = {"target": words[hidden].astype(np.int64), "places": (row * steps + at)[hidden], "segment": segment}
         return Batch(torch.from_numpy(inputs), torch.from_numpy(mask), rows=rows, **more,
                      **{name: torch.from_numpy(array) for name, array in tensors.items()})  # fmt: skip

@@ -161,7 +161,7 @@ def continued_writing(inputs, values, targets: list[str], texts: str, most: int)
 
 class Texts:
     kind = "tokens"
-    read = 0  # tokens of a running text that they were learned from: they were not
+    corpus_tokens = 0  # tokens of a running text that they were learned from: they were not
     rare = spelling = None  # what Tokens have beside
 
     def __init__(self, tokenizer, pairs: bool, unit: str, longest: int, embedding: str, table: np.ndarray | None = None,

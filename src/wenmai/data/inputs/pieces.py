@@ -19,7 +19,7 @@ from wenmai.locale import Message, phrase
 class Pieces:
     """`single`: the words are characters, as Chinese is tagged; `alphabet`: of their letters, where these are read too."""
 
-    kind, pairs, read, rare, vectors, vectors_width = "tokens", False, 0, None, None, None
+    kind, pairs, corpus_tokens, rare, vectors, vectors_width = "tokens", False, 0, None, None, None
 
     def __init__(self, tokenizer, wrapping: Wrapping, longest: int, single: bool, spelling: str = "none",
                  alphabet: tokenizers.Characters | None = None, embedding: str = "random"):  # fmt: skip

@@ -21,7 +21,7 @@ PIECE = 1 << 16  # characters of a text that are cut into tokens at once
 class Questions:
     """`longest`: places that the network knows; `reading.window` of them are read at once."""
 
-    kind, pairs, read, rare, spelling = "tokens", True, 0, None, None
+    kind, pairs, corpus_tokens, rare, spelling = "tokens", True, 0, None, None
 
     def __init__(self, tokenizer, reading: Reading, longest: int, embedding: str = "random", table: np.ndarray | None = None,
                  width: int | None = None):  # fmt: skip

@@ -26,7 +26,7 @@ from wenmai.locale import Message, phrase
 LONGEST = 4096  # steps of a sound that a network reads at once
 RATES, MELS, CONVOLUTIONS = (4000, 48_000), (4, 256), (0, 4)
 USUAL = 16_000  # samples a second are enough for speech
-LOOKED_AT, ENOUGH = 400, 3000  # clips that say what is usual, and frames of each
+SAMPLED, ENOUGH = 400, 3000  # clips that say what is usual, and frames of each
 PARTS = 4  # of a clip, whose means stand for it where a rung reads one row of numbers
 Normalise = Literal["clip", "corpus"]
 
@@ -63,7 +63,7 @@ class Sounds:
                 raise Mistake("{option}={value}: expected {least} to {most}.", option=name, value=value, least=least, most=most)
         made = cls(rate, mels, stack, normalise, np.zeros(mels), np.ones(mels), Augmentation(masks, speed, pitch, noise), 1)
         sums, squares, count = np.zeros(mels), np.zeros(mels), 0
-        for clip in clips[:: max(1, len(clips) // LOOKED_AT)]:
+        for clip in clips[:: max(1, len(clips) // SAMPLED)]:
             frames = made.unscaled(clip, ENOUGH).double().numpy()
             sums, squares, count = sums + frames.sum(0), squares + (frames**2).sum(0), count + len(frames)
         mean = sums / max(1, count)

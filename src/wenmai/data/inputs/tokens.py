@@ -17,7 +17,7 @@ from wenmai.locale import Message, phrase
 class Tokens:
     """Rows of tokens that somebody cut already, and their letters beside them; a raw text is cut as they seem to be."""
 
-    kind, pairs, read = "tokens", False, 0
+    kind, pairs, corpus_tokens = "tokens", False, 0
 
     def __init__(self, tokenizer: tokenizers.Words, alphabet: tokenizers.Characters, spelling: str, longest: int, embedding: str,
                  table: np.ndarray | None = None, rare: np.ndarray | None = None, width: int | None = None):  # fmt: skip

@@ -49,7 +49,7 @@ class Lines:
         self.name = tokenizer.kind if tokenizer else "spaces"
         self.unit = UNITS.get(self.name, "subword")
         self.special = NUMBERED if tokenizer is None else tokenizer.special
-        self.read = 0  # tokens of the text that it was learned from
+        self.corpus_tokens = 0  # tokens of the text that it was learned from
 
     @classmethod
     def learn(cls, corpus: Corpus, *, tokenizer: str = "auto", lowercase: bool = False, vocabulary: int | None = None,
@@ -108,7 +108,7 @@ class Lines:
     def read_all(self, corpus: Corpus) -> np.ndarray:
         """All of it as one row (N,): the end of a line that was, then token after token, every line closed by its end."""
         blocks = [block[block != self.opening] for block in self.token_blocks(corpus)]
-        self.read = self.read or sum(map(len, blocks))
+        self.corpus_tokens = self.corpus_tokens or sum(map(len, blocks))
         return np.concatenate([np.array([self.special.end], np.int32), *blocks])
 
     def lowered(self, block: bytes) -> bytes:

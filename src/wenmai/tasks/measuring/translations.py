@@ -16,7 +16,7 @@ from wenmai.tasks.metrics import bundled
 from wenmai.tasks.overlap import chrf_of_each, script_of
 
 SAMPLES, CHOSEN_BY = 12, 1000
-LEADS, LED, LOOKED_AT = (1, 2, 3), 500, 2000  # times as long as a target by the median; rows that say which; targets looked at
+LEADS, LED, SAMPLED = (1, 2, 3), 500, 2000  # times as long as a target by the median; rows that say which; targets looked at
 
 
 def measure_translations(estimator, data: Dataset, metric: str) -> tuple[dict, np.ndarray]:
@@ -88,7 +88,7 @@ def beginnings(data: Dataset):
 def lead_length(data: Dataset) -> int:
     """Of words, or characters: as many as score most on valid."""
     words = spaced(data)
-    usual = int(np.median([len(text.split()) if words else len(text) for text in data.train.targets[:LOOKED_AT]]))
+    usual = int(np.median([len(text.split()) if words else len(text) for text in data.train.targets[:SAMPLED]]))
     return max((times * usual for times in LEADS), key=lambda count: lead_score(data, data.valid, count, LED))
 
 
