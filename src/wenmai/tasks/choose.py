@@ -124,8 +124,8 @@ class Choose:
         """log p of every choice, rows of (K, 1)."""
         choices, texts = examples.inputs, examples.inputs.texts
         pieces = Examples(texts, longest=examples.longest)
-        lengths = np.clip(texts.lengths_of(choices.flat), 1, examples.longest)
-        table = np.empty((len(choices.flat), 1), np.float32)
+        lengths, table = (np.clip(texts.lengths_of(choices.flat), 1, examples.longest),
+                          np.empty((len(choices.flat), 1), np.float32))  # fmt: skip
 
         def batch_outputs(some: np.ndarray) -> np.ndarray:
             return trained.model(pieces.batch(choices.flat[some]).to(trained.device)).cpu().numpy()
