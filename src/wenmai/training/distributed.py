@@ -158,7 +158,7 @@ def team() -> Team:
 
 @contextmanager
 def ended_by_signals():
-    """Inside, Ctrl-C and SIGTERM end the process at once: where one of the others refused its data and never joins, this one waits
+    """Inside, Ctrl-C and SIGTERM end the process at once: where another one refused its data and never joins, this one waits
     in compiled code, which no handler interrupts, and has nothing to lose yet."""
     before = {}
     with suppress(ValueError):  # not the main thread, where signals do not arrive
