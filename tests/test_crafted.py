@@ -7,7 +7,9 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
@@ -246,6 +248,21 @@ def test_a_cache_is_the_users_alone_or_is_not_used(tmp_path, monkeypatch):
     caches.own_folder.cache_clear()
     assert caches.own_folder() is None  # somebody might put another there
     caches.own_folder.cache_clear()
+
+
+def test_a_link_on_the_way_to_a_cache_is_followed_once(tmp_path, monkeypatch):
+    """Whoever may write where it lies could let it lead elsewhere, after the folder was looked at and before it is used."""
+    (tmp_path / "own").mkdir(mode=0o700)
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared").chmod(0o777)
+    for link in ("wenmai", "numba"):
+        (tmp_path / "shared" / link).symlink_to(tmp_path / "own")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "shared"))
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "shared" / "numba"))
+    for function in (caches.own_folder, caches.for_numba):
+        function.cache_clear()
+        assert Path(function()) == (tmp_path / "own").resolve()
+        function.cache_clear()
 
 
 UNWRITABLE = """if True:

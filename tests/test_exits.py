@@ -9,9 +9,11 @@ import sys
 import time
 from contextlib import contextmanager
 
+import numpy as np
 import pytest
 
 from wenmai.cli import answers
+from wenmai.embeddings import Embedder
 from wenmai.estimator import Estimator
 from wenmai.evaluation import compare as comparing
 from wenmai.language_model import LanguageModel
@@ -184,6 +186,31 @@ def test_while_a_file_is_answered_what_stood_there_stays(wenmai_cli, place, monk
     (part,) = place.glob("out.jsonl.part.*")
     assert ran.status == 130 and f"what was answered before stands in {part.name}" in said(ran)
     assert (place / "out.jsonl").read_text() == "of yesterday" and len(part.read_text().splitlines()) == 20
+
+
+@pytest.mark.filterwarnings("always::wenmai.errors.Notice")
+@pytest.mark.parametrize("name", ["out.npy", "out.parquet"])
+def test_vectors_on_a_full_disk_leave_nothing_that_cannot_be_read(wenmai_cli, place, monkeypatch, name):
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(answers, "CHUNK", 10)
+    assert wenmai_cli("train", "gru", "films.csv", "--out", "run", *SMALL).status == 0
+    (place / name).write_text("of yesterday")
+    with full_disk(1500):
+        ran = wenmai_cli("embed", "run", "films.csv", "--out", name)
+    assert ran.status == 2 and f"{name} cannot be written" in said(ran) and "stands in" not in said(ran)
+    assert (place / name).read_text() == "of yesterday" and not list(place.glob(f"{name}.part.*"))
+    with signalled(Embedder, "vectors", call=3):
+        ran = wenmai_cli("embed", "run", "films.csv", "--out", name)
+    (part,) = place.glob(f"{name}.part.*")
+    assert ran.status == 130 and f"what was answered before stands in {part.name}" in said(ran)
+    read = np.load(part) if name.endswith("npy") else pyarrow_table(part)
+    assert len(read) == 20 and (place / name).read_text() == "of yesterday"
+
+
+def pyarrow_table(path):
+    from pyarrow import parquet
+
+    return parquet.ParquetFile(path).read()
 
 
 def test_two_that_answer_into_one_file(wenmai_cli, place, monkeypatch):

@@ -113,9 +113,9 @@ def test_the_score_of_all_follows_from_those_of_the_groups(rung, task, kind):
 
 def test_scores_of_groups_are_sums_of_terms():
     terms = np.array([[1.0, 1], [0, 1], [1, 1], [1, 1]])
-    found = groups.group_scores(terms, ["b", "b", "a", "b"], "accuracy")
+    found = groups.group_scores([terms], ["b", "b", "a", "b"], "accuracy")
     assert found == [{"group": "b", "rows": 3, "score": pytest.approx(2 / 3)}, {"group": "a", "rows": 1, "score": 1.0}]
-    assert groups.group_scores(terms, None, "accuracy") is None and groups.group_scores(terms, ["a"], "accuracy") is None
+    assert groups.group_scores([terms], None, "accuracy") is None and groups.group_scores([terms], ["a"], "accuracy") is None
 
 
 def test_evaluate_and_compare_show_every_group(stories, tmp_path, monkeypatch, capsys):

@@ -592,6 +592,18 @@ def test_squad_mistakes(tmp_path, change, where, found):
     says(mistake(path), f"{path}, ", f"{where}: found {found}", "expected", "as in SQuAD")
 
 
+def test_a_row_of_squad_is_a_question_not_a_line(tmp_path):
+    from wenmai.catalog import TASKS
+    from wenmai.data.dataset import open_dataset
+
+    data = [squad_article("一二三", [[("一", 0)], [("三", 2)], [("二", 1)]]), squad_article(" ", [[]])]
+    path = write(tmp_path, "a.json", json.dumps({"data": data}))
+    with pytest.raises(Mistake) as refused:
+        open_dataset(str(path), TASKS, "answer")
+    says(str(refused.value), f"{path}, question 4: ")
+    assert f"{path} 第 4 问" in refused.value.message.chinese and "line 4" not in str(refused.value)
+
+
 def question(data):
     return data[1]["paragraphs"][0]["qas"][1]
 

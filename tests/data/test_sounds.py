@@ -244,3 +244,32 @@ def test_json_and_back():
     np.testing.assert_array_equal(again.encode(clips).flat, inputs.encode(clips).flat)
     flat = inputs.encode(clips).flat.reshape(-1, 20)
     np.testing.assert_allclose(flat.mean(0), 0, atol=0.1)
+
+
+@pytest.mark.parametrize(("name", "data", "said"), [
+    ("a.wav", b"", "is empty: found 0 bytes, expected a sound"), ("a.WAV", wav(SAMPLES), "is a sound, expected a table"),
+    ("a.flac", b"", "expected a sound"), ("a.png", b"", "is empty: found 0 bytes, expected a picture"),
+])  # fmt: skip
+def test_a_sound_or_a_picture_by_itself_is_no_table(name, data, said, tmp_path):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(Mistake, match=said) as refused:
+        open_dataset(str(tmp_path / name), TASKS)
+    assert "line of text" not in str(refused.value)
+
+
+TAGS = b"LIST" + struct.pack("<I", 12) + b"INFOISFT\0\0\0\0"
+
+
+@pytest.mark.parametrize(("behind", "unread"), [
+    (b"", 0), (TAGS, 0), (TAGS + b"\0", 0), (b"\0" * 6, 0), (SAMPLES[:3200], 0.2),
+    (b"id3 " + struct.pack("<I", 99) + SAMPLES[:92], 0.1 / 16),
+])  # fmt: skip
+def test_what_stands_behind_the_announced_samples_is_said(behind, unread, tmp_path):
+    for name, data in {"a": wav(SAMPLES), "b": wav(SAMPLES + behind, len(SAMPLES))}.items():
+        (tmp_path / f"{name}.wav").write_bytes(data)
+    clips = Clips.of([tmp_path / "a.wav", tmp_path / "b.wav"])
+    assert clips[0] == clips[1] and clips[1].unread == pytest.approx(unread)  # no more is read than is announced
+    notes = [str(note) for note in Sounds.learn(clips).notes(clips)]
+    assert [note for note in notes if "more than their headers announce" in note] == [
+        f"1 of the 2 sounds hold more than their headers announce, which is all that is read; the first: {tmp_path / 'b.wav'}, "
+        f"0.50 s announced and {unread:.2f} s behind them"] * bool(unread)  # fmt: skip

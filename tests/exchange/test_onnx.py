@@ -1,6 +1,8 @@
 """Runs as ONNX: computed by onnxruntime they say what torch says, for every network of the catalog and each of its tasks."""
 
 import json
+import marshal
+import os
 import subprocess
 import sys
 import wave
@@ -148,6 +150,33 @@ def run_example(folder: Path, arguments: list[str]) -> list:
     done = subprocess.run([sys.executable, "-c", code, folder / "example.py", *arguments], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_nothing_is_told_to_anybody(tmp_path):
+    """onnxruntime keeps a number for the machine below HOME and sends what it is used for, unless it is told not to."""
+    fitted("gru", "classify", "texts").save(tmp_path / "run")
+    kept = {name: value for name, value in os.environ.items() if name not in ("CI", "ORT_DISABLE_TELEMETRY", "GITHUB_ACTIONS")}
+    environment = kept | {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": str(tmp_path / "home" / ".cache")}
+    (tmp_path / "home").mkdir()
+    for words in (["-m", "wenmai", "export", tmp_path / "run", "--format", "onnx", "--out", tmp_path / "out"],
+                  [tmp_path / "out" / "example.py", "a text"]):  # fmt: skip
+        done = subprocess.run([sys.executable, *words], capture_output=True, text=True, env=environment)
+        assert done.returncode == 0 and not list((tmp_path / "home").rglob("*deviceid*")), done.stderr
+
+
+def test_the_example_takes_nobody_elses_dictionary(tmp_path):
+    pytest.importorskip("jieba")
+    texts, labels = ["我来到北京清华大学", "他来到了网易杭研大厦"] * 10, ["a", "b"] * 10
+    estimator = wenmai.Classifier("mlp", tokenizer="jieba", steps=4, embed=8, hidden=8).fit(texts, labels)
+    onnx_files.exported(estimator, tmp_path / "out")
+    (tmp_path / "shared").mkdir()
+    planted = tmp_path / "shared" / "jieba.cache"
+    planted.write_bytes(marshal.dumps(({"坏词": 1}, 1)))
+    os.utime(planted, (2**31, 2**31))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(tmp_path / "shared"))
+        (answer,) = run_example(tmp_path / "out", texts[:1])
+    assert answer["probability"] == pytest.approx(estimator.answers(texts[:1])[0]["probability"], abs=1e-5)
 
 
 def spoken(value) -> str:

@@ -5,6 +5,8 @@ import base64
 import io
 import json
 import socket
+import subprocess
+import sys
 import threading
 import time
 import wave
@@ -284,3 +286,28 @@ def test_half_a_request_keeps_nobody_waiting(server):
         assert server.post("/v1/predict", {"run": "reviews-gru", "inputs": ["a"]}).status == 200
         assert time.monotonic() - began < 10
     assert server.get("/healthz").status == 200
+
+
+CUT_OFF = """if True:
+    import asyncio, sys
+    from pathlib import Path
+    from wenmai.serving.runs import Runs
+
+    async def served(folder):
+        runs = Runs([folder], 1 << 30)
+        async with runs.use("corpus-ngram") as held:
+            before = held.estimator.complete("the film")
+            (folder / "corpus-ngram" / "weights.safetensors").write_bytes(b"")
+            assert held.estimator.complete("the film") == before
+        runs.close()
+
+    asyncio.run(served(Path(sys.argv[1])))
+"""
+
+
+def test_an_ngram_that_is_cut_off_while_it_is_served_ends_nothing(tmp_path):
+    """Its file was mapped, and the server ended with SIGBUS."""
+    wenmai.LanguageModel("ngram", order=3).fit(["the film was a story of actors", "the music was lovely"] * 400).save(
+        tmp_path / "corpus-ngram")  # fmt: skip
+    ran = subprocess.run([sys.executable, "-c", CUT_OFF, tmp_path], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr

@@ -86,3 +86,14 @@ def test_processes_that_were_given_something_else_say_so(tmp_path, what, differ)
     assert ran.returncode and ran.stderr.count(sentence) == 2, ran.stderr
     assert "exitcode  : 2 " in ran.stderr and "Signal" not in ran.stderr, ran.stderr
     assert not (tmp_path / "run" / "run.json").exists()
+
+
+def test_a_process_that_waits_for_one_that_refused_its_data_ends_when_it_is_told(tmp_path):
+    """It waits in compiled code and heard no signal: torchrun had to kill it, half a minute later."""
+    (tmp_path / "same").mkdir()
+    (tmp_path / "same" / "films.csv").write_text(DATA)
+    words = ["train", "gru", "same/films.csv", "--device", "cpu", "--set", "steps=4", "--set", "hidden=4", "--out", "run"]
+    ran = torchrun(HERE / "other_process.py", "rows", *words, cwd=tmp_path)
+    assert ran.returncode and ran.stderr.count("other/films.csv is not there") == 1, ran.stderr
+    assert "SIGKILL" not in ran.stderr and "SIGABRT" not in ran.stderr, ran.stderr
+    assert not (tmp_path / "run").exists()

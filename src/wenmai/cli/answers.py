@@ -169,13 +169,14 @@ def no_formula(cell):
 
 
 @contextmanager
-def whole_or_kept(part: Path, out: Path):
-    """`part` becomes `out` when all is written; where something goes wrong, what was answered until then stays, and is named."""
+def whole_or_kept(part: Path, out: Path, lines: bool = True):
+    """`part` becomes `out` when all is written; where something goes wrong, what was answered until then stays, and is named.
+    What is no `lines` (a matrix, Parquet) and ends in the middle since there was no room cannot be read, and does not stay."""
     try:
         yield
     except BaseException as error:
         if part != out and part.exists():
-            if part.stat().st_size:
+            if part.stat().st_size and (lines or not isinstance(error, OSError)):
                 warnings.warn(Notice("what was answered before stands in {file}", file=part), stacklevel=2)
             else:
                 part.unlink()

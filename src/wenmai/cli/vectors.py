@@ -100,7 +100,7 @@ def beside(out: Path) -> Iterator[Path]:
 
     out = out.resolve() if out.is_symlink() else out
     part = out if out.exists() and not out.is_file() else out.with_name(f"{out.name}.part.{secrets.token_hex(4)}")
-    with whole_or_kept(part, out):
+    with whole_or_kept(part, out, lines=False):
         yield part
         if not part.exists():
             raise Mistake("there are no texts to embed, and {file} was not written.", file=out)

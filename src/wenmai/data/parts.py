@@ -30,6 +30,7 @@ class Part:
     lines: Sequence[int]
     notes: list[str] = field(default_factory=list)  # on rows that were left out
     groups: list[str] | None = None  # of every row, where rows have groups that are told apart
+    asked: bool = False  # whether `lines` count questions
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -39,13 +40,13 @@ class Part:
         return not (self.inputs.size if isinstance(self.inputs, Corpus) else len(self))
 
     def where(self, row: int) -> str:
-        return line_named(self.source, self.lines[row], self.groups and self.groups[row])
+        return line_named(self.source, self.lines[row], self.groups and self.groups[row], self.asked)
 
     def take(self, rows: np.ndarray) -> Self:
         straight = isinstance(self.lines, range) and self.lines.step == 1
         lines = self.lines.start + rows if straight else np.asarray(self.lines)[rows]
         groups = self.groups and pick(self.groups, rows)
-        return Part(pick(self.inputs, rows), pick(self.targets, rows), self.source, lines, self.notes, groups)
+        return Part(pick(self.inputs, rows), pick(self.targets, rows), self.source, lines, self.notes, groups, self.asked)
 
     def random_share(self, share: float, seed: int) -> Self:
         """So large a share of the rows, at least two, drawn by chance; they stay in their order."""
@@ -76,11 +77,12 @@ class Part:
         return self.inputs, self.targets
 
 
-def line_named(file: str, line: int, group: str | None = None) -> Message:
-    """Where the user finds a row; of several files that are read as one, their group says which."""
+def line_named(file: str, line: int, group: str | None = None, asked: bool = False) -> Message:
+    """Where the user finds a row; of several files that are read as one, their group says which. `asked`: it is a question."""
+    row = Message("question {line}", line=line) if asked else Message("line {line}", line=line)
     if group is None or not Path(file).is_dir():
-        return Message("{file}, line {line}", file=file, line=line)
-    return Message("{file}, line {line} of {group}", file=file, line=line, group=group)
+        return Message("{file}, {row}", file=file, row=row)
+    return Message("{file}, {row} of {group}", file=file, row=row, group=group)
 
 
 def part_of(table: Table, kind, skip_bad: bool = False) -> Part:
@@ -155,7 +157,7 @@ class Sifted:
 def rows_of(chunk: Chunk, rows: list[int]) -> Chunk:
     rows = np.array(rows, np.int64)
     columns, beside = ({name: pick(values, rows) for name, values in own.items()} for own in (chunk.columns, chunk.beside))
-    return Chunk(columns, np.asarray(chunk.lines)[rows], beside)
+    return Chunk(columns, np.asarray(chunk.lines)[rows], beside, chunk.asked)
 
 
 def _part(table: Table, kind) -> Part:
@@ -175,7 +177,7 @@ def _part(table: Table, kind) -> Part:
     if not len(chunk):
         raise Mistake("{file} has no rows; expected at least one below its header.", file=table.source)
     return Part(kind.inputs_of(chunk, table.source), kind.targets_of(chunk, table.source), table.source, chunk.lines,
-                groups=groups_in(chunk, kind))  # fmt: skip
+                groups=groups_in(chunk, kind), asked=chunk.asked)  # fmt: skip
 
 
 def stored_part(table: Table, kind, chunks: Iterator[Chunk]) -> Part:

@@ -193,6 +193,7 @@ def one_rung(plan: Plan, name: str, minutes: float):
     yield name, Message("measuring"), None
     row, test = measured(plan, first, name)
     terms["test"].insert(0, test)
+    row["groups"] = group_scores(terms["test"], data.test.groups, plan.metric)
     score = plan.quick_score(first) if data.task.profile.quick else score_of(test, plan.metric)
     sizes.append({"fraction": 1.0, "rows": len(data.train), "score": score})
     best = max if data.task.higher_is_better else min
@@ -268,7 +269,7 @@ def measured(plan: Plan, estimator: Estimator, name: str) -> tuple[dict, np.ndar
     about = RUNGS[estimator.rung]
     shown, terms = estimator.task_.profile.measure(estimator, plan.data, plan.metric)
     row = {"rung": name, "ladder": estimator.rung, "task": estimator.task_name, "failed": None, **shown,
-           "groups": group_scores(terms, plan.data.test.groups, plan.metric), "parameters": estimator.model_.parameters_count(),
+           "groups": group_scores([terms], plan.data.test.groups, plan.metric), "parameters": estimator.model_.parameters_count(),
            "about": about.about, "about_zh": about.about_zh, "options": estimator.options}  # fmt: skip
     return row, terms
 
@@ -333,7 +334,7 @@ def without_model(plan: Plan, rows: list[dict], metric: str) -> dict | None:
             valid, test = (drawn([baseline.terms[part]], how) for part in ("valid", "test"))
             row = {"rung": baseline.name, "name": baseline.words.english, "name_zh": baseline.words.chinese, "failed": None,
                    "about": baseline.about.english, "about_zh": baseline.about.chinese,
-                   "groups": group_scores(baseline.terms["test"], plan.data.test.groups, metric),
+                   "groups": group_scores([baseline.terms["test"]], plan.data.test.groups, metric),
                    "scores": {"test": baseline.scores}}  # fmt: skip
             return row | scored(row, valid, test, metric)
     return None

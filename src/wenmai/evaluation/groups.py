@@ -31,10 +31,13 @@ def evaluate(estimator, part: Part, **how) -> tuple[Scores, dict[str, dict]]:
     return Scores(whole, list(notes)), {name: {"rows": len(each[name]), **one} for name, one in scores.items()}
 
 
-def group_scores(terms: np.ndarray, groups: list[str] | None, metric: str) -> list[dict] | None:
-    """The metric of every group, from what each row adds to it (N, K)."""
-    if not groups or len(groups) != len(terms):
+def group_scores(seeds: list[np.ndarray], groups: list[str] | None, metric: str) -> list[dict] | None:
+    """The metric of every group, from what each row adds to it (N, K), seed by seed; its mean over them."""
+    if not groups or any(len(groups) != len(terms) for terms in seeds):
         return None
     how = metric_named(metric)
-    return [{"group": name, "rows": len(rows), "score": float(how.shown(how.formula(terms[rows].sum(0))))}
-            for name, rows in rows_of(groups).items()]  # fmt: skip
+
+    def score(rows: np.ndarray) -> float:
+        return float(np.mean([how.shown(how.formula(terms[rows].sum(0))) for terms in seeds]))
+
+    return [{"group": name, "rows": len(rows), "score": score(rows)} for name, rows in rows_of(groups).items()]

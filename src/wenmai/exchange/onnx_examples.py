@@ -4,8 +4,11 @@ that need onnxruntime, numpy and tokenizers alone. It is put together of what fo
 OPENING = '''# {call}
 
 import json
+import os
 import sys
 from pathlib import Path
+
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # else it tells its makers of every session
 
 import numpy as np
 import onnxruntime
@@ -23,6 +26,8 @@ def encode(text):
 
 JIEBA = '''numbers = {token: number for number, token in enumerate(about["tokens"])}
 jieba.setLogLevel("WARNING")
+with tempfile.TemporaryDirectory() as jieba.dt.tmp_dir:  # it would take a cache that lies in the shared one, whoever put it there
+    jieba.initialize()
 
 
 def encode(text):
@@ -330,6 +335,7 @@ def example(call: str, reads: str, answers: str, jieba: bool = False, tokenizer:
     imports = "".join(f"{name}\n" for name in names)
     opening = OPENING.format(call=call, imports=imports)
     opening = opening.replace("import sys\n", "import sys\nimport wave\n") if "wave.open" in reads else opening
+    opening = opening.replace("import sys\n", "import sys\nimport tempfile\n") if texts and jieba else opening
     parts = [opening, (JIEBA if jieba else TOKENIZER) if texts else ""]
     parts.append(PADDED if "padded(" in reads + answers and PADDED not in reads else "")
     return "".join([*parts, reads, answers])

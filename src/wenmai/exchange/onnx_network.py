@@ -1,6 +1,7 @@
 """A network whose graphs onnxruntime computes, with the verbs of the network that it was made of: so tasks answer, write and
 score with it as they do with that, and a file is compared with what it should be."""
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from wenmai.errors import Mistake
 from wenmai.exchange.onnx_graphs import drawn, fields_of, named
 from wenmai.models.encoder_decoder import EncoderDecoder
 
+# From 1.29 on it tells its makers of every session, the names of files and graphs among it, unless it finds this when loaded.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 SHAPES = (1, 1), (2, 7), (3, 4), (5, 13)  # rows × steps on which a file is compared
 CLOSE = 1e-4
 STEPS = 4  # of a text that is written to compare

@@ -267,7 +267,8 @@ def measured(report: dict) -> list[Message]:
         "± is half of the 95% interval from a bootstrap over the test rows; what another seed would change is not in it."
     )
     several = Message("± is half of the 95% interval from a bootstrap over the test rows, and over seeds. Scores are means over "
-                      "seeds.")  # fmt: skip
+                      "seeds, those of groups too; mistakes, classes, lengths and texts that were written are of the first "
+                      "seed.")  # fmt: skip
     return [
         Message("Budget: {rungs} rungs shared {minutes}; what a rung left of its equal share went to those trained after it "
                 "({where}).", rungs=len(report["rungs"]), where=where,

@@ -214,9 +214,12 @@ def weight(path: Path) -> int:
 
 
 def load(path: Path, device: str):
-    """A run that goes on with texts has written a token already: what is compiled for that is compiled then."""
+    """A run that goes on with texts has written a token already: what is compiled for that is compiled then. All of it is in
+    memory, an n-gram's file too: a mapped one that somebody cuts off would end the server, and with it all other runs."""
+    from wenmai.data.storage.arrays import HELD
     from wenmai.estimators import load as loaded
 
+    HELD.set(True)  # in the thread that loads
     estimator = loaded(path, device)
     if hasattr(estimator, "complete"):
         language = estimator.trained().language

@@ -124,7 +124,7 @@ def packed_run(run: Path, folder: Path) -> Path:
 
 def packed(chunk: Chunk) -> str:
     columns = {name: packed_values(values) for name, values in chunk.columns.items()}
-    return json.dumps({"columns": columns, "lines": np.asarray(chunk.lines).tolist()}, default=str)
+    return json.dumps({"columns": columns, "lines": np.asarray(chunk.lines).tolist(), "asked": chunk.asked}, default=str)
 
 
 def packed_values(values) -> list | dict:
@@ -172,7 +172,7 @@ def answers_to(estimator, text: str, source: str, how: dict) -> str:
     request = json.loads(text)
     columns = {name: unpacked_values(values) for name, values in request["columns"].items()}
     try:
-        answers = answers_of(estimator, Chunk(columns, request["lines"]), source, how)
+        answers = answers_of(estimator, Chunk(columns, request["lines"], asked=request["asked"]), source, how)
     except Mistake as mistake:
         return json.dumps({"mistake": packed_message(mistake.message)})
     notes = [packed_message(note) for note in answers.notes]

@@ -52,7 +52,7 @@ def sounds_in(chunk: Chunk, source: str) -> Clips:
 def line_of(chunk: Chunk, source: str) -> Callable[[int], Message]:
     """Where the user finds a row of the chunk."""
     groups = chunk.columns.get("group")
-    return lambda row: line_named(source, chunk.lines[row], None if groups is None else groups[row])
+    return lambda row: line_named(source, chunk.lines[row], None if groups is None else groups[row], chunk.asked)
 
 
 def texts_in(chunk: Chunk, name: str, source: str) -> list[str]:
@@ -60,11 +60,11 @@ def texts_in(chunk: Chunk, name: str, source: str) -> list[str]:
     values = chunk.columns[name]
     kinds = set(map(type, values))
     if not kinds <= PLAIN:
-        for value, line in zip(values, chunk.lines):
+        for row, value in enumerate(values):
             if value is None or isinstance(value, (list, dict, tuple, bytes)):
                 cell = phrase("cell", "nothing") if value is None else repr(short(str(value), 40))
-                raise Mistake("{file}, line {line}: found {actual} in column {name}, expected a text; correct it or remove the "
-                              "row.", file=source, line=line, actual=cell, name=name)  # fmt: skip
+                raise Mistake("{where}: found {actual} in column {name}, expected a text; correct it or remove the row.",
+                              where=line_of(chunk, source)(row), actual=cell, name=name)  # fmt: skip
     return values if kinds == {str} and isinstance(values, list) else [str(value) for value in values]
 
 

@@ -13,7 +13,7 @@ from wenmai.data import values
 from wenmai.data.examples.rows import Examples
 from wenmai.data.files.columns import listed, short
 from wenmai.data.files.readers import Chunk
-from wenmai.data.files.sounds import Clips
+from wenmai.data.files.sounds import Clips, unread_notes
 from wenmai.data.inputs import kinds as kinds_of_input
 from wenmai.data.inputs.sounds import Spoken
 from wenmai.data.inputs.target_texts import TargetTexts
@@ -192,7 +192,7 @@ class Transcribe:
             notes.append(Message("{count:,} of the {clips:,} sounds are longer than the longest that was learned from, and are "
                                  "written in pieces of {seconds:.1f} s", count=long, clips=len(clips),
                                  seconds=window * trained.inputs.source.step))  # fmt: skip
-        return Answers(texts, notes)
+        return Answers(texts, notes + unread_notes(clips))
 
     def spelled(self, trained: Trained, outputs) -> str:
         """The text of the outputs (1, T, V + 1) of one sound."""

@@ -11,8 +11,9 @@ import atexit
 import copy
 import json
 import os
+import signal
 from collections import Counter
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import timedelta
 
 import numpy as np
@@ -23,6 +24,7 @@ from torch.distributed.rendezvous import rendezvous
 from wenmai.errors import Mistake
 from wenmai.layers.losses import Loss
 from wenmai.locale import phrase
+from wenmai.training.interrupts import SIGNALS
 
 SHARED = {"options": phrase("deciding", "the options"), "train": phrase("deciding", "its training rows"),
           "valid": phrase("deciding", "the validation rows")}  # fmt: skip
@@ -145,12 +147,28 @@ def team() -> Team:
         return Team()
     if not distributed.is_initialized():
         backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
-        store, rank, size = next(rendezvous("env://"))
-        # torchrun keeps its store when it starts processes again; the addresses of those before are still in it
-        store = distributed.PrefixStore(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"), store)
-        distributed.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=PATIENCE)
+        with ended_by_signals():
+            store, rank, size = next(rendezvous("env://"))
+            # torchrun keeps its store when it starts processes again; the addresses of those before are still in it
+            store = distributed.PrefixStore(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"), store)
+            distributed.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=PATIENCE)
         atexit.register(lambda: distributed.is_initialized() and distributed.destroy_process_group())
     return Team(distributed.get_rank(), size)
+
+
+@contextmanager
+def ended_by_signals():
+    """Inside, Ctrl-C and SIGTERM end the process at once: where another one refused its data and never joins, this one waits
+    in compiled code, which no handler interrupts, and has nothing to lose yet."""
+    before = {}
+    with suppress(ValueError):  # not the main thread, where signals do not arrive
+        for number in SIGNALS:
+            before[number] = signal.signal(number, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def own_device() -> str:

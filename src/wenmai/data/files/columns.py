@@ -27,6 +27,7 @@ class Format(NamedTuple):
     usual: dict[str, int] | None = None  # word → position, where the format says more than the names do
     plain: object = None  # the TextFile, where a row is just a line of it
     lenient: Callable | None = None  # as `stream`, but a row that cannot be read is one of nothing but None
+    asked: bool = False  # whether rows are questions, and counted as such: where lines end says nothing
     inner: int = 0  # how many of the names, the last ones, are parts of what stands under others
 
 

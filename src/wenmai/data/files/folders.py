@@ -8,7 +8,7 @@ from wenmai.data.files import delimited, idx
 from wenmai.data.files.columns import Format, listed
 from wenmai.data.files.opening import bare_name, is_idx, text_file
 from wenmai.errors import Mistake
-from wenmai.locale import Message
+from wenmai.locale import Message, phrase
 from wenmai.locale.theirs import Theirs
 
 PICTURES = (".png", ".jpg", ".jpeg")
@@ -47,6 +47,20 @@ def labels(path: Path, source: str) -> Format:
                       "a label (at least two), idx images, or files whose names say train and test. Give one file instead.",
                       folder=source, inside=shown)  # fmt: skip
     return _file_a_label(texts, source)
+
+
+def refuse_single(path: Path, source: str) -> None:
+    """A sound or a picture by itself is no table: its answer is missing, or it is the input of a trained model."""
+    kinds = ((SOUNDS, phrase("single", "a sound"), "audio"), (PICTURES, phrase("single", "a picture"), "image"))
+    for ending, kind, column in kinds:
+        if not path.name.lower().endswith(ending):
+            continue
+        if not path.stat().st_size:
+            raise Mistake("{file} is empty: found 0 bytes, expected {kind}; make or copy it again, and name it in a table with a "
+                          "column {column}.", file=source, kind=kind, column=column)  # fmt: skip
+        raise Mistake("{file} is {kind}, expected a table that names such files and says what each is: give a CSV with the "
+                      "columns {column},text or {column},label, or a folder with one folder a label.", file=source, kind=kind,
+                      column=column)  # fmt: skip
 
 
 def manifest(table: Path) -> Format:

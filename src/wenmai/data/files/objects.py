@@ -312,7 +312,7 @@ def _squad(file: TextFile) -> Format:
 
     if next(_questions(file), None) is None:
         raise Mistake("{file} is empty: found no questions in its paragraphs, expected at least one.", file=file.source)
-    return Format(QUESTION, [*file.notes, Message("SQuAD: one row a question.")], stream)
+    return Format(QUESTION, [*file.notes, Message("SQuAD: one row a question.")], stream, asked=True)
 
 
 def _questions(file: TextFile) -> Iterator[tuple]:

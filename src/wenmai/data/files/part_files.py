@@ -70,4 +70,4 @@ def joined(folder: str, files: list[Path], forms: list[Format]) -> Format:
     notes.append(Message("{count} files as one: {names}.", count=len(files), names=listed(groups)))
     usual = {name: name for name in names} if forms[0].usual is None else {w: outer[0][at] for w, at in forms[0].usual.items()}
     usual = {word: names.index(name) for word, name in usual.items() if name in names}
-    return Format([*names, group], notes, streamed(False), usual, lenient=streamed(True))
+    return Format([*names, group], notes, streamed(False), usual, lenient=streamed(True), asked=all(form.asked for form in forms))

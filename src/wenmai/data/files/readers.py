@@ -27,6 +27,7 @@ class Chunk:
     columns: dict[str, Sequence]  # name → values: a list, or an array
     lines: Sequence[int]  # the line (or record) of each row in its file, from 1: a range, or an array
     beside: dict[str, Sequence] = field(default_factory=dict)  # columns that are not read, where somebody asks for them
+    asked: bool = False  # whether `lines` count questions
 
     def __len__(self):
         return len(self.lines)
@@ -52,7 +53,7 @@ class Table:
     def load(self) -> Chunk:
         chunks = list(self.chunks())
         columns = {name: _joined([chunk.columns[name] for chunk in chunks]) for name in self.names}
-        return Chunk(columns, _joined_lines([chunk.lines for chunk in chunks]))
+        return Chunk(columns, _joined_lines([chunk.lines for chunk in chunks]), asked=any(chunk.asked for chunk in chunks))
 
 
 def read(source: str | Path, columns: dict[str, str] | None = None, target: str | Path | None = None,
@@ -106,7 +107,7 @@ def _table(form: Format, path: Path, source: str, columns: dict[str, str] | None
                     raise Mistake("{file}: found more than the {most:,} rows that --max-rows allows; allow more, or read less.",
                                   file=source, most=ALLOWED.rows)  # fmt: skip
                 rest = dict(zip([names[position] for position in others], block[len(words) :]))
-                yield Chunk(dict(zip(words, block)), lines, rest)
+                yield Chunk(dict(zip(words, block)), lines, rest, form.asked)
 
         files = {word: two[position] for word, position in picked.items()} if two else {}
         own = {word: names[position] for word, position in picked.items()}
@@ -141,6 +142,7 @@ def _format(path: Path, source: str, columns: dict[str, str] | None, delimiter: 
         return idx.images(path, source)
     if suffix in (".parquet", ".pq"):
         return _parquet(path, source)
+    folders.refuse_single(path, source)
     if is_workbook(path):
         return sheets.rows(path, source, columns, seen)
     file = text_file(path, source)

@@ -29,10 +29,11 @@ RATES = 1000, 768_000
 class Clip:
     """One sound: a file, or samples at hand. Equal if they sound the same, wherever they lie."""
 
-    __slots__ = ("digest", "frames", "path", "rate", "samples", "silent", "voice")
+    __slots__ = ("digest", "frames", "path", "rate", "samples", "silent", "unread", "voice")
 
     def __init__(self, path: str, rate: int, frames: int, digest: str, silent: bool, samples: np.ndarray | None = None):
         self.path, self.rate, self.frames, self.digest, self.silent, self.samples = path, rate, frames, digest, silent, samples
+        self.unread = 0.0  # seconds behind what the header announces
         self.voice: str | None = None  # whose it is, where that is known: no two parts of the data share one
 
     @classmethod
@@ -158,7 +159,9 @@ def load_clip(path: str, where: str, name: Message | None = None) -> Clip:
         raise Mistake("{name} has a header and no sound behind it; record or copy it again, or leave the row out.", name=name)
     if known and count < expected < 1 << 62:
         raise cut_off(name, expected / rate, count / rate)
-    return Clip(str(file), rate, count, digest.hexdigest(), peak == 0)
+    clip = Clip(str(file), rate, count, digest.hexdigest(), peak == 0)
+    clip.unread = unread_seconds(file)
+    return clip
 
 
 def at_hand(samples, rate: int, where: str) -> Clip:
@@ -225,6 +228,22 @@ def check_riff(file: Path, name) -> bool:
     if header.announced and header.announced > header.there:
         raise cut_off(name, header.announced / max(1, header.second), header.there / max(1, header.second))
     return header.announced is not None
+
+
+def unread_seconds(file: Path) -> float:
+    """What a WAV file holds beyond what its header announces, which is all that is read of it."""
+    header = waves.header(file)
+    return waves.unannounced(file, header) / max(1, header.second) if header else 0.0
+
+
+def unread_notes(clips: Clips) -> list[Message]:
+    """Of all such files one note, with the first of them."""
+    more = [clip for clip in clips if clip.unread]
+    if not more:
+        return []
+    return [Message("{count:,} of the {clips:,} sounds hold more than their headers announce, which is all that is read; the "
+                    "first: {path}, {told:.2f} s announced and {more:.2f} s behind them", count=len(more), clips=len(clips),
+                    path=short(more[0].path, 200), told=more[0].seconds, more=more[0].unread)]  # fmt: skip
 
 
 def check_ogg(file: Path, name) -> None:

@@ -58,7 +58,8 @@ def is_c3(first: object) -> bool:
 
 
 def c3(file: TextFile, elements: Callable[[], Iterator[object]]) -> Format:
-    return rows_of(lambda: questions_with_choices(file, elements), CHOICE, [*file.notes, Message("C3: one row a question.")])
+    form = rows_of(lambda: questions_with_choices(file, elements), CHOICE, [*file.notes, Message("C3: one row a question.")])
+    return form._replace(asked=True)
 
 
 def questions_with_choices(file: TextFile, elements: Callable[[], Iterator[object]]) -> Iterator[tuple[int, tuple]]:

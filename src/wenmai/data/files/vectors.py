@@ -32,14 +32,19 @@ def matrix(file: Path, part: Path) -> Iterator[Write]:
     with open(part, "wb") as stream:
         rows = 0
 
+        def announce(width: int) -> None:
+            stream.seek(0)  # NumPy leaves room for more rows in what it writes there
+            about = {"descr": "<f4", "fortran_order": False, "shape": (rows, width)}
+            np.lib.format.write_array_header_1_0(stream, about)
+
         def write(texts: Sequence, vectors: np.ndarray) -> None:
             nonlocal rows
-            rows += len(vectors)
-            stream.seek(0)  # NumPy leaves room for more rows in what it writes there
-            about = {"descr": "<f4", "fortran_order": False, "shape": (rows, vectors.shape[1])}
-            np.lib.format.write_array_header_1_0(stream, about)
+            if not rows:
+                announce(vectors.shape[1])
             stream.seek(0, 2)
             stream.write(np.ascontiguousarray(vectors, "<f4").tobytes())
+            rows += len(vectors)
+            announce(vectors.shape[1])  # when they are there: what is stopped before can be read
 
         yield write
 

@@ -59,6 +59,24 @@ def header(path: str | Path) -> Header | None:
     return None
 
 
+def unannounced(path: str | Path, header: Header) -> int:
+    """How many bytes stand behind the samples and are no chunks: more than the header knows of. Some writers add a few zeros."""
+    if header.announced is None:
+        return 0
+    at, end = header.start + header.announced + header.announced % 2, header.start + header.there
+    with open(path, "rb") as file:
+        while at + 8 <= end:
+            file.seek(at)
+            kind, length = struct.unpack("<4sI", file.read(8))
+            if not kind.isascii() or not kind.decode("ascii").isprintable() or at + 8 + length > end:
+                break
+            at += 8 + length + length % 2
+        if 0 < end - at <= 1 << 16:
+            file.seek(at)
+            at = at if file.read().strip(b"\0") else end
+    return max(0, end - at)
+
+
 class WaveFile:
     """As soundfile has it: `samplerate`, `channels`, `frames`, `read`."""
 

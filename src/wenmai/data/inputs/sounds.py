@@ -14,7 +14,7 @@ import torch
 
 from wenmai.data.examples.sequences import Sequences, offsets_of
 from wenmai.data.examples.stored import LARGE, Spool
-from wenmai.data.files.sounds import Clip, Clips
+from wenmai.data.files.sounds import Clip, Clips, unread_notes
 from wenmai.data.inputs.sides import Sides
 from wenmai.data.inputs.target_texts import TargetTexts
 from wenmai.data.sound.features import FeatureStream, LogMel
@@ -166,7 +166,7 @@ class Sounds:
         if silent:
             notes.append(Message("{count:,} of the {clips:,} sounds are silent from beginning to end", count=silent,
                                  clips=len(clips)))
-        return notes
+        return notes + unread_notes(clips)
 
     def to_json(self) -> dict:
         return {"kind": "sounds", "rate": self.rate, "mels": self.mels, "stack": self.stack, "normalise": self.normalise,

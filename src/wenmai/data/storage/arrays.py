@@ -15,6 +15,7 @@ import mmap
 import os
 import signal
 import struct
+from contextvars import ContextVar
 from itertools import pairwise
 from pathlib import Path
 
@@ -33,6 +34,7 @@ LONGEST = 1 << 20  # bytes of a header
 DEEPEST = 8  # axes of an array
 BLOCK = 1 << 20  # bytes that are summed up at once
 FILLED = "~"
+HELD = ContextVar("held", default=False)  # whether files are read whole: a server must not end for one that somebody cuts off
 
 
 def write(path: Path, arrays: dict[str, np.ndarray], about: dict[str, str] | None = None) -> None:
@@ -61,7 +63,7 @@ def mapped(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         header, start = header_of(file.read(8), file, size)
-        file_map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        file_map = in_memory(file, size) if HELD.get() else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     about = header.pop("__metadata__", {})
     if not isinstance(about, dict) or not all(isinstance(one, str) for one in about.values()):
         raise Unfit('"__metadata__" is not an object of texts')
@@ -85,6 +87,15 @@ def mapped(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     if any(one[1] != other[0] for one, other in pairwise(places)):
         raise Unfit("the arrays do not follow one another")
     return arrays, about
+
+
+def in_memory(file, size: int) -> mmap.mmap:
+    """A copy of the file, which nobody else can change any more."""
+    held = mmap.mmap(-1, size)
+    file.seek(0)
+    if file.readinto(held) < size:
+        raise Unfit("it became shorter while it was read")
+    return held
 
 
 def when_cut_off(sentence: str) -> None:

@@ -22,7 +22,7 @@ def own_folder() -> Path | None:
         base = os.environ.get("XDG_CACHE_HOME", "")
         folder = (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "wenmai"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return folder if is_own(folder) else None
+        return folder.resolve() if is_own(folder) else None  # a link on the way could be another by the time it is used
     except (OSError, RuntimeError):  # of which the second: nobody says where home is
         return None
 
@@ -48,7 +48,8 @@ def for_numba() -> str | None:
     """In the user's own folder; or where NUMBA_CACHE_DIR says, if that is one."""
     if numba.config.CACHE_DIR:
         with suppress(OSError):
-            return numba.config.CACHE_DIR if is_own(Path(numba.config.CACHE_DIR)) else None
+            folder = Path(numba.config.CACHE_DIR).resolve()
+            return str(folder) if is_own(folder) else None
         return None
     return str(own_folder() / "numba") if own_folder() else None
 
