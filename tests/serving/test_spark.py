@@ -139,3 +139,26 @@ def test_the_command_says_what_it_lacks(tmp_path, monkeypatch):
         here.setitem(sys.modules, "pandas", None)
         with pytest.raises(Mistake, match=r"pandas; run pip install 'wenmai\[spark\]'"):
             next(spark.answered(tmp_path / "run", "cpu", [], lambda chunk: chunk, "new.csv", {}))
+
+
+def test_ctrl_c_while_spark_starts_waits_until_it_stands_and_stops_it(monkeypatch):
+    """Java that was cut off in its start lived on for ever."""
+    import signal
+    from types import SimpleNamespace
+
+    from wenmai.models.ngram import spark_session
+
+    pyspark = pytest.importorskip("pyspark.sql")
+    done = []
+
+    def started(builder):
+        signal.raise_signal(signal.SIGINT)
+        done.append("started")
+        return SimpleNamespace(stop=lambda: done.append("stopped"))
+
+    monkeypatch.setattr(pyspark.SparkSession, "getActiveSession", lambda: None)
+    monkeypatch.setattr(pyspark.SparkSession.Builder, "getOrCreate", started)
+    monkeypatch.setattr(spark_session.shutil, "which", lambda *_, **__: "java")
+    with pytest.raises(KeyboardInterrupt), spark_session.session():
+        done.append("used")
+    assert done == ["started", "stopped"]

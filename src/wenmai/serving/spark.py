@@ -49,12 +49,17 @@ def answered(run: Path, device: str, chunks: Iterable[Chunk], asked: Callable[[C
         spark.sparkContext.addArchive(str(archive))
         answer = udf(partial(loaded, archive.name, source, how, device))
         under_way: list[tuple[list[tuple[Chunk, str]], Future]] = []
-        for wave in waves(parts(chunks, asked), spark.sparkContext.defaultParallelism):
-            under_way.append((wave, thread.submit(ask, spark, answer, [text for _, text in wave])))
-            if len(under_way) > 1:  # the next is read while one is answered
-                yield from delivered(*under_way.pop(0))
-        for wave, answers in under_way:
-            yield from delivered(wave, answers)
+        try:
+            for wave in waves(parts(chunks, asked), spark.sparkContext.defaultParallelism):
+                under_way.append((wave, thread.submit(ask, spark, answer, [text for _, text in wave])))
+                if len(under_way) > 1:  # the next is read while one is answered
+                    yield from delivered(*under_way.pop(0))
+            for wave, answers in under_way:
+                yield from delivered(wave, answers)
+        except BaseException:  # Ctrl-C too: nobody waits for what is under way
+            thread.shutdown(wait=False, cancel_futures=True)
+            spark.sparkContext.cancelAllJobs()
+            raise
 
 
 def udf(load: Callable):

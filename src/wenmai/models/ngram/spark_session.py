@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from wenmai.data.storage.threads import threads
 from wenmai.errors import Mistake
+from wenmai.training.interrupts import uninterrupted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,12 +54,15 @@ def session(master: str | None = None) -> Iterator[SparkSession]:
     if master and master.startswith("local"):
         builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
         builder = builder.config("spark.executorEnv.PYTHONPATH", str(Path(__file__).parents[3]))
+    spark = None
     try:
-        spark = builder.getOrCreate()
-    except PySparkRuntimeError as error:
-        raise Mistake("Spark did not start ({error}); see what Java says above, and whether it is 17 or newer.",
-                      error=error) from None  # fmt: skip
-    try:
+        try:
+            with uninterrupted():  # Java whose start is cut in two lives on for ever, and holds what the command writes to
+                spark = builder.getOrCreate()
+        except PySparkRuntimeError as error:
+            raise Mistake("Spark did not start ({error}); see what Java says above, and whether it is 17 or newer.",
+                          error=error) from None  # fmt: skip
         yield spark
     finally:
-        spark.stop()
+        if spark is not None:
+            spark.stop()
