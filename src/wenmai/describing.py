@@ -2,6 +2,7 @@
 
 import inspect as signatures
 import re
+from collections.abc import Callable
 from html import escape
 
 from wenmai.catalog import RUNGS, rungs_for
@@ -40,11 +41,18 @@ def options_of(owner: type) -> dict[str, tuple[list[Option], list[str]]]:
     described: dict[str, tuple[list[Option], list[str]]] = {}
     for rung in rungs_for(owner.task_name):
         for function in owner(rung.name)._owners().values():
-            for name, option in accepted(function).items():
+            for name, option in options_in(function).items():
                 options, rungs = described.setdefault(name, ([], []))
                 options += [option] if option not in options else []
                 rungs.append(rung.name)
     return described
+
+
+KNOWN: dict[Callable, dict[str, Option]] = {}
+
+
+def options_in(function: Callable) -> dict[str, Option]:
+    return KNOWN.setdefault(function, accepted(function))
 
 
 def default_of(options: list[Option]) -> tuple | None:

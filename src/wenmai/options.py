@@ -90,9 +90,8 @@ class Option(NamedTuple):
     only: Only | None = None  # where it has an effect, if not everywhere
 
 
-@functools.cache  # every estimator asks, several times, and a signature takes a millisecond to read
 def accepted(function: Callable) -> dict[str, Option]:
-    """The keyword-only options of a function, with their types and ranges; not to be changed."""
+    """The keyword-only options of a function, with their types and ranges."""
     hints = typing.get_type_hints(function.__init__ if inspect.isclass(function) else function, include_extras=True)
     parameters = inspect.signature(function).parameters.values()
     return {p.name: option_of(p, hints.get(p.name, str)) for p in parameters if p.kind is p.KEYWORD_ONLY}
