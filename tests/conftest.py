@@ -1,6 +1,7 @@
-"""What holds for all tests, and the command line as a fixture."""
+"""What holds for all tests; the command line and a browser as fixtures."""
 
 import os
+import shutil
 import sys
 from typing import NamedTuple
 
@@ -45,3 +46,24 @@ def wenmai_cli(monkeypatch, capsys):
         return Ran(status, *capsys.readouterr())
 
     return run
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="module")  # playwright keeps an event loop running, which other modules have no use for
+def launched():
+    """`launched("--flag", …)`: the system's own Chromium, a new one, which reaches nothing by itself."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright opens the pages: pip install playwright")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium is installed here, so that no page can be opened: apt-get install chromium")
+    with playwright.sync_playwright() as started:
+        usual = ["--no-sandbox", "--disable-background-networking"]
+        yield lambda *flags: started.chromium.launch(executable_path=CHROMIUM, args=[*usual, *flags])
+
+
+@pytest.fixture(scope="module")
+def chromium(launched):
+    browser = launched()
+    yield browser
+    browser.close()
