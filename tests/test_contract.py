@@ -437,8 +437,7 @@ def through_files(snapshot: Snapshot, inputs: dict, folder) -> Snapshot:
 
 def assert_resumes(rung, task, kind, folder, places=(0, 1, 3), **more):
     """Stopped at these signs of life, of which there is one after every step, and gone on with in another estimator."""
-    data = made(kind, task=task)
-    whole = small(rung, task, **more).fit(*data)
+    data, whole = made(kind, task=task), fitted(rung, task, kind, **more)
     for place in places:
         first, snapshot = small(rung, task, **more), None
         for number, progress in enumerate(first.training(*data)):
