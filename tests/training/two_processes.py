@@ -11,7 +11,7 @@ from wenmai.options import NoEffect
 from wenmai.training.distributed import team
 
 SMALL = {"hidden": 8, "embed": 8, "width": 8, "heads": 2, "filters": 4, "stages": 1, "patch": 2, "dropout": 0.0, "masks": 0,
-         "steps": 4, "evaluations": 2, "precision": "float32", "device": "cpu"}  # fmt: skip
+         "steps": 6, "evaluations": 2, "precision": "float32", "device": "cpu"}  # fmt: skip
 # What moves all scores of a row alike, which are compared with one another, has no gradient but noise: Adam would step by it.
 COMPARED = ("answer", "choose")
 found = {}
