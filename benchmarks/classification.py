@@ -27,6 +27,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -184,6 +185,20 @@ def told(row: dict) -> str:
             f"{chosen}, of {len(row['tried'])} | {row['seconds']} s |")  # fmt: skip
 
 
+def tell(rows: list[Callable[[], dict]], file: Path | None) -> None:
+    """Each as soon as it is done, or why it is not; and a line of JSON for it, where a file is given."""
+    for done in rows:
+        try:
+            row = done()
+        except RuntimeError as failure:
+            print(failure, flush=True)
+            continue
+        print(told(row), flush=True)
+        if file:
+            with file.open("a", encoding="utf-8") as lines:
+                lines.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="rows, or how their names begin; iris; linear-defaults")
@@ -213,16 +228,7 @@ def main() -> None:
         special = [special[name] for name in special if name in asked.names or (not asked.names and name == "iris")]
         with ThreadPoolExecutor(max(1, len(there))) as pool:
             rows = [pool.submit(measured, name, ROWS[name], trainings, asked.seeds, asked.trials) for name in there]
-            for done in (*special, *(row.result for row in rows)):
-                try:
-                    row = done()
-                except RuntimeError as failure:
-                    print(failure, flush=True)
-                    continue
-                print(told(row), flush=True)
-                if asked.json:
-                    with asked.json.open("a", encoding="utf-8") as file:
-                        file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            tell([*special, *(row.result for row in rows)], asked.json)
 
 
 if __name__ == "__main__":

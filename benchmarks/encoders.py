@@ -22,7 +22,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from classification import DATA, SETS, Trainings, measured, told
+from classification import DATA, SETS, Trainings, measured, tell
 
 RESUME = {"source": "{data}/resume_ner/train.char.bmes.xz", "valid": "{data}/resume_ner/dev.char.bmes",
           "test": "{data}/resume_ner/test.char.bmes"}  # fmt: skip
@@ -123,16 +123,8 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(max(1, len(asked.names))) as pool:
         trainings = Trainings(asked.jobs, Path(folder), STARTED, __file__)
-        for done in [pool.submit(measured, name, ROWS[name], trainings, asked.seeds, asked.trials) for name in asked.names]:
-            try:
-                row = done.result()
-            except RuntimeError as failure:
-                print(failure, flush=True)
-                continue
-            print(told(row), flush=True)
-            if asked.json:
-                with asked.json.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(row, ensure_ascii=False) + "\n")
+        rows = [pool.submit(measured, name, ROWS[name], trainings, asked.seeds, asked.trials) for name in asked.names]
+        tell([row.result for row in rows], asked.json)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""What holds for all tests, and the command line as a fixture."""
+"""What holds for all tests; the command line and a browser as fixtures."""
 
 import os
+import shutil
 import sys
 from typing import NamedTuple
 
@@ -13,8 +14,28 @@ os.environ["LC_ALL"] = "C.UTF-8"
 
 
 # Files that take longest come first: processes take a file each, and none is to begin a long one when the others are done.
-LONG = ("test_contract.py", "test_documents.py", "test_kills.py", "test_distributed.py", "test_mistakes.py", "test_fuzz.py",
-        "test_exits.py", "test_crafted.py", "test_chinese.py")  # fmt: skip
+LONG = ("test_contract.py", "test_distributed.py", "test_documents.py", "test_kills.py", "test_fuzz.py", "test_mistakes.py",
+        "test_crafted.py", "test_exits.py", "test_chinese.py", "test_lab.py", "test_spark.py", "test_counting.py",
+        "test_panels.py", "test_training.py", "test_checkpoints.py", "test_losses.py", "test_soak.py", "test_defaults.py",
+        "test_schedule.py", "test_translator.py", "test_language_model.py", "test_cli.py", "test_pretraining.py",
+        "test_turns.py")  # fmt: skip
+
+
+def pytest_configure(config) -> None:
+    config.option.loadscopereorder = False  # by which xdist begins with the files of the most tests: few and long ones came last
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """As --dist loadfile does, but of the contract, which is a third of all, a process takes the rungs of one name at a time."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file, case = super()._split_scope(nodeid), nodeid.partition("[")[2]
+            return f"{file} {case.split('-')[0]}" if file.endswith("test_contract.py") else file
+
+    return Scheduling(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def pytest_collection_modifyitems(items) -> None:
@@ -45,3 +66,24 @@ def wenmai_cli(monkeypatch, capsys):
         return Ran(status, *capsys.readouterr())
 
     return run
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="module")  # playwright keeps an event loop running, which other modules have no use for
+def launched():
+    """`launched("--flag", …)`: the system's own Chromium, a new one, which reaches nothing by itself."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright opens the pages: pip install playwright")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium is installed here, so that no page can be opened: apt-get install chromium")
+    with playwright.sync_playwright() as started:
+        usual = ["--no-sandbox", "--disable-background-networking"]
+        yield lambda *flags: started.chromium.launch(executable_path=CHROMIUM, args=[*usual, *flags])
+
+
+@pytest.fixture(scope="module")
+def chromium(launched):
+    browser = launched()
+    yield browser
+    browser.close()

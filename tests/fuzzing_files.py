@@ -412,8 +412,8 @@ def bombs() -> list[Seed]:
     return seeds
 
 
-def blown_up(start: bytes, more: bytes, packed: str, pieces: int = 1024) -> bytes:
-    """The start and a gigabyte more, packed without ever being held."""
+def blown_up(start: bytes, more: bytes, packed: str, pieces: int = 640) -> bytes:
+    """The start and 640 MB more, which are more than a worker may take (MEMORY), packed without ever being held."""
     compressor = zlib.compressobj(1, wbits=31) if packed == ".gz" else _zstandard().ZstdCompressor(level=1).compressobj()
     piece = more * ((1 << 20) // len(more))
     return b"".join([compressor.compress(start), *(compressor.compress(piece) for _ in range(pieces)), compressor.flush()])

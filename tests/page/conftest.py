@@ -1,22 +1,8 @@
-"""A real browser, the system's own: pages are opened as a reader opens them, from a file, with nothing to reach."""
+"""Pages are opened as a reader opens them, from a file, with nothing to reach."""
 
-import shutil
 from contextlib import contextmanager
 
 import pytest
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright opens the pages: pip install playwright")
-    if CHROMIUM is None:
-        pytest.skip("no Chromium is installed here, so that no page can be opened: apt-get install chromium")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-background-networking"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """The lab in a real Chromium: every part of it, in both languages and themes, wide and narrow; nothing is asked of anybody but
 the server, nothing complained of, and axe finds nothing serious."""
 
-import shutil
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,21 +13,9 @@ import wenmai
 from wenmai.serving import lab
 from wenmai.serving.lab.words import WORDS
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 EVERY = [(lang, theme, width) for lang in ("en", "zh") for theme in ("light", "dark") for width in (1200, 390)]
 PARTS = ("try", "climb", "guess", "compare", "inside", "train")
 TEXT = "a lovely film of great actors"
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright opens the pages: pip install playwright")
-    if CHROMIUM is None:
-        pytest.skip("no Chromium is installed here, so that the lab cannot be opened: apt-get install chromium")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-background-networking"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -176,7 +163,7 @@ def test_a_comparison_is_compared_and_climbed(opened, server):
         assert page.locator(".rungs > li .mark").count() == 3
 
 
-def test_a_sound_is_chosen_or_recorded(chromium, tmp_path):
+def test_a_sound_is_chosen_or_recorded(launched, tmp_path):
     """Chromium's microphone for tests beeps."""
     soundfile = pytest.importorskip("soundfile")
     times = np.arange(2400) / 8000
@@ -185,9 +172,7 @@ def test_a_sound_is_chosen_or_recorded(chromium, tmp_path):
     model.save(tmp_path / "runs" / "tones-gru")
     soundfile.write(tmp_path / "one.wav", *sounds[0])
     with serving("runs", cwd=tmp_path) as own:
-        browser = chromium.browser_type.launch(executable_path=CHROMIUM, args=[
-            "--no-sandbox", "--disable-background-networking", "--use-fake-device-for-media-stream",
-            "--use-fake-ui-for-media-stream"])  # fmt: skip
+        browser = launched("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
         page, said = browser.new_page(permissions=["microphone"]), []
         page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: said.append(str(error)))
