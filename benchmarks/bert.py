@@ -9,6 +9,7 @@ All have the same weights, drawn at random: they say nothing of quality. Everyon
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from pathlib import Path
@@ -18,6 +19,7 @@ import turns
 from transformer import Clock, padded, split_rows
 from turns import Measure
 
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 LAYERS, WIDTH, HEADS = 6, 384, 12
 LENGTH = 24  # tokens of a text that is classified
 TRAINED = {"tokens": Measure("real tokens a second", "more"), "update": Measure("real tokens an update")}

@@ -172,8 +172,9 @@ class Updater:
     def gather(self) -> None:
         """The weights into `network`, where they are learned in parts."""
         if self.learning is not self.network:
+            weights = self.network.state_dict()
             for name, value in self.learning.state_dict().items():
-                self.network.state_dict()[name].copy_(full_tensor(value))
+                weights[name].copy_(full_tensor(value))
 
     def state(self) -> dict[str, Tensor]:
         """Weights and moments as they are now, named; of parallel processes, the part that this one holds."""
