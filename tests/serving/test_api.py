@@ -183,7 +183,8 @@ def test_runs_are_listed_the_damaged_with_their_reason(server):
     assert "out of its folder" in runs["leads-out"]["reason"]["en"] and "holds a link" in runs["holds-a-link"]["reason"]["en"]
     for name in ("damaged", "no-json", "leads-out", "holds-a-link"):
         reply = server.post("/v1/predict", {"run": name, "inputs": ["a"]})
-        assert reply.status == 409 and reply.json["error"]["en"] == runs[name]["reason"]["en"]
+        assert reply.status == 409 and {lang: reply.json["error"][lang] for lang in ("en", "zh")} == runs[name]["reason"]
+        assert reply.json["error"]["en"] != reply.json["error"]["zh"]
 
 
 def test_one_run_has_its_learning_curve(server):

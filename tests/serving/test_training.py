@@ -1,6 +1,7 @@
 """Training over HTTP: in a process of its own, watched by events, cancelled, and told of where it crashes."""
 
 import os
+import re
 import signal
 import time
 from pathlib import Path
@@ -77,6 +78,13 @@ def test_a_crash_is_shown_and_not_shared(trainer):
     ended = waited_for(trainer, begun["id"], ("cancelled", "failed", "finished"))
     assert ended["state"] == "failed" and "signal 9" in ended["reason"]["en"] and ended["reason"]["zh"]
     assert trainer.get("/readyz").status == 200
+
+
+def test_what_its_process_refuses_is_told_in_both_languages(trainer):
+    begun = trainer.post("/v1/train", {**TABLE, "rung": "gru", "minutes": 5.0, "options": {"hidden": 0}}).json
+    ended = waited_for(trainer, begun["id"], ("cancelled", "failed", "finished"))
+    assert ended["state"] == "failed" and "hidden" in ended["reason"]["en"] and ended["reason"]["en"].isascii()
+    assert "hidden" in ended["reason"]["zh"] and re.search("[一-鿿]", ended["reason"]["zh"])
 
 
 @pytest.mark.parametrize(("asked", "why"), [

@@ -17,7 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 from wenmai import __version__
 from wenmai.cli import advice, asking, drawing, kept, ladder, listening, looking, output, runs, serving, vectors, writing
 from wenmai.errors import Mistake, Notice, Stopped
-from wenmai.locale import Message, language, phrases, translate
+from wenmai.locale import Message, language, phrases, told_in, translate
 from wenmai.locale.theirs import Theirs
 from wenmai.training.interrupts import interrupts
 
@@ -215,4 +215,7 @@ def stopped(asked: list[int]) -> int:
 
 def complain(sentence: Mistake | Stopped | Message) -> int:
     print(f"wenmai: {sentence}", file=sys.stderr)
+    if output.EVENTS.get():
+        message = getattr(sentence, "message", sentence)
+        print(output.json_line({"mistake": {lang: told_in(message, lang) for lang in ("en", "zh")}}), flush=True)
     return 2

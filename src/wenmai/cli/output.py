@@ -10,6 +10,7 @@ from wenmai.locale import Message, language
 from wenmai.locale.messages import harmless_lines
 
 CONTROLS = re.compile("[\x7f-\x9f\u2028\u2029]")  # which JSON allows as they are, and terminals may obey
+EVENTS = ContextVar("events", default=False)  # --events: what goes wrong is an event too
 SILENT = ContextVar("silent", default=False)  # --quiet: nothing but the result, and what went wrong
 
 
@@ -68,6 +69,7 @@ class EventLines:
 
 @contextmanager
 def event_lines():
+    EVENTS.set(True)
     yield EventLines()
 
 

@@ -28,9 +28,21 @@ class Refused(Exception):
         return {"error": {"code": self.code, **both(self.message)}}
 
 
+class Bilingual(str):
+    """A sentence that was told in both languages already."""
+
+    def __new__(cls, texts: Mapping[str, str]):
+        made = super().__new__(cls, texts["en"])
+        made.texts = texts
+        return made
+
+    def told_in(self, lang: str) -> str:
+        return self.texts[lang]
+
+
 def both(message: str, names: Mapping[str, str] | None = None) -> dict[str, str]:
     """The sentence in both languages, without paths; `names`: what stands instead of some."""
-    texts = {lang: message.told_in(lang) if isinstance(message, Message) else str(message) for lang in ("en", "zh")}
+    texts = {lang: message.told_in(lang) if isinstance(message, Message | Bilingual) else message for lang in ("en", "zh")}
     for lang, text in texts.items():
         for path, name in (names or {}).items():
             text = text.replace(path, name)

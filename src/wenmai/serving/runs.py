@@ -18,7 +18,7 @@ import numpy as np
 
 from wenmai.errors import Mistake
 from wenmai.locale import Message
-from wenmai.serving.refusals import Refused, both, not_there
+from wenmai.serving.refusals import Bilingual, Refused, both, not_there
 
 SETTLED = 2_000_000_000  # nanoseconds after which a change in a folder can be told from the one before, on any file system
 
@@ -231,18 +231,6 @@ def load(path: Path, device: str):
 def unusable(run: RunFolder, why: Message) -> Refused:
     texts = both(why, run.names)
     return Refused(409, "damaged", Bilingual(texts))
-
-
-class Bilingual(str):
-    """A sentence that was told in both languages already."""
-
-    def __new__(cls, texts: dict[str, str]):
-        made = super().__new__(cls, texts["en"])
-        made.texts = texts
-        return made
-
-    def told_in(self, lang: str) -> str:
-        return self.texts[lang]
 
 
 def description_of(run: RunFolder) -> dict:

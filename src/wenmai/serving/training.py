@@ -20,7 +20,7 @@ from pathlib import Path
 from wenmai.errors import Mistake
 from wenmai.locale import Message
 from wenmai.serving.limits import Limits
-from wenmai.serving.refusals import Refused, both, busy, not_there
+from wenmai.serving.refusals import Bilingual, Refused, both, busy, not_there
 
 EVENTS = 5_000  # of a training that are kept
 PATIENCE = 20.0  # seconds that a process has to stop in
@@ -171,12 +171,14 @@ class Trainings:
         if training.asked_to_stop:
             self.cancel(training)
         stderr = asyncio.create_task(process.stderr.read())
-        result = {}
+        result, why = {}, None
         async for line in process.stdout:
             with suppress(ValueError):
                 event = json.loads(line)
                 if isinstance(event, dict) and "stage" in event:
                     training.tell(event)
+                elif isinstance(event, dict) and "mistake" in event:
+                    why = Bilingual({lang: str(event["mistake"][lang])[:500] for lang in ("en", "zh")})
                 elif isinstance(event, dict):
                     result = event
         status, words = await process.wait(), (await stderr).decode("utf-8", "replace")
@@ -188,10 +190,8 @@ class Trainings:
         elif status < 0:
             self.end(training, "failed", Message("its process was ended by signal {number}.", number=-status))
         else:
-            sentence = next((line for line in reversed(words.splitlines()) if line.startswith("wenmai: ")), "")
-            why = Message("{text}", text=sentence.removeprefix("wenmai: ")[:500])
-            self.end(training, "failed", why if sentence else Message("its process ended with status {status}.", status=status))
-            if not sentence:
+            self.end(training, "failed", why or Message("its process ended with status {status}.", status=status))
+            if not why:
                 print(words[-4000:], file=sys.stderr)
 
     def end(self, training: Training, state: str, why: Message | None = None) -> None:
