@@ -21,8 +21,10 @@ def test_the_score_of_a_group_is_the_mean_over_seeds():
 
 
 def test_compare_with_seeds_scores_the_groups_of_all_of_them(tmp_path, monkeypatch):
-    """The mean of the groups, weighed by their rows, is the score on the leaderboard: it was that of the first seed alone."""
+    """The groups of every seed come to its score, and their mean, weighed by rows, to that on the leaderboard: it was that of the
+    first seed alone."""
     from wenmai import compare
+    from wenmai.evaluation import compare as comparing
 
     chance, places = np.random.default_rng(0), ["home", "out"]
     rows = [{"context": f"{name} went {place}.", "question": "Who?", "choices": places, "answer": answer, "group": "ab"[row % 2]}
@@ -30,8 +32,11 @@ def test_compare_with_seeds_scores_the_groups_of_all_of_them(tmp_path, monkeypat
                                                               for words in (["Mary", "John"], places, places))))]  # fmt: skip
     (tmp_path / "asked.jsonl").write_text("\n".join(map(json.dumps, rows)))
     monkeypatch.chdir(tmp_path)
+    passed = []
+    monkeypatch.setattr(comparing, "group_scores", lambda seeds, *more: passed.append(seeds) or group_scores(seeds, *more))
     made = compare("asked.jsonl", minutes=0.1, rungs=["mlp"], seeds=3).report
     row, metric = made["rungs"][0], made["metric"]
-    assert row["failed"] is None and len(set(row["seed_scores"])) > 1  # else nothing is shown
+    (seeds,) = (one for one in passed if len(one) > 1)
+    assert row["failed"] is None and [one[:, 0].sum() / one[:, 1].sum() for one in seeds] == pytest.approx(row["seed_scores"])
     mean = sum(one["rows"] * one["score"] for one in row["groups"]) / sum(one["rows"] for one in row["groups"])
     assert mean == pytest.approx(row["scores"]["test"][metric])

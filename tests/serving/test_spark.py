@@ -159,6 +159,10 @@ def test_ctrl_c_while_spark_starts_waits_until_it_stands_and_stops_it(monkeypatc
     monkeypatch.setattr(pyspark.SparkSession, "getActiveSession", lambda: None)
     monkeypatch.setattr(pyspark.SparkSession.Builder, "getOrCreate", started)
     monkeypatch.setattr(spark_session.shutil, "which", lambda *_, **__: "java")
-    with pytest.raises(KeyboardInterrupt), spark_session.session():
-        done.append("used")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # which a worker of the tests ignores
+    try:
+        with pytest.raises(KeyboardInterrupt), spark_session.session():
+            done.append("used")
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert done == ["started", "stopped"]

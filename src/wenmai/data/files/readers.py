@@ -142,7 +142,8 @@ def _format(path: Path, source: str, columns: dict[str, str] | None, delimiter: 
         return idx.images(path, source)
     if suffix in (".parquet", ".pq"):
         return _parquet(path, source)
-    folders.refuse_single(path, source)
+    if path.name.lower().endswith((*folders.SOUNDS, *folders.PICTURES)):
+        folders.refuse_single(path, source)
     if is_workbook(path):
         return sheets.rows(path, source, columns, seen)
     file = text_file(path, source)
