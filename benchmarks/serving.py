@@ -2,6 +2,7 @@
 LitServe and BentoML with their batching on (serving_peers.py), in float32 and in bf16.
 
     python benchmarks/serving.py              the whole of it; --quick: a tenth of the time
+    --only wenmai      without the others
     --peers-python P   the Python that has LitServe and BentoML, which may want other versions than wenmai does
     closed loop    requests a second at 32 clients, a BERT classifier of 6 × 384 at 20 words; 0 wrong or lost answers; the
                    processor's time for a request, which tells more where other programs are at work
@@ -223,6 +224,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--peers-python", default=sys.executable)
+    parser.add_argument("--only", default="", help="servers whose names hold this text: wenmai")
     given = parser.parse_args()
     quick = given.quick
     seconds, turns, tokens = (4.0, 3, 48) if quick else (20.0, 3, 128)
@@ -234,7 +236,7 @@ def main() -> None:
     chance = random.Random(2)
     asked = [sentence(chance) for _ in range(64)]
     expected = {text: answer["label"] for text, answer in zip(asked, wenmai.load(runs / "bert").answers(asked))}
-    peers = peers_of(runs, given.peers_python)
+    peers = {name: command for name, command in peers_of(runs, given.peers_python).items() if given.only in name}
     load = os.getloadavg()[0]
     busy = ": busy, so that these numbers say little" if load > 0.5 else ""
     print(f"{os.cpu_count()} cores, load {load:.1f} before it began{busy}", flush=True)

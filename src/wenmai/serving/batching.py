@@ -148,11 +148,7 @@ class Batches:
             results = await asyncio.get_running_loop().run_in_executor(self.threads, self.run_batch, batch, cores)
         except Exception as error:  # nobody is left without an answer
             results = [error] * len(batch)
-        seconds = time.perf_counter() - began
-        pace = cores * seconds / sum(sum(request.costs[start:stop]) for request, start, stop in batch)
-        estimator = batch[0][0].estimator
-        self.rate = 0.8 * self.rate + 0.2 * seconds
-        self.paces[estimator] = 0.8 * self.paces.get(estimator, pace) + 0.2 * pace
+        self.rate = 0.8 * self.rate + 0.2 * (time.perf_counter() - began)
         self.crowded = len(batch) > 1 or len(self.waiting) > 1
         self.metrics.observe("wenmai_batch_rows", sum(stop - start for _, start, stop in batch), BOUNDS)
         for (request, start, stop), result in zip(batch, results):
@@ -162,8 +158,12 @@ class Batches:
         """In a worker, on so many cores."""
         if torch.get_num_threads() != cores:  # of this thread
             torch.set_num_threads(cores)
+        began, estimator = time.thread_time(), batch[0][0].estimator
         with torch.autocast(self.device.partition(":")[0], torch.bfloat16, enabled=self.short):
-            return answered(batch)
+            answers = answered(batch)
+        pace = cores * (time.thread_time() - began) / sum(sum(request.costs[start:stop]) for request, start, stop in batch)
+        self.paces[estimator] = 0.8 * self.paces.get(estimator, pace) + 0.2 * pace
+        return answers
 
     def next_batch(self, most: int = ROWS) -> list[tuple[Request, int, int]]:
         """(request, from which row, to which) of what is answered next, which costs so much at most. Who has rows left goes
