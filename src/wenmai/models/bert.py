@@ -40,7 +40,7 @@ def bert(inputs, head, *, width: Size = 128, heads: Size = 4, layers: Layers = 2
     if inputs.kind != "tokens":
         raise Mistake("bert reads texts, and here are {kind}; transformer reads these.", kind=inputs.kind)
     if inputs.embedding != "random":
-        raise Mistake("embedding={embedding}: bert has a table of its own; leave it out.", embedding=inputs.embedding)
+        raise Mistake("embedding={embedding}: bert has a table of its own; leave it out.", embedding=inputs.embedding[:200])
     first = FramedTokens(inputs, embed or width, width, segments, epsilon, tied=head.tied)
     body = Transformer(width, heads, layers, feed_forward or 4 * width, positions="none", activation=activation, prenorm=False,
                        epsilon=epsilon, dropout=dropout)  # fmt: skip

@@ -8,6 +8,7 @@ import gzip
 import importlib
 import io
 import lzma
+import operator
 import re
 import secrets
 import zlib
@@ -123,7 +124,13 @@ def compression(path: Path) -> str | None:
             start = raw.read(6)
     except OSError as error:
         raise Mistake("{file} cannot be opened ({why}); check its permissions.", file=path, why=Theirs(error.strerror)) from None
-    return next((name for magic, name in MAGIC.items() if start.startswith(magic)), None)
+    for (magic, name), suffix in zip(MAGIC.items(), SUFFIXES):
+        if start.startswith(magic):
+            return name
+        if path.name.lower().endswith(suffix) and 2 * sum(map(operator.eq, start, magic)) >= len(magic):  # half of its magic
+            raise Mistake("{file} is damaged at its beginning, which is nearly that of {packed}; copy or compress it again.",
+                          file=path, packed=name)  # fmt: skip
+    return None
 
 
 @contextmanager
