@@ -75,7 +75,7 @@ def drawn(what: str, task: str, data: str, settings: dict):
 
 def deliver(diagram, kind: str, out: Path | None) -> None:
     """Into the file, or onto standard output."""
-    from wenmai.data.files.opening import packed
+    from wenmai.data.files.packing import packed
     from wenmai.page.panel_diagram import mermaid
     from wenmai.page.panel_pictures import picture
 

@@ -5,7 +5,7 @@ import re
 from html import escape
 from pathlib import Path
 
-from wenmai.data.files.opening import packed
+from wenmai.data.files.packing import packed
 from wenmai.data.storage import saved as take
 from wenmai.errors import Mistake
 from wenmai.locale import told_in

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from wenmai.catalog import Build
 from wenmai.data.files.columns import short
-from wenmai.data.files.opening import bare_name, find, packed
+from wenmai.data.files.opening import bare_name, find
+from wenmai.data.files.packing import packed
 from wenmai.data.text import tokenizers
 from wenmai.data.text.lines import Lines
 from wenmai.data.text.tokenizers import Characters

@@ -17,8 +17,9 @@ from typing import BinaryIO
 import numpy as np
 
 from wenmai.data.files.corpus import LONGEST_LINE, endless
-from wenmai.data.files.opening import MAGIC, bare_name, binary, find, not_the_same, packed, text_file, unpacked
+from wenmai.data.files.opening import MAGIC, bare_name, binary, find, not_the_same, text_file, unpacked
 from wenmai.data.files.opening import SAMPLE as BEGINNING
+from wenmai.data.files.packing import packed
 from wenmai.errors import Mistake
 from wenmai.language_model import LanguageModel
 from wenmai.locale import Listed

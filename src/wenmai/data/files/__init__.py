@@ -2,7 +2,7 @@
 
 readers.py    which format a file is in; Chunk and Table, what every format gives
 bounds.py     how much of a file is read at the most
-opening.py    finding files, undoing their compression, decoding their text
+opening.py    finding files, undoing their compression, decoding their text; packing.py: writing them packed
 columns.py    which column is which: headers, --columns, the words that tasks know
 languages.py  names of columns and common characters, in English and Chinese
 guessing.py   which column is which, told by what they hold

@@ -10,7 +10,6 @@ import io
 import lzma
 import operator
 import re
-import secrets
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -156,30 +155,6 @@ def _decompressed(path: Path, packed: str | None, source) -> BinaryIO:
         zstandard = extra("zstandard", source)
         raw = _Frames(path, zstandard.ZstdDecompressor().decompressobj, zstandard.ZstdError)
     return io.BufferedReader(_Unfolding(raw, path, source), SAMPLE)
-
-
-@contextmanager
-def packed(path: Path) -> Iterator[BinaryIO]:
-    """A file to be written, packed as its name ends; it stands there whole, or not at all. Devices, pipes and links stay such."""
-    suffix, path = path.suffix.lower(), path.resolve()
-    special = path.exists() and not path.is_file()
-    part = path if special else path.with_name(f".{path.name}.part.{secrets.token_hex(4)}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if suffix == ".zst":
-            stream = extra("zstandard", path).open(part, "wb")
-        else:
-            stream = {".gz": gzip.open, ".xz": lzma.open}.get(suffix, open)(part, "wb")
-        with stream:
-            yield stream
-        if not special:
-            part.replace(path)
-    except OSError as error:
-        raise Mistake("{folder} cannot be written ({why}); make room or choose another place.", folder=path,
-                      why=Theirs(error.strerror or error)) from None  # fmt: skip
-    finally:
-        if not special:
-            part.unlink(missing_ok=True)
 
 
 class _Unfolding(io.RawIOBase):
