@@ -11,7 +11,7 @@ import wenmai
 from wenmai import Classifier, Regressor
 from wenmai.data.examples.rows import Examples
 from wenmai.data.inputs import kinds
-from wenmai.exchange import hugging_face
+from wenmai.exchange import exporting, hugging_face
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
@@ -26,6 +26,14 @@ def test_the_same_weights_answer_the_same(kind, tmp_path):
     assert np.allclose(ours.predict_proba(TEXTS), expected[:, [1, 0, 2]], atol=1e-4)
     ours.save(tmp_path / "run")
     assert np.allclose(wenmai.load(tmp_path / "run").predict_proba(TEXTS), expected[:, [1, 0, 2]], atol=1e-4)
+    exporting.exported(ours, tmp_path / "folder")
+    again = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "folder").eval()
+    assert type(again).__name__.removesuffix("ForSequenceClassification") == {"roberta": "Bert"}.get(kind, FAMILIES[kind])
+    read = transformers.AutoTokenizer.from_pretrained(tmp_path / "folder")(TEXTS, padding=True, return_tensors="pt")
+    with torch.no_grad():
+        assert np.allclose(again(**read).logits.softmax(-1).numpy(), expected[:, [1, 0, 2]], atol=1e-4)
+    back = hugging_face.imported(tmp_path / "folder")
+    assert np.allclose(back.predict_proba(TEXTS), expected[:, [1, 0, 2]], atol=1e-4)
 
 
 @pytest.mark.parametrize("kind", FAMILIES)

@@ -5,6 +5,8 @@ bert for classify       BertForSequenceClassification        regress: the same, 
 bert for tag            BertForTokenClassification
 bert for answer         BertForQuestionAnswering
 bert for pretrain       BertForPreTraining; without next_sentence BertForMaskedLM; a bare one BertModel
+
+A bert with dense=relu is written as DistilBERT, one with dense=gelu or a table that is narrower than its body as ELECTRA.
 """
 
 import json
@@ -29,6 +31,7 @@ from wenmai.tasks.tag import Tag
 from wenmai.training import folders
 
 SUITED = {"gpt": "bpe", "bert": "wordpiece"}  # the tokenizer of a rung that is to be written
+KIN = {"tanh": "bert", "relu": "distilbert", "gelu": "electra"}  # by what the layer before an answer for a text ends with
 
 
 def exported(estimator: Estimator, out: Path) -> None:
@@ -72,21 +75,39 @@ def gpt2_files(estimator: Estimator, tokenizer: Subwords) -> tuple[str, dict, di
 
 
 def bert_files(estimator: Estimator, tokenizer: Subwords) -> tuple[str, dict, dict, dict]:
-    options, special, inputs = estimator.build_.options, tokenizer.special, estimator.inputs_
-    dense = getattr(getattr(estimator.model_.head, "dense", None), "layer", None)
-    if options["embed"] or (dense is not None and options["dense"] != "tanh") or estimator.model_.spelling is not None:
-        raise Mistake("only a network of BERT's own form is written so: dense=tanh, and no embed or characters.")
-    config = {"hidden_size": options["width"], "num_hidden_layers": options["layers"], "num_attention_heads": options["heads"],
-              "intermediate_size": options["feed_forward"] or 4 * options["width"], "type_vocab_size": options["segments"] or 2,
-              "hidden_act": theirs_of(options["activation"]), "max_position_embeddings": inputs.longest,
-              "hidden_dropout_prob": options["dropout"], "attention_probs_dropout_prob": 0.0,
-              "layer_norm_eps": options["epsilon"], "pad_token_id": special.pad}  # fmt: skip
+    options, special, inputs, kind = estimator.build_.options, tokenizer.special, estimator.inputs_, kin_of(estimator)
+    width, layers, heads = options["width"], options["layers"], options["heads"]
+    feed_forward, activation = options["feed_forward"] or 4 * width, theirs_of(options["activation"])
+    if kind == "distilbert":
+        config = {"dim": width, "n_layers": layers, "n_heads": heads, "hidden_dim": feed_forward, "activation": activation,
+                  "dropout": options["dropout"], "attention_dropout": 0.0}  # fmt: skip
+    else:
+        config = {"hidden_size": width, "num_hidden_layers": layers, "num_attention_heads": heads,
+                  "intermediate_size": feed_forward, "hidden_act": activation, "type_vocab_size": options["segments"] or 2,
+                  "hidden_dropout_prob": options["dropout"], "attention_probs_dropout_prob": 0.0,
+                  "layer_norm_eps": options["epsilon"]}  # fmt: skip
+        config |= {"embedding_size": options["embed"] or width} if kind == "electra" else {}
+    config |= {"max_position_embeddings": inputs.longest, "pad_token_id": special.pad}
     names = {"pad_token": special.pad, "unk_token": special.unknown, "cls_token": special.begin, "sep_token": special.separator,
              "mask_token": special.mask}  # fmt: skip
     known = {name: tokenizer.tokens[number] for name, number in names.items() if number is not None}
     # else nothing there says which text of a pair a token stands in
-    input_names = ["input_ids", "token_type_ids", "attention_mask"]
-    return "bert", config, {}, known | {"model_max_length": inputs.longest, "model_input_names": input_names}
+    input_names = ["input_ids", *(["token_type_ids"] if kind != "distilbert" else []), "attention_mask"]
+    return kind, config, {}, known | {"model_max_length": inputs.longest, "model_input_names": input_names}
+
+
+def kin_of(estimator: Estimator) -> str:
+    """The family whose networks have this form."""
+    options, model, pretrained = estimator.build_.options, estimator.model_, estimator.task_name == "pretrain"
+    dense = getattr(getattr(model.head, "dense", None), "layer", None)
+    kind = KIN.get(options["dense"]) if dense is not None else "electra" if options["embed"] else "bert"
+    plain = not options["embed"]
+    fits = {"bert": plain, "distilbert": plain and not (pretrained or options["segments"]) and options["epsilon"] == 1e-12,
+            "electra": not pretrained or (options["activation"] == "gelu" and not model.head.next_sentence)}  # fmt: skip
+    if model.spelling is not None or not fits.get(kind):
+        raise Mistake("transformers has no network of this form: BERT has dense=tanh and no embed; DistilBERT dense=relu, "
+                      "segments=0 and no embed; ELECTRA dense=gelu, and no next_sentence; none has characters.")  # fmt: skip
+    return kind
 
 
 # Heads: a run → (the end of the architecture's name, what config.json says of it)
@@ -150,7 +171,7 @@ def fill(folder: Path, estimator: Estimator, tokenizer: Subwords, end: str, more
     files |= {"generation_config.json": generation} if generation else {}
     for name, value in files.items():
         (folder / name).write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    engine = framed_engine(tokenizer, estimator.inputs_) if kind == "bert" else tokenizer.engine
+    engine = framed_engine(tokenizer, estimator.inputs_) if kind != "gpt2" else tokenizer.engine
     (folder / "tokenizer.json").write_text(engine.to_str(pretty=True), encoding="utf-8")
 
 
