@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 import made
 import numpy as np
 import pytest
-from conftest import serving
+from client import serving
 from PIL import Image
 
 import wenmai

@@ -7,7 +7,7 @@ from pathlib import Path
 import made
 import numpy as np
 import pytest
-from conftest import serving
+from client import serving
 
 import wenmai
 from wenmai.serving import lab

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import serving
+from client import serving
 
 import wenmai
 from wenmai.serving import safety

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import made
 import pytest
-from conftest import serving
+from client import serving
 
 import wenmai
 

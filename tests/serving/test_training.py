@@ -8,7 +8,7 @@ from pathlib import Path
 
 import made
 import pytest
-from conftest import serving
+from client import serving
 
 TABLE = {"name": "reviews.csv", "text": made.table()}
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import made
 import pytest
-from conftest import Client, serving
+from client import Client, serving
 
 import wenmai
 
