@@ -16,7 +16,7 @@ from pathlib import Path
 
 import corpora
 import turns
-from transformer import Clock, padded, split_rows
+from transformer import LOOKS, Clock, padded, split_rows
 from turns import Measure
 
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
@@ -58,15 +58,9 @@ def train_wenmai(corpus, folder, variant, options):
 
     def turn() -> dict[str, float]:
         enough = 10 * options.tokens // 512
-        model = wenmai.Classifier("bert", precision=variant[0], validation=0.0, steps=enough, evaluations=enough,
-                                  batch_tokens=tokens, device="cpu")  # fmt: skip
-        clock = Clock(options.tokens)
-        for progress in model.training(*corpus.train, start=start):
-            if progress.step == 0:
-                model.model_.input.register_forward_pre_hook(lambda _, given: clock.see(int(given[0].mask.sum())))
-            elif clock.tick():
-                break
-        return clock.rate()
+        model = wenmai.Classifier("bert", precision=variant[0], validation=0.0, steps=enough,
+                                  evaluations=max(1, enough // LOOKS), batch_tokens=tokens, device="cpu")  # fmt: skip
+        return Clock(options.tokens).follow(model.training(*corpus.train, start=start), model)
 
     return turn, {}
 

@@ -34,7 +34,7 @@ import time
 from pathlib import Path
 
 import turns
-from transformer import Clock
+from transformer import LOOKS, Clock
 from turns import Measure
 
 WIDTH, HIDDEN, DROPOUT, SENTENCES, LEAST, EPOCHS = 100, 256, 0.2, 32, 3, 3
@@ -113,13 +113,8 @@ def wenmai(train: Rows, test: Rows, batches: int, own_batch: bool):
 
     def training() -> float:
         enough = 2 * batches  # more steps than a turn can need
-        model, clock = tagger(steps=enough, evaluations=enough), Clock(wanted)
-        for progress in model.training(words, tags):
-            if progress.step == 0:
-                model.model_.input.register_forward_pre_hook(lambda _, given: clock.see(int(given[0].mask.sum())))
-            elif clock.tick():
-                break
-        return clock.rate()["tokens"]
+        model = tagger(steps=enough, evaluations=max(1, enough // LOOKS))
+        return Clock(wanted).follow(model.training(words, tags), model)["tokens"]
 
     def turn() -> dict[str, float]:
         tagging = rate(lambda: trained.predict(asked), size)

@@ -25,6 +25,7 @@ from turns import Measure
 SHAPES = {"4x256": (4, 256, 4), "6x384": (6, 384, 6)}  # layers, width, heads
 MEASURES = {"tokens": Measure("real tokens a second", "more"), "update": Measure("real tokens an update")}
 WARM_UP = 4  # steps
+LOOKS = 32  # updates from one look to the next, as in a training on these sentences
 POOL = 50  # batches whose sentences are sorted by length, as the Trainer does it
 CONTESTANTS = ("wenmai, bf16, lazy-adamw", "wenmai, bf16, adamw", "wenmai, float32, lazy-adamw", "wenmai, float32, adamw",
                "torch loop, bf16, grouped", "torch loop, bf16, random", "torch loop, float32, grouped",
@@ -54,6 +55,27 @@ class Clock:
     def rate(self) -> dict[str, float]:
         return {"tokens": self.tokens / (self.now - self.began), "update": self.tokens / (self.steps - WARM_UP)}
 
+    def follow(self, training, model) -> dict[str, float]:
+        """A training of Wenmai: an update is done where the next one begins to read."""
+
+        def before(layer, given) -> None:
+            if layer.training:
+                if self.pending and self.tick():
+                    raise Enough
+                self.see(int(given[0].mask.sum()))
+
+        try:
+            for progress in training:
+                if progress.step == 0:
+                    model.model_.input.register_forward_pre_hook(before)
+        except Enough:
+            pass
+        return self.rate()
+
+
+class Enough(Exception):
+    pass
+
 
 def wenmai(corpus, shape, wanted, options):
     from wenmai import Classifier
@@ -64,15 +86,9 @@ def wenmai(corpus, shape, wanted, options):
 
     def turn() -> dict[str, float]:
         model = Classifier("transformer", layers=layers, width=width, heads=heads, feed_forward=4 * width, dropout=0.1,
-                           precision=precision, optimizer=optimizer, validation=0.0, steps=enough, evaluations=enough,
-                           batch_tokens=tokens, device="cpu")  # fmt: skip
-        clock = Clock(wanted)
-        for progress in model.training(*corpus.train):
-            if progress.step == 0:
-                model.model_.input.register_forward_pre_hook(lambda _, given: clock.see(int(given[0].mask.sum())))
-            elif clock.tick():
-                break
-        return clock.rate()
+                           precision=precision, optimizer=optimizer, validation=0.0, steps=enough,
+                           evaluations=max(1, enough // LOOKS), batch_tokens=tokens, device="cpu")  # fmt: skip
+        return Clock(wanted).follow(model.training(*corpus.train), model)
 
     return turn, {}
 
