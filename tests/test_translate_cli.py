@@ -196,6 +196,16 @@ def test_what_stood_there_stays_until_all_is_answered(wenmai_cli, run, tmp_path,
     assert not list(tmp_path.glob("c.jsonl*"))
 
 
+@pytest.mark.filterwarnings("always::wenmai.errors.Notice")
+def test_what_takes_long_is_written_before_much_of_it_can_be_lost(wenmai_cli, run, tmp_path, monkeypatch):
+    """With defaults: of 1,100 texts the last is refused, and those of the first thousand stand there."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("dog\n" * 1099 + "red " * 200)
+    assert wenmai_cli("translate", run, "--file", "a.txt", "--out", "b.jsonl", "--strict", "--beam", "1").status == 2
+    (part,) = tmp_path.glob("b.jsonl.part.*")
+    assert len(part.read_text("utf-8").splitlines()) == 1024
+
+
 # wenmai compare
 
 

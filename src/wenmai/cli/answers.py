@@ -28,7 +28,7 @@ from wenmai.locale.theirs import Theirs
 from wenmai.tasks.columns import answers_of
 
 NUMBER = re.compile(r"[+-]?[\d.,]+")
-CHUNK = 4096  # rows that are read, answered and written at a time
+CHUNK = 4096  # rows that are read, answered and written at a time, at the most
 
 
 def answer_file(estimator: Estimator, table: Table, out: Path | None, as_json: bool = False, spreadsheet: bool = False,
@@ -43,7 +43,8 @@ def answer_file(estimator: Estimator, table: Table, out: Path | None, as_json: b
         sifted = Sifted(table, lambda chunk: task.inputs_of(chunk, source), beside=True)
         table = replace(sifted.table, stream=sifted.chunks)
     # A forecast follows the last rows, of which it reads as many as its history is long.
-    chunks, last = ([table.load()], slice(-task.history, None)) if task.history else (table.chunks(CHUNK), slice(None))
+    at_once = min(CHUNK, task.profile.at_once)
+    chunks, last = ([table.load()], slice(-task.history, None)) if task.history else (table.chunks(at_once), slice(None))
     right = () if task.history else (task.target, f"{task.target}s")
 
     def asked(chunk: Chunk) -> Chunk:

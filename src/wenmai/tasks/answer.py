@@ -326,7 +326,7 @@ class Answer:
 
     profile = Profile(phrase("task", "answer"), measure_rows, describe_questions,
                       few_rows=([("a b c", "a d"), ("b c e", "b d")] * 2, ["b", "c"] * 2), unskilled=likest_sentence,
-                      next_command="answer {run} --context … --question …")  # fmt: skip
+                      next_command="answer {run} --context … --question …", at_once=256)  # fmt: skip
 
 
 def as_json(span: AnswerSpan) -> dict:

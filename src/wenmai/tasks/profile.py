@@ -55,6 +55,7 @@ class Profile:
     next_command: str = "predict {run} …"  # what a run is used with
     unit: Callable[..., str] = lambda inputs: ""  # what the metric is one of
     counted: str = "speed"  # what the leaderboard counts a second: predictions (speed) or tokens
+    at_once: int = 4096  # rows that are answered before their answers are written, and so kept
     blank_answer: Mapping | None = None  # for a text without a letter, which the model is not asked about
 
     def settled_options(self, task) -> dict:

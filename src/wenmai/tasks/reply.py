@@ -148,7 +148,7 @@ class Reply:
     profile = Profile(phrase("task", "reply"), measure_translations, describe_questions,
                       few_rows=([("a b", "a c"), ("b c", "b d")] * 2, ["x", "y"] * 2), judged="exact_match", quick={"beam": 1},
                       terms=translation_terms, baseline=bag_of_words, counted="tokens",
-                      next_command="answer {run} --context … --question …")  # fmt: skip
+                      next_command="answer {run} --context … --question …", at_once=1024)  # fmt: skip
 
 
 def words(text: str) -> list[str]:

@@ -296,7 +296,7 @@ class Transcribe:
     profile = Profile(phrase("task", "transcribe"), measure_transcripts, describe_sounds,
                       few_rows=(Clips.of([(np.full(4000, 0.01 * n, np.float32), 8000) for n in range(1, 5)]), ["a b", "c"] * 2),
                       judged="cer",
-                      terms=transcript_terms, baseline=usual_text, next_command="transcribe {run} FILE")  # fmt: skip
+                      terms=transcript_terms, baseline=usual_text, next_command="transcribe {run} FILE", at_once=256)  # fmt: skip
 
 
 def tidy(text: str) -> str:

@@ -273,7 +273,7 @@ class Translate:
                       terms=translation_terms,
                       baseline=lead_or_copy, remark=lambda data, metric, best, without: lead(data, best),
                       details=lambda task: {"signature": task.signature()}, counted="tokens",
-                      next_command="translate {run} …", blank_answer={"text": "", "log_prob": 0.0})  # fmt: skip
+                      next_command="translate {run} …", at_once=1024, blank_answer={"text": "", "log_prob": 0.0})  # fmt: skip
 
 
 def not_empty(texts: Sequence[str], side: str, where):
