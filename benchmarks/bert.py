@@ -58,7 +58,7 @@ def train_wenmai(corpus, folder, variant, options):
 
     def turn() -> dict[str, float]:
         enough = 10 * options.tokens // 512
-        model = wenmai.Classifier("bert", precision=variant[0], validation=0.0, steps=enough,
+        model = wenmai.Classifier("bert", precision=variant[0], optimizer="adamw", validation=0.0, steps=enough,
                                   evaluations=max(1, enough // LOOKS), batch_tokens=tokens, device="cpu")  # fmt: skip
         return Clock(options.tokens).follow(model.training(*corpus.train, start=start), model)
 

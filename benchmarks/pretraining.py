@@ -38,7 +38,7 @@ def wenmai_turns(asked, texts: list[str]):
     seen, judged = [0], updater.Updater.judged
 
     def counted(self, batch, losses=None):
-        seen[0] += int(batch.mask.sum())
+        seen[0] += int(batch.mask.sum()) if losses is None else 0  # a look reads a batch again
         return judged(self, batch, losses)
 
     updater.Updater.judged = counted

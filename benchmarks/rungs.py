@@ -42,9 +42,9 @@ class Contestant:
     def train(self, **more) -> float:
         self.model, tokens, first = self.new(**more), 0, 0.0
 
-        def count(_, given) -> None:
+        def count(layer, given) -> None:
             nonlocal tokens
-            tokens += int(given[0].mask.sum())
+            tokens += int(given[0].mask.sum()) if layer.training else 0  # a look reads a batch again
 
         for progress in self.model.training(*self.corpus.train):
             if self.network and progress.step == 0:  # planned; from here on every batch is counted where it comes in

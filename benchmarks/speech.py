@@ -40,6 +40,7 @@ import numpy as np
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 RATE = 8000
 TAKES = {"test": range(5), "valid": range(5, 10), "train": range(10, 1000), "both": range(5, 1000)}
+BEAM = 16  # as wide as it is beside a language model
 CHANGED = {"speed": 0.15, "pitch": 0.08, "noise": 0.4, "masks": 2}
 Rows = tuple[list[np.ndarray], list[str]]  # samples, what is said
 
@@ -103,8 +104,8 @@ def strings(data, rows: int, part: str, seed: int, numbers=None) -> Rows:
 
 
 def telephone(draw) -> list[int]:
-    """0 5 5, one of four areas, and four digits of which the last two repeat the two before."""
-    area, first = draw.integers(4), draw.integers(0, 10, 2)
+    """0 5 5, one of four areas, and six digits of which the last three repeat the three before: 4,000 in all."""
+    area, first = draw.integers(4), draw.integers(0, 10, 3)
     return [0, 5, 5, [1, 3, 7, 8][area], *first, *first]
 
 
@@ -255,104 +256,57 @@ def joined_strings(arguments) -> dict:
 
 def patterns(arguments) -> dict:
     """The acoustic model learns from strings without a pattern; noise is raised on valid strings until its WER there is 10%, and
-    the weight of the n-gram is chosen on them too."""
+    the weight of the n-gram is chosen on them too. No text of valid or test is among those that the n-gram learns from, and
+    without it the beam is as wide."""
     from wenmai import LanguageModel, Transcriber
 
     data, seed, pattern = recordings(arguments.data), arguments.seed, PATTERNS[arguments.pattern]
     draw = np.random.default_rng((seed, 7))
-    texts = [" ".join(WORDS[digit] for digit in pattern(draw)) for _ in range(3000)]
-    lm = LanguageModel("ngram", order=7, tokenizer="spaces", seed=seed).fit(texts)
     train = strings(data, arguments.rows // arguments.few, "train", seed)
     model, settings, _, tried = chosen(Transcriber, arguments, train, strings(data, 200, "valid", seed))
     valid, test = (strings(data, rows // min(10, arguments.few), part, 100 + seed, pattern)
                    for part, rows in (("valid", 200), ("test", 300)))  # fmt: skip
+    texts = [" ".join(WORDS[digit] for digit in pattern(draw)) for _ in range(3000)]
+    texts = [text for text in texts if text not in {*valid[1], *test[1]}]
+    lm = LanguageModel("ngram", order=7, tokenizer="spaces", seed=seed).fit(texts)
     louder = {}
     for decibels in np.arange(30.0, -10.0, -1.0):
         noise = (noisy(valid[0], decibels, seed), valid[1])
-        louder[decibels] = model.evaluate(heard(noise), valid[1])["wer"]
+        louder[decibels] = model.evaluate(heard(noise), valid[1], beam=BEAM)["wer"]
         if louder[decibels] >= 0.1:
             break
     weights = model.tune(lm, heard(noise), valid[1])
     noise = (noisy(test[0], decibels, 1000 + seed), test[1])
-    without, beside = (looked(arguments, model, noise, **how).get("wer", 1.0) for how in ({}, {"lm": lm}))
-    return {"pattern": arguments.pattern, "settings": settings, "decibels": decibels, "valid": louder[decibels],
+    without, beside = (looked(arguments, model, noise, beam=BEAM, **how).get("wer", 1.0) for how in ({}, {"lm": lm}))
+    return {"pattern": arguments.pattern, "texts of the n-gram": len(texts), "settings": settings, "decibels": decibels,
+            "valid": louder[decibels],
             "chosen": weights, "tried": tried,
             "test": {"without": without, "with": beside, "lowered by": 1 - beside / max(1e-9, without)}}  # fmt: skip
 
 
 def prompts(arguments) -> dict:
-    """Held out by prompt: a fifth is test, a tenth of the rest valid, by a seed of their own."""
+    """Held out by what is said: a fifth is test, a tenth of the rest valid, by a seed of their own."""
     from wenmai import LanguageModel, Transcriber
 
     samples, texts = sentences(arguments.data, arguments.few)
-    order = np.random.default_rng(24).permutation(len(texts))
+    order = np.random.default_rng(24).permutation(sorted(set(texts)))
     bounds = len(order) // 5, len(order) // 5 + max(1, len(order) * 8 // 100)
-    parts = order[bounds[1] :], order[bounds[0] : bounds[1]], order[: bounds[0]]
-    train, valid, test = (([samples[row] for row in rows], [texts[row] for row in rows]) for rows in map(sorted, parts))
+    parts = [set(some.tolist()) for some in (order[bounds[1] :], order[bounds[0] : bounds[1]], order[: bounds[0]])]
+    rows = [[row for row, text in enumerate(texts) if text in some] for some in parts]
+    train, valid, test = (([samples[row] for row in some], [texts[row] for row in some]) for some in rows)
     model, settings, score, tried = chosen(Transcriber, arguments, train, valid, error="cer")
     lm = LanguageModel("ngram", order=6, tokenizer="characters").fit(train[1])
     weights = model.tune(lm, heard(valid), valid[1])
     return {"settings": settings, "rows": [len(rows[1]) for rows in (train, valid, test)], "valid": 1 - score, "chosen": weights,
-            "minutes": round(sum(map(len, samples)) / RATE / 60, 1), "test": looked(arguments, model, test),
-            "with n-gram": looked(arguments, model, test, lm=lm), "tried": tried}  # fmt: skip
-
-
-# Speed
-
-
-def plain_loop(frames: list[np.ndarray], targets: list[list[int]], classes: int, updates: int) -> float:
-    """Seconds of so many updates of nn.LSTM, two layers both ways, and CTCLoss, in batches of like length."""
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    first, says = nn.Linear(frames[0].shape[1], 96), nn.Linear(256, classes)
-    reads = nn.LSTM(96, 128, 2, batch_first=True, bidirectional=True, dropout=0.1)
-    weights = [*first.parameters(), *reads.parameters(), *says.parameters()]
-    optimizer, loss = torch.optim.AdamW(weights, 3e-3), nn.CTCLoss(classes - 1, zero_infinity=True)
-    order = np.argsort([len(one) for one in frames])
-    batches = [order[start : start + 16] for start in range(0, len(order), 16)]
-    began = time.perf_counter()
-    for number in range(updates):
-        rows = batches[number % len(batches)]
-        x = nn.utils.rnn.pad_sequence([torch.from_numpy(frames[row]) for row in rows], True)
-        lengths = torch.tensor([len(frames[row]) for row in rows])
-        packed = nn.utils.rnn.pack_padded_sequence(first(x), lengths, True, enforce_sorted=False)
-        y = nn.utils.rnn.pad_packed_sequence(reads(packed)[0], True)[0]
-        target = torch.tensor([token for row in rows for token in targets[row]])
-        total = loss(says(y).log_softmax(-1).transpose(0, 1), target, lengths, torch.tensor([len(targets[row]) for row in rows]))
-        optimizer.zero_grad()
-        total.backward()
-        nn.utils.clip_grad_norm_(weights, 1.0)
-        optimizer.step()
-    return time.perf_counter() - began
+            "minutes": round(sum(map(len, samples)) / RATE / 60, 1), "test": looked(arguments, model, test, beam=BEAM),
+            "with n-gram": looked(arguments, model, test, beam=BEAM, lm=lm), "tried": tried}  # fmt: skip
 
 
 def speed(arguments) -> dict:
-    """In turns: an epoch of Wenmai, an epoch of the plain loop; then features alone, and transcribing."""
-    from wenmai import Transcriber
+    from speech_speed import speed
 
-    data = recordings(arguments.data)
-    samples, texts = strings(data, arguments.rows // arguments.few, "train", 0)
-    spoken_clips, turns = heard((samples, texts)), []
-    spoken = float(spoken_clips.seconds.sum())
-    batch = 16 * (spoken / len(spoken_clips) / 0.02 + np.mean([len(text) for text in texts]))
-    for _ in range(arguments.turns):
-        began = time.perf_counter()
-        model = Transcriber("lstm", epochs=1, validation=0.0, batch_tokens=int(batch)).fit(spoken_clips, texts)
-        whole = time.perf_counter() - began
-        began = time.perf_counter()
-        encoded = model.examples(spoken_clips, texts)
-        features = time.perf_counter() - began
-        frames, said = [encoded.inputs[row] for row in range(len(spoken_clips))], [row.tolist()[:-1] for row in encoded.written]
-        plain = features + plain_loop(frames, said, model.model_.head.width, model.progress_[-1].step)
-        began = time.perf_counter()
-        model.predict(spoken_clips)
-        turns.append({"training": spoken / whole, "plain loop": spoken / plain, "features' share": features / whole,
-                      "transcribing": spoken / (time.perf_counter() - began), "ratio": plain / whole})  # fmt: skip
-        print(json.dumps(turns[-1]), flush=True)
-    return {"rows": len(spoken_clips), "minutes of sound": spoken / 60,
-            "median": {name: float(np.median([turn[name] for turn in turns])) for name in turns[0]}}  # fmt: skip
+    samples, texts = strings(recordings(arguments.data), arguments.rows // arguments.few, "train", 0)
+    return speed(heard((samples, texts)), texts, arguments.turns)
 
 
 def report(arguments) -> dict:

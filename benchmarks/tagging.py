@@ -6,8 +6,9 @@ layer, both ways, 17 tags in BIOES, a CRF; dropout 0.2 on the vectors and on the
 which draws the fewest random numbers); no letters of the words; AdamW, clipping, float32. What counts is real tokens, padding
 not among them.
 
-training  Batches of 32 sentences, for Wenmai as many tokens as that is on average; beside it Wenmai's own choice of a batch.
-          Flair runs in a plain loop over forward_loss, which spares it what its ModelTrainer does around it.
+training  Batches of 32 sentences of like length, for Wenmai as many tokens as that is on average; beside it Wenmai's own choice
+          of a batch, and Flair with sentences at random, as its ModelTrainer has them. Flair runs in a plain loop over
+          forward_loss, which spares it what its ModelTrainer does around it.
 tagging   The sentences of testa, from lists of words to tags, best paths included; by Flair in batches of 32, its default, and of
           the size that was fastest when it got ready. A line of its own leaves the making of Flair's Sentence objects out.
 F1        After three epochs from scratch, on testa: to show that both train, not to compare how well.
@@ -34,14 +35,15 @@ import time
 from pathlib import Path
 
 import turns
-from transformer import LOOKS, Clock
+from transformer import LOOKS, POOL, Clock
 from turns import Measure
 
 WIDTH, HIDDEN, DROPOUT, SENTENCES, LEAST, EPOCHS = 100, 256, 0.2, 32, 3, 3
 LONG_ENOUGH = 2.0  # seconds of tagging that make a rate
 MEGABYTES = 60  # of the CSV
 MEASURES = {"training": Measure("training, tokens a second", "more"), "tagging": Measure("tagging, tokens a second", "more")}
-OTHERWISE = {  # how else Flair tags; Wenmai's side is the same
+OTHERWISE = {  # how else Flair trains and tags; Wenmai's side is the same
+    "random": Measure("training, Flair's sentences at random", "more"),
     "usual": Measure("Flair in batches of 32", "more"),
     "made": Measure("Flair, its Sentences made before", "more"),
 }
@@ -104,7 +106,8 @@ def wenmai(train: Rows, test: Rows, batches: int, own_batch: bool):
     def tagger(**more) -> Tagger:
         batch = {} if own_batch else {"batch_tokens": SENTENCES * tokens_in(train) // len(train)}
         return Tagger("lstm", bidirectional=True, crf=True, embed=WIDTH, hidden=HIDDEN, dropout=DROPOUT, characters="none",
-                      min_count=LEAST, precision="float32", validation=0.0, device="cpu", **batch, **more)  # fmt: skip
+                      min_count=LEAST, optimizer="adamw", precision="float32", validation=0.0, device="cpu", **batch,
+                      **more)  # fmt: skip
 
     began = time.perf_counter()
     trained = tagger(epochs=EPOCHS, evaluations=1).fit(words, tags)
@@ -118,7 +121,8 @@ def wenmai(train: Rows, test: Rows, batches: int, own_batch: bool):
 
     def turn() -> dict[str, float]:
         tagging = rate(lambda: trained.predict(asked), size)
-        return {"training": training(), "tagging": tagging, "usual": tagging, "made": tagging}
+        learned = training()
+        return {"training": learned, "random": learned, "tagging": tagging, "usual": tagging, "made": tagging}
 
     parameters = sum(weight.numel() for weight in trained.model_.parameters())
     return turn, {"f1": score, "seconds": seconds, "parameters": parameters}
@@ -158,15 +162,18 @@ def flair(train: Rows, test: Rows, batches: int):
         return SequenceTagger(vectors, names, "ner", hidden_size=HIDDEN, rnn_layers=1, use_rnn=True, use_crf=True,
                               reproject_embeddings=False, word_dropout=0.0, locked_dropout=DROPOUT)  # fmt: skip
 
-    def steps(model: SequenceTagger, epochs: int):
-        """As many tokens as each step saw."""
+    def steps(model: SequenceTagger, epochs: int, grouped: bool = True):
+        """As many tokens as each step saw. `grouped`: in a batch are sentences of like length."""
         optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, fused=True)
         order = random.Random(0)
         for _ in range(epochs):
             model.train()
-            picked = order.sample(sentences, len(sentences))
-            for start in range(0, len(picked), SENTENCES):
-                batch = picked[start : start + SENTENCES]
+            picked, pool = order.sample(sentences, len(sentences)), POOL * SENTENCES
+            if grouped:
+                pools = [picked[start : start + pool] for start in range(0, len(picked), pool)]
+                picked = [sentence for some in pools for sentence in sorted(some, key=len, reverse=True)]
+            batches = [picked[start : start + SENTENCES] for start in range(0, len(picked), SENTENCES)]
+            for batch in order.sample(batches, len(batches)):
                 loss, count = model.forward_loss(batch)
                 (loss / count).backward()
                 torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0)
@@ -175,9 +182,9 @@ def flair(train: Rows, test: Rows, batches: int):
                 store_embeddings(batch, "none")  # or the words keep the graph of their vectors
                 yield count
 
-    def training() -> float:
+    def training(grouped: bool) -> float:
         clock = Clock(wanted)
-        for count in steps(tagger(), 1 + 2 * batches * SENTENCES // len(sentences)):
+        for count in steps(tagger(), 1 + 2 * batches * SENTENCES // len(sentences), grouped):
             clock.see(count)
             if clock.tick():
                 break
@@ -204,7 +211,8 @@ def flair(train: Rows, test: Rows, batches: int):
     best = max(sizes, key=sizes.get)
 
     def turn() -> dict[str, float]:
-        return {"training": training(), "tagging": tagging(best), "usual": tagging(32), "made": tagging(best, made)}
+        return {"training": training(True), "random": training(False), "tagging": tagging(best), "usual": tagging(32),
+                "made": tagging(best, made)}  # fmt: skip
 
     parameters = sum(weight.numel() for weight in trained.parameters())
     return turn, {"f1": score, "seconds": seconds, "parameters": parameters, "fastest batch": best, "flair": version("flair")}
