@@ -29,11 +29,12 @@ CONTESTANTS = {
             "torch loop, compiled", "litgpt, bf16", "litgpt, float32", "trainer, bf16, sdpa", "trainer, bf16, eager",
             "trainer, float32, sdpa", "trainer, float32, eager"),
     "generate 1": ("wenmai", "hugging face, float32, sdpa", "hugging face, float32, eager", "hugging face, bf16, sdpa",
-                   "hugging face, bf16, eager", "ctranslate2, float32", "ctranslate2, int8"),
+                   "hugging face, bf16, eager", "ctranslate2, float32", "ctranslate2, int8", "wenmai, one thread",
+                   "ctranslate2, float32, one thread", "ctranslate2, int8, one thread"),
 }  # fmt: skip
 ON_GPU = ("wenmai", *(f"hugging face, {precision}, {attention}{cache}" for precision in ("bf16", "float32")
                       for attention in ("sdpa", "eager") for cache in ("", ", static")))  # fmt: skip
-CONTESTANTS["generate 32"] = CONTESTANTS["generate 1"]
+CONTESTANTS["generate 32"] = (*CONTESTANTS["generate 1"], "ctranslate2, float32, two at once", "ctranslate2, int8, two at once")
 
 
 class Shape:
@@ -81,7 +82,7 @@ def wenmai_trains(what: str, shape: Shape, options, variant: list[str]):
 
     from wenmai import LanguageModel
 
-    rung = {"width": shape.width, "heads": shape.heads, "layers": shape.layers}
+    rung = {"width": shape.width, "heads": shape.heads, "layers": shape.layers, "dropout": 0.0 if options.large else 0.1}
     if what == "lstm":  # what the plain loop does, and no more
         rung = {"hidden": shape.width, "layers": shape.layers, "dropout": 0.4, "hidden_dropout": 0.4}
         rung |= {"word_dropout": 0.0, "weight_dropout": 0.0, "activation_penalty": 0.0, "temporal_penalty": 0.0}
@@ -124,7 +125,7 @@ def loop(network, shape: Shape, options, bf16: bool, compiled: bool = False):
     def step() -> None:
         with torch.autocast(kind, torch.bfloat16, enabled=bf16):
             loss, after = judged(tokens, state[0])
-        state[0] = None if after is None else tuple(part.detach() for part in after)
+        state[0] = None if after is None else [tuple(part.detach() for part in layer) for layer in after]
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(network.parameters(), 0.25)
@@ -141,13 +142,20 @@ def torch_loop(what: str, shape: Shape, options, variant: list[str]):
         def __init__(self):
             super().__init__()
             self.words, self.dropout = nn.Embedding(shape.vocabulary, shape.width), nn.Dropout(0.4)
-            self.body = nn.LSTM(shape.width, shape.width, shape.layers, batch_first=True, dropout=0.4)
+            self.body = nn.ModuleList(nn.LSTM(shape.width, shape.width, batch_first=True) for _ in range(shape.layers))
             self.output = nn.Linear(shape.width, shape.vocabulary)
             self.output.weight = self.words.weight
 
         def forward(self, tokens, state):
-            y, state = self.body(self.dropout(self.words(tokens)), state)
-            return self.output(self.dropout(y)), state
+            x, after = self.words(tokens), []
+            for layer, before in zip(self.body, state or [None] * len(self.body)):
+                x, last = layer(self.dropped(x), before)
+                after.append(last)
+            return self.output(self.dropped(x)), after
+
+        def dropped(self, x):
+            """The same at every step of a row, as Wenmai does it, which draws fewer random numbers."""
+            return x * self.dropout(x.new_ones(len(x), 1, x.shape[2]))
 
     class Gpt(nn.Module):
         def __init__(self):
@@ -304,13 +312,16 @@ def ctranslate2(what: str, shape: Shape, options, variant: list[str]):
     special = {"bos_token": "w1", "eos_token": "w2", "unk_token": "w0"}
     (Path(folder.name) / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "GPT2Tokenizer"} | special))
     converted = ctranslate2.converters.TransformersConverter(folder.name).convert(f"{folder.name}/converted")
+    beside = "two at once" in variant  # each half of the texts, with one thread
     generator = ctranslate2.Generator(converted, device="cpu" if options.device == "cpu" else "cuda", compute_type=variant[0],
-                                      intra_threads=options.threads)  # fmt: skip
+                                      inter_threads=2 if beside else 1,
+                                      intra_threads=1 if beside else options.threads)  # fmt: skip
+    halves = {"max_batch_size": count // 2} if beside else {}
     prompt = [names[1 : PROMPT + 1]] * count
 
     def write() -> None:
         found = generator.generate_batch(prompt, max_length=TOKENS, min_length=TOKENS, sampling_topk=1,
-                                         include_prompt_in_result=False)  # fmt: skip
+                                         include_prompt_in_result=False, **halves)  # fmt: skip
         assert len(found) == count and len(found[0].sequences_ids[0]) == TOKENS
 
     return timed(write, count, options.device), {"kept": folder.name}
@@ -336,8 +347,9 @@ def main() -> None:
     if options.contestant:
         import torch
 
-        torch.set_num_threads(options.threads)
         what, family, *variant = options.contestant.split(", ")
+        options.threads = 1 if "one thread" in variant else options.threads
+        torch.set_num_threads(options.threads)
         shape = Shape(what, options.large)
         make = FAMILIES.get(family) or (wenmai_writes if what.startswith("generate") else wenmai_trains)
         return turns.serve(lambda: make(what, shape, options, variant))

@@ -227,9 +227,10 @@ def scoring_kenlm(options, whole: bool):
                         tokens += 1
                 else:
                     found += model.score(line)
-        return found, tokens or tokens_in(options.file)
+        return found, tokens
 
     found, tokens = score()
+    tokens = tokens or tokens_in(options.file)
 
     def turn() -> dict[str, float]:
         began, used = time.perf_counter(), time.process_time()
@@ -248,15 +249,19 @@ def querying_kenlm(options, processes: int):
     query = Path(options.lmplz).with_name("query")
     command, tokens = [str(query), "-v", "sentence", "-l", "lazy", str(options.probing)], tokens_in(options.file)
 
-    def score() -> float:
+    def score() -> None:
         with ExitStack() as stack:
             given = [stack.enter_context(open(part, "rb")) for part in parts]
-            pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
-            running = [subprocess.Popen(command, stdin=part, stdout=pipe, stderr=nowhere, text=True) for part in given]
-            lines = [line for process in running for line in process.communicate()[0].splitlines()]
-        return sum(float(line.split()[1]) for line in lines if line.startswith("Total:"))
+            # into files: a pipe that is full would make one wait for the other
+            out = [stack.enter_context(open(part.with_suffix(".out"), "wb")) for part in parts]
+            nowhere = subprocess.DEVNULL
+            running = [subprocess.Popen(command, stdin=part, stdout=to, stderr=nowhere) for part, to in zip(given, out)]
+            for process in running:
+                process.wait()
 
-    found = score()
+    score()
+    lines = [line for part in parts for line in part.with_suffix(".out").read_text("utf-8").splitlines()]
+    found = sum(float(line.split()[1]) for line in lines if line.startswith("Total:"))
 
     def turn() -> dict[str, float]:
         began, used = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -305,12 +310,12 @@ def word_kenlm(options):
     count = sum(map(len, rows))
 
     def turn() -> dict[str, float]:
-        began = time.perf_counter()
+        began, score = time.perf_counter(), model.BaseScore
         for row in rows:
             state, after = kenlm.State(), kenlm.State()
             model.BeginSentenceWrite(state)
             for word in row:
-                model.BaseScore(state, word, after)
+                score(state, word, after)
                 state, after = after, state
         return {"microseconds": 1e6 * (time.perf_counter() - began) / count}
 

@@ -7,8 +7,8 @@ greedy 1, greedy 32, beam 1, beam 32    that shape writes 20 tokens for sources 
 
 What is read means nothing (words at random) and costs what a text does. Every contestant is a process of its own; in training
 float32 and bf16, the peers also with each kernel of attention, of which the fastest counts; in decoding float32, and what is
-faster and less exact: bf16, a peer's int8. Tokens are counted where they are read. With --busy another program takes a core
-meanwhile. On a GPU with --device cuda.
+faster and less exact: bf16, a peer's int8, each with --threads and with one, the peer also with two that share the texts. Tokens
+are counted where they are learned from. With --busy another program takes a core meanwhile. On a GPU with --device cuda.
 """
 
 from __future__ import annotations
@@ -30,10 +30,16 @@ ROWS, TOKENS, WARM = 4000, 4096, 5  # pairs; tokens of both sides in a batch; up
 READ, WRITTEN, BEAM = 15, 20, 5
 DECODING = ("wenmai, float32", "wenmai, bf16", "hugging face, float32, sdpa", "hugging face, float32, eager",
             "hugging face, bf16, sdpa", "hugging face, bf16, eager", "ctranslate2, float32", "ctranslate2, int8")  # fmt: skip
+ALONE = ("wenmai, float32, one thread", "hugging face, float32, sdpa, one thread", "ctranslate2, float32, one thread",
+         "ctranslate2, int8, one thread")  # fmt: skip
+BESIDE = ("ctranslate2, float32, two at once", "ctranslate2, int8, two at once")  # each half of the texts, with one thread
 CONTESTANTS = {
-    "train": ("wenmai, bf16", "wenmai, float32", "torch loop, bf16", "torch loop, float32", "hugging face, bf16, sdpa",
-              "hugging face, bf16, eager", "hugging face, float32, sdpa", "hugging face, float32, eager"),
-} | {f"{way} {count}": DECODING for way in ("greedy", "beam") for count in (1, 32)}  # fmt: skip
+    "train": ("wenmai, bf16", "wenmai, float32", "torch loop, bf16, sdpa", "torch loop, bf16, math", "torch loop, float32, sdpa",
+              "torch loop, float32, math", "hugging face, bf16, sdpa", "hugging face, bf16, eager",
+              "hugging face, float32, sdpa", "hugging face, float32, eager"),
+    "greedy 1": (*DECODING, *ALONE), "beam 1": (*DECODING, *ALONE),
+    "greedy 32": (*DECODING, *ALONE, *BESIDE), "beam 32": (*DECODING, *ALONE, *BESIDE),
+}  # fmt: skip
 
 
 def pairs():
@@ -47,9 +53,9 @@ def pairs():
 
 
 def ready(device: str) -> None:
-    import torch
-
     if device != "cpu":
+        import torch
+
         torch.cuda.synchronize()
 
 
@@ -88,7 +94,7 @@ def counting(losses, sizes: list):
     """As `losses`; how many target tokens each batch has, their ends too, is added to `sizes`."""
 
     def counted(batch):
-        if batch.target_mask is not None:
+        if batch.target_mask is not None and losses.__self__.training:  # a look reads a batch again
             sizes.append(batch.target_mask.sum())
         return losses(batch)
 
@@ -119,6 +125,7 @@ def loop(network, loss, options, bf16: bool):
     network = network.to(options.device).train()
     optimizer = torch.optim.AdamW(network.parameters(), lr=1e-3, fused=True)
     every, kind = [[side.to(options.device) for side in pair] for pair in batches()], "cpu" if options.device == "cpu" else "cuda"
+    sizes = [int((target != 1).sum()) + len(target) for _, target in every]  # the ends of the texts too
 
     def step(number: int) -> int:
         source, target = every[number % len(every)]
@@ -128,7 +135,7 @@ def loop(network, loss, options, bf16: bool):
         total.backward()
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimizer.step()
-        return int((target != 1).sum()) + len(target)  # the ends of the texts too
+        return sizes[number % len(every)]
 
     def turn() -> dict[str, float]:
         for number in range(WARM):
@@ -151,6 +158,10 @@ def torch_loop(options, variant: list[str]):
             super().__init__()
             self.words, self.places = nn.Embedding(WORDS, WIDTH, padding_idx=1), nn.Embedding(64, WIDTH)
             self.body = nn.Transformer(WIDTH, HEADS, LAYERS, LAYERS, WIDE, 0.2, batch_first=True, norm_first=True)
+            for layer in (*self.body.encoder.layers, *self.body.decoder.layers):  # what Wenmai does not drop either
+                layer.dropout = nn.Identity()
+                for part in (layer.self_attn, getattr(layer, "multihead_attn", layer.self_attn)):
+                    part.dropout = 0.0
             self.output = nn.Linear(WIDTH, WORDS)
             self.output.weight = self.words.weight
 
@@ -167,9 +178,15 @@ def torch_loop(options, variant: list[str]):
             scores = self.output(y).flatten(0, 1).float()
             return nn.functional.cross_entropy(scores, wanted.flatten(), ignore_index=1, label_smoothing=0.1)
 
+    def loss(source, target):
+        with nn.attention.sdpa_kernel(kernels):
+            return model.loss(source, target)
+
+    backend = nn.attention.SDPBackend
+    kernels = [backend.MATH] if variant[1] == "math" else list(backend.__members__.values())
     torch.manual_seed(0)
     model = Model()
-    return loop(model, model.loss, options, variant[0] == "bf16"), {}
+    return loop(model, loss, options, variant[0] == "bf16"), {}
 
 
 def bart(attention: str | None = None):
@@ -186,9 +203,13 @@ def bart(attention: str | None = None):
 
 
 def hugging_face_trains(options, variant: list[str]):
+    import torch
+
     model = bart(variant[1])
 
     def loss(source, target):
+        target = torch.nn.functional.pad(target, (0, 1), value=1)
+        target[torch.arange(len(target)), (target != 1).sum(1)] = 2  # the end, which is learned too
         return model(source, attention_mask=source != 1, labels=target.masked_fill(target == 1, -100)).loss
 
     return loop(model, loss, options, variant[0] == "bf16"), {}
@@ -264,27 +285,42 @@ def hugging_face_writes(way: str, count: int, options, variant: list[str]):
     return timed(write, count, options.device), {}
 
 
-def ctranslate2(way: str, count: int, options, variant: list[str]):
+def words_of_bart() -> list[str]:
+    return ["<s>", "<pad>", "</s>", "<unk>", *(f"w{n}" for n in range(WORDS - 4))]
+
+
+def converts(folder: str) -> None:
+    """For CTranslate2, by a process of its own: decoding is not to answer for the memory of that either."""
     import json
     from pathlib import Path
 
     import ctranslate2
 
-    folder = tempfile.TemporaryDirectory()
-    bart().save_pretrained(folder.name)
-    names = ["<s>", "<pad>", "</s>", "<unk>", *(f"w{n}" for n in range(WORDS - 4))]
-    (Path(folder.name) / "vocab.json").write_text(json.dumps({name: number for number, name in enumerate(names)}))
-    (Path(folder.name) / "merges.txt").write_text("#version: 0.2\n")
+    bart().save_pretrained(folder)
+    (Path(folder) / "vocab.json").write_text(json.dumps({name: number for number, name in enumerate(words_of_bart())}))
+    (Path(folder) / "merges.txt").write_text("#version: 0.2\n")
     special = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
-    (Path(folder.name) / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "BartTokenizer"} | special))
-    converted = ctranslate2.converters.TransformersConverter(folder.name).convert(f"{folder.name}/converted")
-    translator = ctranslate2.Translator(converted, device="cpu" if options.device == "cpu" else "cuda", compute_type=variant[0],
-                                        inter_threads=1, intra_threads=options.threads)  # fmt: skip
+    (Path(folder) / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "BartTokenizer"} | special))
+    ctranslate2.converters.TransformersConverter(folder).convert(f"{folder}/converted")
+
+
+def ctranslate2(way: str, count: int, options, variant: list[str]):
+    import ctranslate2
+
+    folder, names = tempfile.TemporaryDirectory(), words_of_bart()
+    converting = get_context("spawn").Process(target=converts, args=(folder.name,))
+    converting.start()
+    converting.join()
+    beside = "two at once" in variant
+    translator = ctranslate2.Translator(f"{folder.name}/converted", device="cpu" if options.device == "cpu" else "cuda",
+                                        compute_type=variant[0], inter_threads=2 if beside else 1,
+                                        intra_threads=1 if beside else options.threads)  # fmt: skip
+    halves = {"max_batch_size": count // 2} if beside else {}
     given = [[names[number] for number in row] for row in sources_of(count)]
 
     def write() -> None:
         found = translator.translate_batch(given, beam_size=1 if way == "greedy" else BEAM, max_decoding_length=WRITTEN,
-                                           min_decoding_length=WRITTEN)  # fmt: skip
+                                           min_decoding_length=WRITTEN, **halves)  # fmt: skip
         assert len(found[0].hypotheses[0]) >= WRITTEN - 1
 
     return timed(write, count, options.device), {"kept": folder.name}
@@ -302,10 +338,12 @@ def main() -> None:
     parser.add_argument("--busy", action="store_true", help="beside a program that takes a core, with the least priority")
     options = parser.parse_args()
     if options.contestant:
-        import torch
-
-        torch.set_num_threads(options.threads)
         what, family, *variant = options.contestant.split(", ")
+        options.threads = 1 if "one thread" in variant else options.threads
+        if family != "ctranslate2":
+            import torch
+
+            torch.set_num_threads(options.threads)
         if what == "train":
             return turns.serve(partial(TRAINS[family], options, variant))
         way, count = what.split()

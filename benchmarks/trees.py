@@ -82,7 +82,7 @@ def main() -> None:
             with ExitStack() as stack:
                 workers = {}
                 for tree, root in trees.items():
-                    file = Path(__file__) if script == "trees" else root / "benchmarks" / f"{script}.py"
+                    file = Path(__file__).with_name(f"{script}.py")  # for both: how it is counted is not what is compared
                     workers[tree] = stack.enter_context(turns.Worker(
                         str(file), contestant, [*given, *more.get(tree, [])], options.threads, **paths(root)))  # fmt: skip
                 results = turns.take_turns(workers, options.turns)
@@ -99,7 +99,7 @@ def main() -> None:
 
 
 def paths(tree: Path) -> dict[str, str]:
-    return dict(os.environ) | {"PYTHONPATH": f"{tree / 'src'}:{tree / 'benchmarks'}"}
+    return dict(os.environ) | {"PYTHONPATH": f"{tree / 'src'}:{Path(__file__).parent}"}
 
 
 def rung(options):
