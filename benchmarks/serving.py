@@ -1,5 +1,6 @@
 """Serving under load, on loopback, taking turns: wenmai serve against the same model behind a plain FastAPI handler, and behind
-LitServe and BentoML with their batching on (serving_peers.py), in float32 and in bf16.
+LitServe and BentoML with their batching on (serving_peers.py), in float32 and in bf16, each with one worker that has all cores
+and with one a core.
 
     python benchmarks/serving.py              the whole of it; --quick: a tenth of the time
     --only wenmai      without the others
@@ -215,8 +216,10 @@ def peers_of(runs: Path, python: str) -> dict[str, Callable[[int], list[str]]]:
             if kind != "plain" and subprocess.run([runner, "-c", f"import {kind}"], capture_output=True).returncode:
                 print(f"{kind} is not installed for {Path(runner).name}, and is left out")
                 continue
-            found[f"{kind} {precision}"] = lambda port, how=precision, kind=kind, runner=runner: [runner, theirs, kind, bert,
-                                                                                                  str(port), how]  # fmt: skip
+            for workers in sorted({1, os.cpu_count()}):
+                before, after = [runner, theirs, kind, bert], [precision, str(workers)]
+                name = f"{kind} {precision}, {workers} worker{'s' * (workers > 1)}"
+                found[name] = lambda port, before=before, after=after: [*before, str(port), *after]
     return found
 
 
@@ -252,7 +255,7 @@ def main() -> None:
                 found[name].append(one | {"cost": (processor_seconds(process.pid) - before) / one["requests"]})
     capacity = {name: statistics.median(one["requests_a_second"] for one in each) for name, each in found.items()}
     for name, each in found.items():
-        ours = capacity[f"wenmai {name.split()[1]}"]
+        ours = capacity[f"wenmai {name.split()[1].strip(',')}"]
         wait, cost = (1000 * statistics.median(one[key] for one in each) for key in ("p50", "cost"))
         print(f"{name}: {capacity[name]:.0f} requests a second at 32 clients (wenmai {ours / capacity[name]:.2f}×), "
               f"p50 {wait:.0f} ms, {cost:.1f} ms of a processor each, wrong or lost {sum(one['wrong'] for one in each)}",

@@ -1,12 +1,15 @@
 """The same run behind other servers, each with its batching on, in float32 or bf16; benchmarks/serving.py asks them.
 
-    python benchmarks/serving_peers.py plain|litserve|bentoml RUN PORT [float32|bf16]
+    python benchmarks/serving_peers.py plain|litserve|bentoml RUN PORT [float32|bf16] [WORKERS]
+
+With one worker a request has all threads that torch takes; with more each has one, as a worker of `wenmai serve` has.
 """
 
 import os
 import sys
 from functools import cache
 
+WORKERS = int(os.environ.get("PEER_WORKERS", 1))
 MOST, WAIT = 64, 0.002  # texts of a batch; seconds that one waits for more: as wenmai serve has them
 
 
@@ -44,6 +47,13 @@ def plain(port: int) -> None:
     def ready():
         return {"status": "ready"}
 
+    if WORKERS > 1:  # so many requests at once, each with a thread of its own
+        import anyio.to_thread
+
+        @app.on_event("startup")
+        async def limited():
+            anyio.to_thread.current_default_thread_limiter().total_tokens = WORKERS
+
     uvicorn.run(app, host="127.0.0.1", port=port, log_level="error", access_log=False)
 
 
@@ -72,7 +82,7 @@ if "litserve" in sys.argv:  # its workers are new processes, which look for the 
 
 def litserve(port: int) -> None:
     api = Api(max_batch_size=MOST, batch_timeout=WAIT, api_path="/v1/predict")
-    server = lit.LitServer(api, accelerator="cpu", healthcheck_path="/readyz")
+    server = lit.LitServer(api, accelerator="cpu", devices=1, workers_per_device=WORKERS, healthcheck_path="/readyz")
     server.run(port=port, host="127.0.0.1", log_level="error", generate_client_file=False)
 
 
@@ -87,7 +97,7 @@ def bentoml(port: int) -> None:
 def bento_service():
     import bentoml
 
-    @bentoml.service(workers=1, traffic={"timeout": 60, "max_concurrency": 1024})
+    @bentoml.service(workers=WORKERS, traffic={"timeout": 60, "max_concurrency": 1024})
     class Bento:
         def __init__(self):
             estimator()
@@ -108,4 +118,8 @@ def __getattr__(name: str):
 if __name__ == "__main__":
     os.environ["PEER_RUN"] = os.path.abspath(sys.argv[2])
     os.environ["PEER_PRECISION"] = sys.argv[4] if len(sys.argv) > 4 else "float32"
+    WORKERS = int(sys.argv[5]) if len(sys.argv) > 5 else 1
+    os.environ["PEER_WORKERS"] = str(WORKERS)
+    if WORKERS > 1:
+        os.environ["OMP_NUM_THREADS"] = "1"
     {"plain": plain, "litserve": litserve, "bentoml": bentoml}[sys.argv[1]](int(sys.argv[3]))

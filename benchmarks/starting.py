@@ -58,6 +58,7 @@ def main() -> None:
     seen = {text for text, _ in parts["train"]}
     for part in ("dev", "test"):
         parts[part] = [row for row in parts[part] if row[0] not in seen]
+        seen |= {text for text, _ in parts[part]}
     train, valid, test = ([list(column) for column in zip(*parts[part])] for part in ("train", "dev", "test"))
     same = {"seed": given.seed, "device": given.device}
     began = time.perf_counter()
