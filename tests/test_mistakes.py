@@ -227,6 +227,7 @@ MISTAKES = [
     ("train linear huge.jsonl", ["huge.jsonl, line 2: found 999", "expected a finite number"]),
     ("train linear huge-inputs.jsonl", ["huge-inputs.jsonl, line 1", "expected a list of numbers"]),
     ("train softmax good.csv --set ngrams=1000000", ["ngrams=1000000", "at most 1000"]),
+    ("train gru good.csv --set threads=65536", ["threads=65536", "below 257"]),
     ("train softmax pictures.csv", ["pictures.csv, line 2: the image text.png: found something else", "PNG or JPG"]),
     ("train softmax no-pictures.csv", ["no-pictures.csv, line 2: the image nowhere.png: found no such file", "check the path"]),
     ("data nothing.csv", ["nothing.csv is not there"]),

@@ -31,6 +31,7 @@ Size = Annotated[int, Range(1, MANY)]
 Count = Annotated[int, Range(0, MANY)]  # none is one too
 Seed = Annotated[int, Range(0, 1 << 63)]
 Layers = Annotated[int, Range(1, 1001)]  # each is made by itself, which takes its time
+Threads = Annotated[int, Range(1, 257)]  # of which a library ends the process where it cannot have them all
 Share = Annotated[float, Range(least=0, below=1)]  # of something, never all of it
 NonNegative = Annotated[float, Range(least=0)]
 Portion = Annotated[float, Range(least=0, below=1 + 1e-9)]  # of something, up to all of it

@@ -75,6 +75,7 @@ def test_what_is_wrong_in_a_file_is_said(tmp_path, text, says):
     (np.ones((4, 3)), ["found 3 words for the 4 rows"]),
     (b"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (" + b"9" * 18 + b", 3), }\n", ["numpy.save"]),
     (b"\x93NUMPY\x01\x00\x20\x00" + b"(" * 40, ["cannot be read as a matrix", "numpy.save"]),
+    (b"\x93NUMPY\x01\x00\x3e\x00" + b"{'descr': '<f4', b'fortran_order': False, 'shape': (3, 3), }".ljust(62), ["numpy.save"]),
     (b"", ["cannot be read as a matrix"]),
     (b"PK\x03\x04 no archive", ["given.npy"]),
 ])  # fmt: skip

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from torch import nn
 
-from wenmai.options import HELD_OUT, PROCESSES, STARTED, Count, NonNegative, Portion, Seed, Share, Size
+from wenmai.options import HELD_OUT, PROCESSES, STARTED, Count, NonNegative, Portion, Seed, Share, Size, Threads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class TrainingOptions:
     parallel: Annotated[Literal["ddp", "fsdp"], PROCESSES] = "ddp"
     micro_batches: Size | None = None
     compile: bool = False
-    threads: Size | None = None
+    threads: Threads | None = None
     layer_decay: Annotated[Portion, STARTED] = 1.0
     freeze: Annotated[Count | Literal["all"], STARTED] = 0
     reinitialise: Annotated[Count, STARTED] = 0

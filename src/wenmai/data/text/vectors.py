@@ -77,7 +77,7 @@ def matrix(path: Path) -> np.ndarray:
     """(N, E), read from the disk as it is needed."""
     try:
         table = np.lib.format.open_memmap(path, mode="r")  # which takes no pickles
-    except (ValueError, OSError, EOFError, OverflowError, SyntaxError, RecursionError, MemoryError, SystemError,
+    except (ValueError, TypeError, OSError, EOFError, OverflowError, SyntaxError, RecursionError, MemoryError, SystemError,
             tokenize.TokenError):  # fmt: skip
         raise Mistake("{file} cannot be read as a matrix of NumPy: it is damaged; save it again with numpy.save.",
                       file=path) from None  # fmt: skip
