@@ -98,7 +98,7 @@ def bert_files(estimator: Estimator, tokenizer: Subwords) -> tuple[str, dict, di
 
 def kin_of(estimator: Estimator) -> str:
     """The family whose networks have this form."""
-    options, model, pretrained = estimator.build_.options, estimator.model_, estimator.task_name == "pretrain"
+    options, model, pretrained = estimator.build_.options, estimator.model_, isinstance(estimator.task_, Pretrain)
     dense = getattr(getattr(model.head, "dense", None), "layer", None)
     kind = KIN.get(options["dense"]) if dense is not None else "electra" if options["embed"] else "bert"
     plain = not options["embed"]
