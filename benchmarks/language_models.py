@@ -363,7 +363,9 @@ def main() -> None:
                 names = [name for name in names if not name.startswith(module)]
         more = ["--steps", str(options.steps), "--device", options.device, "--threads", str(options.threads)]
         more += ["--large"] if options.large else []
-        results, _ = turns.race(__file__, [f"{what}, {name}" for name in names], more, options.turns, options.threads)
+        at_once = 1 if options.device == "cpu" else len(names)  # compiling takes processors, not the GPU
+        results, _ = turns.race(__file__, [f"{what}, {name}" for name in names], more, options.turns, options.threads,
+                                at_once=at_once)  # fmt: skip
         results = {name.removeprefix(f"{what}, "): rows for name, rows in results.items()}
         best = turns.fastest(results, "wenmai", "rate", "more")
         print(f"\n{what}\n\n{turns.table(results, MEASURES, best)}")

@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -165,15 +166,17 @@ def company(wanted: bool):
 
 
 def race(script: str, names: list[str], options: list[str], turns: int, threads: int,
-         pythons: dict[str, str] | None = None) -> tuple[Results, dict[str, dict]]:  # fmt: skip
-    """Each name in a process of its own; they get ready one after another, then take turns. With what each said of itself.
-    `pythons` names the interpreter of a contestant that lives in an environment of its own."""
+         pythons: dict[str, str] | None = None, at_once: int = 1) -> tuple[Results, dict[str, dict]]:  # fmt: skip
+    """Each name in a process of its own; they get ready one after another, or so many `at_once`, then take turns. With what each
+    said of itself. `pythons` names the interpreter of a contestant that lives in an environment of its own."""
     pythons = pythons or {}
-    with ExitStack() as stack:
-        workers = {}
-        for name in names:
-            print(f"\rmaking ready: {name:40}", end="", file=sys.stderr, flush=True)
-            workers[name] = stack.enter_context(Worker(script, name, options, threads, pythons.get(name, sys.executable)))
+
+    def ready(name: str) -> Worker:
+        print(f"\rmaking ready: {name:40}", end="", file=sys.stderr, flush=True)
+        return stack.enter_context(Worker(script, name, options, threads, pythons.get(name, sys.executable)))
+
+    with ExitStack() as stack, ThreadPoolExecutor(at_once) as pool:
+        workers = dict(zip(names, pool.map(ready, names)))
         return take_turns(workers, turns), {name: worker.about for name, worker in workers.items()}
 
 
