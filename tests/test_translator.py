@@ -2,10 +2,12 @@
 it is told wrongly it says in a sentence."""
 
 import random
+import threading
 from functools import cache
 
 import numpy as np
 import pytest
+import torch
 from sacrebleu.metrics import BLEU, CHRF
 
 import wenmai
@@ -13,7 +15,7 @@ from wenmai import Mistake, Translator
 from wenmai.catalog import rungs_for
 from wenmai.data.text.tokenizers import OWN
 from wenmai.errors import Notice
-from wenmai.tasks import writing
+from wenmai.tasks import hypotheses, writing
 from wenmai.tasks.beam import beam as searched
 
 UNK, END = OWN.unknown, OWN.end
@@ -67,6 +69,35 @@ def test_in_16_bits_nearly_the_same_is_written(rung, beam):
     assert likely != about and np.mean(about) == pytest.approx(np.mean(likely), rel=0.1, abs=0.01)
     assert model.translate(OTHERS, beam=beam, precision="bf16") == [answer["text"] for answer in close]
     assert model.answers(OTHERS, beam=beam) == exact  # what follows is as exact as before
+
+
+@every_rung
+def test_in_several_threads_as_in_one(rung, monkeypatch):
+    """Rows are dealt to as many threads as torch has, each of one core; and torch has as many afterwards."""
+    model, before, seen = trained(rung), torch.get_num_threads(), set()
+    watched = hypotheses.begin
+
+    def begin(*given):
+        seen.add((threading.get_ident(), torch.get_num_threads(), torch.is_grad_enabled(), torch.is_autocast_enabled("cpu")))
+        return watched(*given)
+
+    monkeypatch.setattr(hypotheses, "begin", begin)
+    try:
+        for beam, precision in ((1, "float32"), (5, "float32"), (2, "bf16")):
+            found = []
+            for threads in (1, 3):
+                torch.set_num_threads(threads)
+                seen.clear()
+                found.append(model.answers(OTHERS, beam=beam, precision=precision))
+                assert torch.get_num_threads() == threads and len(seen) == threads
+                assert {state[1:] for state in seen} == {(1, True, precision == "bf16")}  # the network itself asks for none
+            assert precision == "bf16" or [one["text"] for one in found[0]] == [one["text"] for one in found[1]]
+        monkeypatch.setattr(hypotheses, "begin", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            model.answers(OTHERS)
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
 
 
 @every_rung

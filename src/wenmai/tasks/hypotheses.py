@@ -1,6 +1,6 @@
 """Hypotheses: the texts that a translator finds for what it reads, by beam search or greedily, and where it looked meanwhile."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,6 +11,7 @@ from wenmai.data.examples.rows import Examples
 from wenmai.data.examples.sequences import Sequences
 from wenmai.data.inputs.copying import Copied
 from wenmai.errors import Mistake
+from wenmai.kernels.cores import one_core_each
 from wenmai.layers.trace import Trace
 from wenmai.tasks.beam import beam, check
 from wenmai.tasks.contract import Trained
@@ -18,6 +19,7 @@ from wenmai.tasks.decoding import Choice, together
 from wenmai.tasks.writing import begin, stepper, text_of, token_names
 
 TOGETHER = 4096  # tokens that are read and written at once, about
+PART = 8  # texts, from which on a thread of their own pays
 PRECISIONS = "float32", "bf16"
 GREEDY = Choice(temperature=0.0)
 
@@ -35,23 +37,34 @@ def own_words(encoded: Sequences, row: int) -> Collection[str]:
     return encoded.words[row] if isinstance(encoded, Copied) else ()
 
 
-def batches(trained: Trained, encoded: Sequences, slots: int) -> Iterator[tuple[np.ndarray, Sequences, np.ndarray]]:
-    """(rows of like length, their sources, how many tokens each may have), as many as are written together."""
+def in_batches(write: Callable, trained: Trained, encoded: Sequences, slots: int) -> list:
+    """What `write` finds for every row, given (sources of like length, how many tokens each may have): as many as are written
+    together. On a CPU a batch is dealt to several threads, of one core each: parts that know nothing of each other are done
+    sooner than a whole, whose threads wait for one another at every product."""
+    found, on_cpu = [None] * len(encoded), trained.device == "cpu"
     lengths = encoded.lengths + trained.inputs.most(encoded.lengths)
-    for rows in by_length(lengths * slots, TOGETHER * (4 if trained.device == "cpu" else 64)):
+
+    def part_of(rows: np.ndarray) -> None:
         part = encoded.take(rows)
-        yield rows, part, trained.inputs.most(part.lengths)
+        for row, one in zip(rows.tolist(), write(part, trained.inputs.most(part.lengths))):
+            found[row] = one
+
+    for rows in by_length(lengths * slots, TOGETHER * (4 if on_cpu else 64)):
+        one_core_each(part_of, np.array_split(rows, min(torch.get_num_threads(), max(1, len(rows) // PART)) if on_cpu else 1))
+    return found
 
 
 def greedy(trained: Trained, encoded: Sequences) -> list[Hypothesis]:
     """The text of the most probable token at every step for every row."""
-    texts, end = [None] * len(encoded), trained.inputs.target.special.end
-    for rows, part, most in batches(trained, encoded, 1):
+    end = trained.inputs.target.special.end
+
+    def write(part: Sequences, most: np.ndarray) -> Iterator[Hypothesis]:
         first, state = begin(trained, part, int(most.max()))
-        chosen, sums = together(stepper(trained), first, state, most, GREEDY, [0] * len(rows), end, 1)
-        for row, tokens, total in zip(rows.tolist(), chosen, sums):
-            texts[row] = Hypothesis(text_of(trained, tokens, own_words(encoded, row)), tokens, total, total)
-    return texts
+        chosen, sums = together(stepper(trained), first, state, most, GREEDY, [0] * len(part), end, 1)
+        for row, (tokens, total) in enumerate(zip(chosen, sums)):
+            yield Hypothesis(text_of(trained, tokens, own_words(part, row)), tokens, total, total)
+
+    return in_batches(write, trained, encoded, 1)
 
 
 def best(trained: Trained, encoded: Sequences, size: int, penalty: float, count: int, precision: str) -> list[list[Hypothesis]]:
@@ -63,14 +76,14 @@ def best(trained: Trained, encoded: Sequences, size: int, penalty: float, count:
         if size == 1:
             texts = greedy(trained, encoded)
             return [[replace(one, score=one.log_prob / max(1, len(one.tokens)) ** penalty)] for one in texts]
-        texts, end = [None] * len(encoded), trained.inputs.target.special.end
-        for rows, part, most in batches(trained, encoded, size):
+        end = trained.inputs.target.special.end
+
+        def write(part: Sequences, most: np.ndarray) -> Iterator[list[Hypothesis]]:
             first, state = begin(trained, part, int(most.max()))
-            best_texts = beam(stepper(trained), first, state, most, size, penalty, count, end)
-            for row, candidates in zip(rows.tolist(), best_texts):
-                words = own_words(encoded, row)
-                texts[row] = [Hypothesis(text_of(trained, one.tokens, words), *one) for one in candidates]
-        return texts
+            for row, candidates in enumerate(beam(stepper(trained), first, state, most, size, penalty, count, end)):
+                yield [Hypothesis(text_of(trained, one.tokens, own_words(part, row)), *one) for one in candidates]
+
+        return in_batches(write, trained, encoded, size)
 
 
 def alignments(trained: Trained, encoded: Sequences, chosen: list[list[int]]) -> Iterator[dict]:
