@@ -16,6 +16,7 @@ import tempfile
 import time
 from functools import partial
 from importlib.util import find_spec
+from multiprocessing import get_context
 
 import turns
 from turns import Measure
@@ -57,9 +58,9 @@ def words(count: int) -> list[str]:
 
 
 def ready(device: str) -> None:
-    import torch
-
     if device != "cpu":
+        import torch
+
         torch.cuda.synchronize()
 
 
@@ -295,26 +296,33 @@ def hugging_face(what: str, shape: Shape, options, variant: list[str]):
     return timed(write, count, options.device), {}
 
 
-def ctranslate2(what: str, shape: Shape, options, variant: list[str]):
+def converts(folder: str, shape: Shape) -> None:
+    """In a process of its own: torch would slow CTranslate2 down in its."""
     import json
     from pathlib import Path
 
+    from ctranslate2.converters import TransformersConverter
+
+    gpt2(shape).save_pretrained(folder)
+    vocabulary = {name: number for number, name in enumerate(words(shape.vocabulary))}
+    (Path(folder) / "vocab.json").write_text(json.dumps(vocabulary))
+    (Path(folder) / "merges.txt").write_text("#version: 0.2\n")
+    special = {"bos_token": "w1", "eos_token": "w2", "unk_token": "w0"}
+    (Path(folder) / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "GPT2Tokenizer"} | special))
+    TransformersConverter(folder).convert(f"{folder}/converted")
+
+
+def ctranslate2(what: str, shape: Shape, options, variant: list[str]):
     import ctranslate2
 
-    count = int(what.split()[1])
+    count, names = int(what.split()[1]), words(shape.vocabulary)
     folder = tempfile.TemporaryDirectory()
-    model = gpt2(shape)
-    model.save_pretrained(folder.name)
-    names = words(shape.vocabulary)
-    vocabulary = {name: number for number, name in enumerate(names)}
-    (Path(folder.name) / "vocab.json").write_text(json.dumps(vocabulary))
-    (Path(folder.name) / "merges.txt").write_text("#version: 0.2\n")
-    special = {"bos_token": "w1", "eos_token": "w2", "unk_token": "w0"}
-    (Path(folder.name) / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "GPT2Tokenizer"} | special))
-    converted = ctranslate2.converters.TransformersConverter(folder.name).convert(f"{folder.name}/converted")
+    converting = get_context("spawn").Process(target=converts, args=(folder.name, shape))
+    converting.start()
+    converting.join()
     beside = "two at once" in variant  # each half of the texts, with one thread
-    generator = ctranslate2.Generator(converted, device="cpu" if options.device == "cpu" else "cuda", compute_type=variant[0],
-                                      inter_threads=2 if beside else 1,
+    generator = ctranslate2.Generator(f"{folder.name}/converted", device="cpu" if options.device == "cpu" else "cuda",
+                                      compute_type=variant[0], inter_threads=2 if beside else 1,
                                       intra_threads=1 if beside else options.threads)  # fmt: skip
     halves = {"max_batch_size": count // 2} if beside else {}
     prompt = [names[1 : PROMPT + 1]] * count
@@ -345,11 +353,12 @@ def main() -> None:
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
     options = parser.parse_args()
     if options.contestant:
-        import torch
-
         what, family, *variant = options.contestant.split(", ")
         options.threads = 1 if "one thread" in variant else options.threads
-        torch.set_num_threads(options.threads)
+        if family != "ctranslate2":
+            import torch
+
+            torch.set_num_threads(options.threads)
         shape = Shape(what, options.large)
         make = FAMILIES.get(family) or (wenmai_writes if what.startswith("generate") else wenmai_trains)
         return turns.serve(lambda: make(what, shape, options, variant))
