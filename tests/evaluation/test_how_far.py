@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from wenmai.evaluation.how_far import state_of, undecided
+from wenmai.evaluation.how_far import is_cut, state_of, undecided, weigh
 from wenmai.evaluation.unfinished import Unfinished
 from wenmai.training.progress import Progress
 
@@ -43,6 +43,35 @@ def test_epochs_that_were_asked_for_are_all_there_is(asked):
 def test_a_rung_that_counts_has_read_all_there_is():
     assert state_of(trained(0.8, updates=1), network=False) == "converged"
     assert state_of(trained(90.0, 60.0, sign=-1), network=False) == "rising"  # a perplexity
+
+
+def test_the_clock_ends_a_training_or_it_ends_itself():
+    assert is_cut(trained(0.5, 0.7)) and not is_cut(trained(0.5, 0.7, epochs=60)) and not is_cut(trained(0.5, 0.7, steps=5000))
+
+
+def side_by_side(baseline: float | None, **rungs) -> dict[str, str]:
+    """What is said of how far each got, of (error on valid, state, whether the clock ended it)"""
+    rows = [{"rung": rung, "failed": None, "scores": {"valid": {"wer": score}}, "state": state, "cut": cut}
+            for rung, (score, state, cut) in rungs.items()]  # fmt: skip
+    rows.append({"rung": "gpt", "failed": "no memory", "scores": {"test": {}}})
+    weigh(rows, None if baseline is None else {"scores": {"valid": {"wer": baseline}}}, "wer", -1)
+    return {row["rung"]: row.get("state") for row in rows if not row["failed"]}
+
+
+def test_what_is_ahead_of_all_that_had_time_is_judged():
+    found = side_by_side(0.9, cnn=(0.05, "short", True), rnn=(0.6, "short", True), lstm=(0.5, "converged", True))
+    assert found == {"cnn": "rising", "rnn": "short", "lstm": "converged"}
+    found = side_by_side(0.9, cnn=(0.05, "short", True), gru=(0.95, "short", True))  # none had time: the baseline is the mark
+    assert found == {"cnn": "rising", "gru": "short"}
+    assert side_by_side(None, cnn=(0.05, "short", True)) == {"cnn": "rising"}
+
+
+def test_what_knows_no_more_than_the_baseline_has_not_converged():
+    rungs = {"gru": (1.0, "converged", True), "rnn": (1.0, "converged", False), "transformer": (0.99, "rising", True)}
+    found = side_by_side(0.9, cnn=(0.05, "short", True), **rungs)
+    assert found == {"cnn": "rising", "gru": "short", "rnn": "converged", "transformer": "rising"}
+    found = side_by_side(0.9, **rungs)  # where nothing is to be learned, they are at their end
+    assert found == {"gru": "converged", "rnn": "converged", "transformer": "rising"}
 
 
 def test_the_command_that_settles_it(tmp_path):

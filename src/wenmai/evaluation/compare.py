@@ -25,7 +25,7 @@ from wenmai.estimator import Estimator
 from wenmai.estimators import ESTIMATORS, load
 from wenmai.evaluation.added import Pretrained, doubt, parted
 from wenmai.evaluation.groups import group_scores
-from wenmai.evaluation.how_far import is_short, state_of, undecided
+from wenmai.evaluation.how_far import is_cut, is_short, state_of, undecided, weigh
 from wenmai.evaluation.recommendation import recommend
 from wenmai.evaluation.unfinished import Done, Unfinished
 from wenmai.locale import Message, phrase, told_in
@@ -200,7 +200,7 @@ def one_rung(plan: Plan, name: str, minutes: float):
     valid = best((p.score for p in first.progress_ if p.score is not None), default=None)
     row["scores"]["valid"] = {data.task.profile.judged or data.task.metric: valid}
     row |= {"seconds": seconds, "updates": first.progress_[-1].step, "epochs": first.progress_[-1].epoch,
-            "state": state_of(first, "steps" in plan.known_options(name)),
+            "state": state_of(first, network := "steps" in plan.known_options(name)), "cut": network and is_cut(first),
             "learning_rate": first.plan_.get("learning_rate"), "rates_tried": first.rates_tried_,
             "curve": [{"step": p.step, "seconds": p.seconds, "train_loss": p.loss, "score": p.score} for p in first.progress_],
             "sizes": sizes, "options": first.options, "notes": first.notes_ + row.get("notes", [])}  # fmt: skip
@@ -302,13 +302,15 @@ def summary(plan: Plan, rows: list[dict], terms: dict[str, dict], minutes: float
     for row in rows:
         if not row["failed"]:
             row |= scored(row, valid[row["rung"]], test[row["rung"]], metric)
+    baseline = without_model(plan, rows, metric)
+    weigh(rows, baseline, metric, how.sign)
     rows.sort(key=lambda row: (bool(row["failed"]), is_short(row), -how.sign * row["scores"]["test"].get(metric, 0.0)))
     for row in rows:
         notes += [note for note in row.pop("notes", []) if note not in notes]
     judged = [row for row in rows if not is_short(row) and not row.get("doubtful")]
     judged = judged if any(not row["failed"] for row in judged) else rows
     advice = recommend(judged, valid, metric, len(next(iter(terms.values()))["valid"][0]) if terms else 0)
-    baseline = without_model(plan, rows, metric) if advice else None
+    baseline = baseline if advice else None
     remarks_on_best = [*remarks(data, metric, rows[0], baseline)] if baseline else []
     for sentence in (*remarks_on_best, *undecided(rows, minutes, kept)) if advice else ():
         advice |= {"reason": f"{advice['reason']} {sentence.english}", "reason_zh": advice["reason_zh"] + sentence.chinese}

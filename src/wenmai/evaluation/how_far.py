@@ -1,6 +1,6 @@
 """How far a rung got in its minutes: whether more of them would change what is said of it."""
 
-from math import ceil
+from math import ceil, inf
 
 from wenmai.estimator import Estimator
 from wenmai.evaluation.unfinished import Unfinished
@@ -19,15 +19,25 @@ def state_of(estimator: Estimator, network: bool) -> str:
     quarter counts; a rung that counts or solves has no more to learn."""
     progress, sign = estimator.progress_, 1 if estimator.task_.higher_is_better else -1
     scores, last = [sign * point.score for point in progress if point.score is not None], progress[-1]
-    epochs = float(estimator.options.get("epochs") or tuned_epochs(estimator) or MOST_EPOCHS)  # a command line gives text
-    if network and (len(scores) < 2 or (last.step < UPDATES and last.epoch < min(EPOCHS, 0.99 * epochs))):
+    if network and (len(scores) < 2 or (last.step < UPDATES and last.epoch < min(EPOCHS, enough_epochs(estimator)))):
         return "short"
     if len(scores) < 2:
         return "converged"
-    cut = network and last.step == last.steps and last.epoch < 0.99 * epochs
+    cut = network and is_cut(estimator)
     late = len(scores) // 2 if cut else max(1, len(scores) // 4)
     gained = (max(scores) - max(scores[:-late])) / (abs(max(scores)) or 1.0)
     return "short" if cut and gained > STEEP else "rising" if gained > FLAT else "converged"
+
+
+def is_cut(estimator: Estimator) -> bool:
+    """Whether the clock ended its training."""
+    last = estimator.progress_[-1]
+    return last.step == last.steps and last.epoch < enough_epochs(estimator)
+
+
+def enough_epochs(estimator: Estimator) -> float:
+    """All that it was to have, but for what is lost in counting."""
+    return 0.99 * float(estimator.options.get("epochs") or tuned_epochs(estimator) or MOST_EPOCHS)  # a command line gives text
 
 
 def tuned_epochs(estimator: Estimator) -> float | None:
@@ -37,6 +47,22 @@ def tuned_epochs(estimator: Estimator) -> float | None:
 
 def is_short(row: dict) -> bool:
     return row.get("state") == "short"
+
+
+def weigh(rows: list[dict], baseline: dict | None, metric: str, sign: int) -> None:
+    """What the rungs say of one another, on the valid rows. One that the clock stopped while it knew no more than the baseline,
+    where others know more, has not begun to learn: its flat curve is no end. And what had a short time and is ahead of all that
+    had enough has shown that already: it is judged by what it has reached."""
+    reached = {row["rung"]: sign * row["scores"]["valid"][metric] for row in rows if not row["failed"]}
+    least = sign * baseline["scores"]["valid"][metric] if baseline else -inf
+    if max(reached.values(), default=-inf) > least:
+        for row in rows:
+            if row.get("cut") and not row["failed"] and row["state"] == "converged" and reached[row["rung"]] <= least:
+                row["state"] = "short"
+    enough = max((reached[row["rung"]] for row in rows if row["rung"] in reached and not is_short(row)), default=least)
+    for row in rows:
+        if is_short(row) and not row["failed"] and reached[row["rung"]] > enough:
+            row["state"] = "rising"
 
 
 def undecided(rows: list[dict], minutes: float, kept: Unfinished | None) -> list[Message]:
