@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from wenmai.evaluation.how_far import is_cut, state_of, undecided, weigh
+from wenmai.evaluation.how_far import has_more, state_of, undecided, weigh
 from wenmai.evaluation.unfinished import Unfinished
 from wenmai.training.progress import Progress
 
@@ -45,14 +45,14 @@ def test_a_rung_that_counts_has_read_all_there_is():
     assert state_of(trained(90.0, 60.0, sign=-1), network=False) == "rising"  # a perplexity
 
 
-def test_the_clock_ends_a_training_or_it_ends_itself():
-    assert is_cut(trained(0.5, 0.7)) and not is_cut(trained(0.5, 0.7, epochs=60)) and not is_cut(trained(0.5, 0.7, steps=5000))
+def test_what_has_epochs_left():
+    assert has_more(trained(0.5, 0.7)) and has_more(trained(0.5, 0.7, steps=5000)) and not has_more(trained(0.5, 0.7, epochs=60))
 
 
 def side_by_side(baseline: float | None, **rungs) -> dict[str, str]:
-    """What is said of how far each got, of (error on valid, state, whether the clock ended it)"""
-    rows = [{"rung": rung, "failed": None, "scores": {"valid": {"wer": score}}, "state": state, "cut": cut}
-            for rung, (score, state, cut) in rungs.items()]  # fmt: skip
+    """What is said of how far each got, of (error on valid, state, whether it has epochs left)"""
+    rows = [{"rung": rung, "failed": None, "scores": {"valid": {"wer": score}}, "state": state, "has_more": more}
+            for rung, (score, state, more) in rungs.items()]  # fmt: skip
     rows.append({"rung": "gpt", "failed": "no memory", "scores": {"test": {}}})
     weigh(rows, None if baseline is None else {"scores": {"valid": {"wer": baseline}}}, "wer", -1)
     return {row["rung"]: row.get("state") for row in rows if not row["failed"]}

@@ -25,7 +25,7 @@ from wenmai.estimator import Estimator
 from wenmai.estimators import ESTIMATORS, load
 from wenmai.evaluation.added import Pretrained, doubt, parted
 from wenmai.evaluation.groups import group_scores
-from wenmai.evaluation.how_far import is_cut, is_short, state_of, undecided, weigh
+from wenmai.evaluation.how_far import has_more, is_short, state_of, undecided, weigh
 from wenmai.evaluation.recommendation import recommend
 from wenmai.evaluation.unfinished import Done, Unfinished
 from wenmai.locale import Message, phrase, told_in
@@ -200,7 +200,7 @@ def one_rung(plan: Plan, name: str, minutes: float):
     valid = best((p.score for p in first.progress_ if p.score is not None), default=None)
     row["scores"]["valid"] = {data.task.profile.judged or data.task.metric: valid}
     row |= {"seconds": seconds, "updates": first.progress_[-1].step, "epochs": first.progress_[-1].epoch,
-            "state": state_of(first, network := "steps" in plan.known_options(name)), "cut": network and is_cut(first),
+            "state": state_of(first, network := "steps" in plan.known_options(name)), "has_more": network and has_more(first),
             "learning_rate": first.plan_.get("learning_rate"), "rates_tried": first.rates_tried_,
             "curve": [{"step": p.step, "seconds": p.seconds, "train_loss": p.loss, "score": p.score} for p in first.progress_],
             "sizes": sizes, "options": first.options, "notes": first.notes_ + row.get("notes", [])}  # fmt: skip

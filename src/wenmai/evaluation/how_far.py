@@ -23,16 +23,15 @@ def state_of(estimator: Estimator, network: bool) -> str:
         return "short"
     if len(scores) < 2:
         return "converged"
-    cut = network and is_cut(estimator)
+    cut = network and last.step == last.steps and has_more(estimator)
     late = len(scores) // 2 if cut else max(1, len(scores) // 4)
     gained = (max(scores) - max(scores[:-late])) / (abs(max(scores)) or 1.0)
     return "short" if cut and gained > STEEP else "rising" if gained > FLAT else "converged"
 
 
-def is_cut(estimator: Estimator) -> bool:
-    """Whether the clock ended its training."""
-    last = estimator.progress_[-1]
-    return last.step == last.steps and last.epoch < enough_epochs(estimator)
+def has_more(estimator: Estimator) -> bool:
+    """Whether the clock ended its training, or it stopped by itself, before all of its epochs."""
+    return estimator.progress_[-1].epoch < enough_epochs(estimator)
 
 
 def enough_epochs(estimator: Estimator) -> float:
@@ -50,14 +49,14 @@ def is_short(row: dict) -> bool:
 
 
 def weigh(rows: list[dict], baseline: dict | None, metric: str, sign: int) -> None:
-    """What the rungs say of one another, on the valid rows. One that the clock stopped while it knew no more than the baseline,
-    where others know more, has not begun to learn: its flat curve is no end. And what had a short time and is ahead of all that
+    """What the rungs say of one another, on the valid rows. One that has epochs left and knows no more than the baseline, where
+    others know more, has not begun to learn: its flat curve is no end. And what had a short time and is ahead of all that
     had enough has shown that already: it is judged by what it has reached."""
     reached = {row["rung"]: sign * row["scores"]["valid"][metric] for row in rows if not row["failed"]}
     least = sign * baseline["scores"]["valid"][metric] if baseline else -inf
     if max(reached.values(), default=-inf) > least:
         for row in rows:
-            if row.get("cut") and not row["failed"] and row["state"] == "converged" and reached[row["rung"]] <= least:
+            if row.get("has_more") and not row["failed"] and row["state"] == "converged" and reached[row["rung"]] <= least:
                 row["state"] = "short"
     enough = max((reached[row["rung"]] for row in rows if row["rung"] in reached and not is_short(row)), default=least)
     for row in rows:
