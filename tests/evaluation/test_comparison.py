@@ -1,6 +1,7 @@
 """What a comparison says of a rung: its interval, its latency, its size, whether it was still improving, and that what one seed
 has found out about the learning rate serves the others."""
 
+import time
 from math import sqrt
 from types import SimpleNamespace
 
@@ -9,6 +10,7 @@ import pytest
 
 from wenmai.catalog import TASKS
 from wenmai.data.dataset import open_dataset
+from wenmai.errors import Mistake
 from wenmai.estimator import Estimator
 from wenmai.evaluation import compare as comparing
 from wenmai.tasks import metrics
@@ -129,6 +131,34 @@ def test_the_first_seed_finds_the_rate_and_the_others_take_it_over(compared, mon
     rate = found[best]["learning_rate"]
     assert given[0] == (0, True, None) and given[1:3] == [(1, False, rate), (2, False, rate)]
     assert all(one[2] == rate for one in given[3:])  # with less data too
+
+
+def test_the_minutes_are_shared_by_those_that_are_left(compared, monkeypatch):
+    """A rung has at most its share of them; within it, what is learned with less data has an end of its own."""
+    shares, ends, whole, less = [], [], comparing.one_rung, comparing.with_less_data
+
+    def one_rung(plan, name, minutes):
+        shares.append(minutes)
+        return (yield from whole(plan, name, minutes))
+
+    def with_less_data(plan, name, first, options, end):
+        ends.append(end - time.perf_counter())
+        return (yield from less(plan, name, first, options, end))
+
+    monkeypatch.setattr(comparing, "one_rung", one_rung)
+    monkeypatch.setattr(comparing, "with_less_data", with_less_data)
+    monkeypatch.setattr(comparing, "LEAST", 0.0)
+    report = compared(rungs=("softmax", "logistic", "perceptron", "ngram"))
+    assert len(shares) == 4 and shares[0] <= 0.02 / 4 and max(shares) <= 0.02
+    assert len(ends) == 4 and all(end <= 60 * share * comparing.SIZED for end, share in zip(ends, shares))
+    for row in report["rungs"]:
+        assert row["sizes"][-1]["fraction"] == 1.0 and row["sizes"][-1]["rows"] == report["rows"]["train"]
+
+
+def test_before_any_is_trained_the_device_is_looked_for(compared):
+    compared()
+    with pytest.raises(Mistake, match="device"):
+        list(comparing.compare(open_dataset("data.csv", TASKS, valid="0.1", test="0.5"), 0.02, ["softmax"], device="abacus"))
 
 
 def test_rows_are_bundled_where_they_are_many_or_lie_over_one_another():
