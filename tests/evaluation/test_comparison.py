@@ -161,6 +161,14 @@ def test_before_any_is_trained_the_device_is_looked_for(compared):
         list(comparing.compare(open_dataset("data.csv", TASKS, valid="0.1", test="0.5"), 0.02, ["softmax"], device="abacus"))
 
 
+@pytest.mark.parametrize(("reached", "said"), [(0.5, True), (0.6, True), (0.7, False)])
+def test_what_does_no_better_than_the_baseline_is_said(compared, reached, said):
+    compared()
+    data = open_dataset("data.csv", TASKS, valid="0.1", test="0.5")
+    best, baseline = ({"name": "majority", "scores": {"test": {"accuracy": score}}} for score in (reached, 0.6))
+    assert ["No rung" in remark for remark in comparing.remarks(data, "accuracy", best, baseline)] == [True] * said
+
+
 def test_rows_are_bundled_where_they_are_many_or_lie_over_one_another():
     assert bundles(1).tolist() == [0] and bundles(3, 5).tolist() == [0, 0, 0] and bundles(0).tolist() == []
     assert bundles(6, 2).tolist() == [0, 0, 1, 1, 2, 2] and bundles(4).tolist() == [0, 1, 2, 3]
