@@ -78,7 +78,8 @@ def test_in_several_threads_as_in_one(rung, monkeypatch):
     watched, own = hypotheses.begin, threading.current_thread()
 
     def begin(*given):
-        seen.append((threading.current_thread() is own, torch.get_num_threads(), torch.is_grad_enabled(), torch.is_autocast_enabled("cpu")))
+        here, short = threading.current_thread() is own, torch.is_autocast_enabled("cpu")
+        seen.append((here, torch.get_num_threads(), torch.is_grad_enabled(), short))
         return watched(*given)
 
     monkeypatch.setattr(hypotheses, "begin", begin)

@@ -1,6 +1,7 @@
 """What a comparison says of a rung: its interval, its latency, its size, whether it was still improving, and that what one seed
 has found out about the learning rate serves the others."""
 
+import shlex
 import time
 from math import sqrt
 from types import SimpleNamespace
@@ -167,6 +168,14 @@ def test_what_does_no_better_than_the_baseline_is_said(compared, reached, said):
     data = open_dataset("data.csv", TASKS, valid="0.1", test="0.5")
     best, baseline = ({"name": "majority", "scores": {"test": {"accuracy": score}}} for score in (reached, 0.6))
     assert ["No rung" in remark for remark in comparing.remarks(data, "accuracy", best, baseline)] == [True] * said
+
+
+def test_the_next_command_has_the_first_test_text_where_it_is_short(compared):
+    compared()
+    data = open_dataset("data.csv", TASKS, valid="0.1", test="0.5")
+    for first, last in (("it's a good film", "it's a good film"), ("two\nlines", "…"), (80 * "a", "…"), (79 * "a", 79 * "a")):
+        data.test.inputs[0] = first
+        assert shlex.split(comparing.next_command(data, "runs/data softmax")) == ["wenmai", "predict", "runs/data softmax", last]
 
 
 def test_rows_are_bundled_where_they_are_many_or_lie_over_one_another():
