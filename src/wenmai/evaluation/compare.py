@@ -310,7 +310,6 @@ def summary(plan: Plan, rows: list[dict], terms: dict[str, dict], minutes: float
     judged = [row for row in rows if not is_short(row) and not row.get("doubtful")]
     judged = judged if any(not row["failed"] for row in judged) else rows
     advice = recommend(judged, valid, metric, len(next(iter(terms.values()))["valid"][0]) if terms else 0)
-    baseline = baseline if advice else None
     remarks_on_best = [*remarks(data, metric, rows[0], baseline)] if baseline else []
     for sentence in (*remarks_on_best, *undecided(rows, minutes, kept)) if advice else ():
         advice |= {"reason": f"{advice['reason']} {sentence.english}", "reason_zh": advice["reason_zh"] + sentence.chinese}

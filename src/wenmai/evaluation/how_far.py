@@ -58,7 +58,7 @@ def weigh(rows: list[dict], baseline: dict | None, metric: str, sign: int) -> No
         for row in rows:
             if row.get("has_more") and not row["failed"] and row["state"] == "converged" and reached[row["rung"]] <= least:
                 row["state"] = "short"
-    enough = max((reached[row["rung"]] for row in rows if row["rung"] in reached and not is_short(row)), default=least)
+    enough = max((reached[row["rung"]] for row in rows if not row["failed"] and not is_short(row)), default=least)
     for row in rows:
         if is_short(row) and not row["failed"] and reached[row["rung"]] > enough:
             row["state"] = "rising"

@@ -17,14 +17,14 @@ def one_core_each(work: Callable, parts: Sequence) -> None:
     threads, inference, gradients = torch.get_num_threads(), torch.is_inference_mode_enabled(), torch.is_grad_enabled()
     short, kind = torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")
 
-    def done(part) -> None:
+    def on_one_core(part) -> None:
         torch.set_num_threads(1)  # of this thread, and of those that are still to come
         with torch.inference_mode(inference), torch.set_grad_enabled(gradients), torch.autocast("cpu", kind, enabled=short):
             work(part)
 
     try:
         with ThreadPoolExecutor(len(parts)) as pool:
-            for _ in pool.map(done, parts):
+            for _ in pool.map(on_one_core, parts):
                 pass
     finally:
         torch.set_num_threads(threads)

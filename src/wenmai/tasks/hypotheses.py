@@ -38,20 +38,20 @@ def own_words(encoded: Sequences, row: int) -> Collection[str]:
 
 
 def in_batches(write: Callable, trained: Trained, encoded: Sequences, slots: int) -> list:
-    """What `write` finds for every row, given (sources of like length, how many tokens each may have): as many as are written
+    """What `write` gives for every row, out of (sources of like length, how many tokens each may have): as many as are written
     together. On a CPU a batch is dealt to several threads, of one core each: parts that know nothing of each other are done
     sooner than a whole, whose threads wait for one another at every product."""
-    found, on_cpu = [None] * len(encoded), trained.device == "cpu"
+    texts, on_cpu = [None] * len(encoded), trained.device == "cpu"
     lengths = encoded.lengths + trained.inputs.most(encoded.lengths)
 
-    def part_of(rows: np.ndarray) -> None:
+    def write_rows(rows: np.ndarray) -> None:
         part = encoded.take(rows)
         for row, one in zip(rows.tolist(), write(part, trained.inputs.most(part.lengths))):
-            found[row] = one
+            texts[row] = one
 
     for rows in by_length(lengths * slots, TOGETHER * (4 if on_cpu else 64)):
-        one_core_each(part_of, np.array_split(rows, min(torch.get_num_threads(), max(1, len(rows) // PART)) if on_cpu else 1))
-    return found
+        one_core_each(write_rows, np.array_split(rows, min(torch.get_num_threads(), max(1, len(rows) // PART)) if on_cpu else 1))
+    return texts
 
 
 def greedy(trained: Trained, encoded: Sequences) -> list[Hypothesis]:
