@@ -1,22 +1,26 @@
 """One token more, on a CPU: what a stack of Transformer blocks does with it, as machine code.
 
 A text that is written is read a token at a time. Started from Python one by one, the thirty small operations of a block take
-longer than their arithmetic; here a block is one call. Many rows at a time are multiplied by the library, which is made for
-matrices, and only look back, and across, by code of our own. Both run the steps of the block's own order
+longer than their arithmetic; here all blocks are one call, which runs the steps of the block's own order
 (layers/transformer.py)."""
 
-from math import erf, sqrt
+from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from wenmai.data.storage.caches import njit
-from wenmai.kernels.products import FEW, Packed, matmul_rows, plain
+from wenmai.kernels.functions import gelu, gelu_by_tanh, softmax
+from wenmai.kernels.panels import WIDE, Panels
+from wenmai.kernels.products import FEW, Packed, in_16_bits, plain
+from wenmai.kernels.sharing import address, helped, panels_at, shared_product, vector
 
 # The steps of a block: h ← norm(x), h ← x, h ← a part's own work on h, x ← x + h, x ← norm(x); and its parts.
 NORM_BEFORE, KEEP, RUN, ADD, NORM_AFTER = range(5)
 ATTENTION, CROSS, MLP = range(3)
+SHARED = 8_000_000  # weights, from which it pays to call for help with every token
 CODES = {"relu": 0, "gelu": 1, "gelu-tanh": 2}  # of activations
 
 
@@ -25,13 +29,30 @@ def one_token(x: Tensor, trace) -> bool:
     return trace is None and x.shape[1] == 1 and plain(x)
 
 
+class Stack(NamedTuple):
+    """What machine code has to know of a stack of blocks."""
+
+    order: np.ndarray  # (steps, 2), of a block
+    weights: np.ndarray  # (L, parts · 6): where they lie; of each part W and b of its first product, of its last, and of its norm
+    heads: int
+    wide: int
+    activation: int
+    rotary: bool
+    factor: np.float32
+    epsilon: np.float32
+
+
 class BlockSteps:
-    """The weights of the blocks as arrays: views, which stay true as long as no weight moves to another place. What is packed is
-    not, and is for one text, or one batch of them: it is made when that begins."""
+    """Blocks as machine code reads them: their weights in panels, a copy that stays as it was. In 16 bits many rows are
+    multiplied by the library, with weights that are packed for it when first there are many."""
 
     def __init__(self, blocks: nn.ModuleList):
-        self.blocks, self.arrays = blocks, [arrays_of(block) for block in blocks]
-        self.packed: list[Products] | None = None  # the same for many rows, made when there are
+        self.blocks, first = blocks, blocks[0]
+        self.arrays = [[array for layer in layers_of(block) for array in arrays_of(layer)] for block in blocks]
+        weights = np.array([[address(array) for array in arrays] for arrays in self.arrays], np.int64)
+        self.stack = Stack(first.order, weights, first.attention.heads, first.up.out_features, CODES[first.activation],
+                           first.attention.rotary, np.float32(first.attention.factor), np.float32(first.attention_norm.eps))  # fmt: skip
+        self.size, self.packed = sum(array.size for arrays in self.arrays for array in arrays), None
 
     def step(self, x: Tensor, cache, decoder=None) -> Tensor:
         """x (B, 1, E), the last token that the cache has room for → (B, 1, E); its keys and values are added there. `decoder`:
@@ -41,13 +62,11 @@ class BlockSteps:
         past, row_of, places = cache.kept.numpy(), cache.row_of.numpy(), cache.lengths - 1
         row_of[np.arange(rows), places] = np.arange(rows)
         across = NOTHING if decoder is None else (decoder.memory.numpy(), decoder.real[:, 0, 0].numpy(), decoder.source.numpy())
-        if rows > FEW:
+        if rows > FEW and in_16_bits():
             return self.step_of_many(x[:, 0], past, places, row_of, across).unsqueeze(1)
         y = x.reshape(rows, width).clone()
-        for level, (block, arrays) in enumerate(zip(self.blocks, self.arrays)):
-            attention = block.attention
-            block_step(y.numpy(), block.order, past, places, row_of, *across, level, attention.heads,
-                       np.float32(attention.factor), attention.rotary, CODES[block.activation], *arrays)  # fmt: skip
+        with helped(self.size >= SHARED) as board:
+            stack_step(y.numpy(), self.stack, past, places, row_of, *across, board)
         return y.unsqueeze(1)
 
     def step_of_many(self, x: Tensor, past: np.ndarray, places: np.ndarray, row_of: np.ndarray, across: tuple) -> Tensor:
@@ -90,59 +109,83 @@ def packed(layer: nn.Linear) -> Packed:
     return Packed(layer.weight, layer.bias)
 
 
+NO_NUMBERS = np.zeros(0, np.float32)
 NOTHING = np.zeros((0,) * 6, np.float32), np.zeros((0, 0), np.bool_), np.zeros(0, np.int64)
-NO_MATRIX, NO_VECTOR = np.zeros((0, 0), np.float32), np.zeros(0, np.float32)
 
 
-def arrays_of(block: nn.Module) -> list[np.ndarray]:
-    cross = [NO_MATRIX, NO_VECTOR, NO_MATRIX, NO_VECTOR, NO_VECTOR, NO_VECTOR]
-    if block.cross is not None:
-        cross = weights_of(block.cross.query, block.cross.output, block.cross_norm)
-    return [*weights_of(block.attention.query_key_value, block.attention.output, block.attention_norm), *cross,
-            *weights_of(block.up, block.down, block.mlp_norm)]  # fmt: skip
+def layers_of(block: nn.Module) -> list[nn.Module | None]:
+    """Of each part its first product, its last, and its norm."""
+    cross = [None] * 3 if block.cross is None else [block.cross.query, block.cross.output, block.cross_norm]
+    attention = block.attention
+    return [attention.query_key_value, attention.output, block.attention_norm, *cross, block.up, block.down, block.mlp_norm]
 
 
-def weights_of(*layers: nn.Module) -> list[np.ndarray]:
-    return [part.detach().numpy() for layer in layers for part in (layer.weight, layer.bias)]
+def arrays_of(layer: nn.Module | None) -> tuple[np.ndarray, np.ndarray]:
+    """W in panels and b; of a norm its two vectors."""
+    if layer is None:
+        return NO_NUMBERS, NO_NUMBERS
+    if isinstance(layer, nn.Linear):
+        return Panels.of(layer.weight, layer.bias)
+    return tuple(np.ascontiguousarray(part.detach().numpy()) for part in (layer.weight, layer.bias))
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def block_step(x, order, past, places, row_of, across, real, source, level, heads, factor, rotary, activation, w_qkv, b_qkv, w_o,
-               b_o, w_n1, b_n1, w_q, b_q, w_c, b_c, w_n2, b_n2, w_1, b_1, w_2, b_2, w_n3, b_n3):  # fmt: skip
-    """One block of x (B, E), in place."""
+def stack_step(x, stack, past, places, row_of, across, real, source, board):
+    """All blocks of x (B, E), in place; products are shared with whoever looks at the board (sharing.py)."""
     rows, width = x.shape
-    h, c, q = np.empty((rows, width), np.float32), np.empty((rows, width), np.float32), np.empty((rows, width), np.float32)
-    qkv, wide = np.empty((rows, 3 * width), np.float32), np.empty((rows, len(b_1)), np.float32)
-    for at in range(len(order)):
-        step, part = order[at]
-        if step in (NORM_BEFORE, NORM_AFTER):
-            weight, bias = (w_n1, b_n1) if part == ATTENTION else (w_n2, b_n2) if part == CROSS else (w_n3, b_n3)
-            layer_norm(x, weight, bias, h if step == NORM_BEFORE else x)
-        elif step == KEEP:
-            h[:] = x
-        elif step == ADD:
-            x += h
-        elif part == ATTENTION:
-            matmul_rows(w_qkv, b_qkv, h, qkv)
-            self_attention_step(qkv, past, places, row_of, level, heads, factor, rotary, c)
-            matmul_rows(w_o, b_o, c, h)
-        elif part == CROSS:
-            matmul_rows(w_q, b_q, h, q)
-            cross_attention_step(q, across, real, source, level, heads, factor, c)
-            matmul_rows(w_c, b_c, c, h)
-        else:
-            matmul_rows(w_1, b_1, h, wide)
-            for row in range(rows):
-                for i in range(len(b_1)):
-                    value = wide[row, i]
-                    if activation == 1:
-                        wide[row, i] = np.float32(0.5) * value * np.float32(1 + erf(value * 0.7071067811865476))
-                    elif activation == 2:
-                        inner = 0.7978845608028654 * (value + 0.044715 * value * value * value)
-                        wide[row, i] = np.float32(0.5) * value * np.float32(1 + np.tanh(inner))
-                    else:
-                        wide[row, i] = max(value, np.float32(0))
-            matmul_rows(w_2, b_2, wide, h)
+    h, c = np.empty((rows, padded_width(width)), np.float32), np.empty((rows, width), np.float32)
+    qkv, q = np.empty((rows, padded_width(3 * width)), np.float32), np.empty((rows, padded_width(width)), np.float32)
+    wide = np.empty((rows, padded_width(stack.wide)), np.float32)
+    for level in range(len(stack.weights)):
+        for at in range(len(stack.order)):
+            step, part = stack.order[at]
+            weights = stack.weights[level, 6 * part : 6 * part + 6]
+            if step == NORM_BEFORE:
+                layer_norm(x, vector(weights[4], width), vector(weights[5], width), stack.epsilon, h)
+            elif step == NORM_AFTER:
+                layer_norm(x, vector(weights[4], width), vector(weights[5], width), stack.epsilon, x)
+            elif step == KEEP:
+                h[:, :width] = x
+            elif step == ADD:
+                x += h[:, :width]
+            elif part == ATTENTION:
+                linear(weights[:2], width, h, qkv, board)
+                self_attention_step(qkv, past, places, row_of, level, stack.heads, stack.factor, stack.rotary, c)
+                linear(weights[2:4], width, c, h, board)
+            elif part == CROSS:
+                linear(weights[:2], width, h, q, board)
+                cross_attention_step(q, across, real, source, level, stack.heads, stack.factor, c)
+                linear(weights[2:4], width, c, h, board)
+            else:
+                linear(weights[:2], width, h, wide, board)
+                activate(wide, stack.activation)
+                linear(weights[2:4], stack.wide, wide, h, board)
+
+
+@njit(cache=True, nogil=True)
+def linear(places, size, x, y, board):
+    """y = x Wᵀ + b, of W in panels and b that lie at these places; of x the first `size` columns."""
+    panels = y.shape[1] // WIDE
+    shared_product(panels_at(places[0], panels, size), vector(places[1], y.shape[1]), x, y, board)
+
+
+@njit(cache=True, nogil=True)
+def padded_width(size):
+    return (size + WIDE - 1) // WIDE * WIDE
+
+
+@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def activate(x, activation):
+    flat = x.reshape(-1)
+    if activation == 1:
+        for i in range(len(flat)):
+            flat[i] = gelu(flat[i])
+    elif activation == 2:
+        for i in range(len(flat)):
+            flat[i] = gelu_by_tanh(flat[i])
+    else:
+        for i in range(len(flat)):
+            flat[i] = max(flat[i], np.float32(0))
 
 
 @njit(cache=True, nogil=True, fastmath=True)
@@ -161,14 +204,12 @@ def self_attention_step(qkv, past, places, row_of, level, heads, factor, rotary,
             for d in range(size):
                 past[level, 0, row, head, place, d] = qkv[row, k + d]
                 past[level, 1, row, head, place, d] = qkv[row, v + d]
-            highest = np.float32(-3e38)
             for s in range(place + 1):
                 at, score = row_of[row, s], np.float32(0)
                 for d in range(size):
                     score += qkv[row, q + d] * past[level, 0, at, head, s, d]
                 seen[s] = score * factor
-                highest = max(highest, seen[s])
-            softmax(seen, highest)
+            softmax(seen)
             for d in range(size):
                 c[row, q + d] = 0
             s = 0
@@ -195,14 +236,13 @@ def cross_attention_step(q, across, real, source, level, heads, factor, c):
     for row in range(rows):
         at = source[row]
         for head in range(heads):
-            first, highest = head * size, np.float32(-3e38)
+            first = head * size
             for s in range(places):
                 score = np.float32(0)
                 for d in range(size):
                     score += q[row, first + d] * across[at, level, 0, head, s, d]
                 weights[s] = score * factor if real[at, s] else np.float32(-3e38)
-                highest = max(highest, weights[s])
-            softmax(weights, highest)
+            softmax(weights)
             for d in range(size):
                 c[row, first + d] = 0
             s = 0
@@ -220,16 +260,6 @@ def cross_attention_step(q, across, real, source, level, heads, factor, c):
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def softmax(weights, highest):
-    total = np.float32(0)
-    for s in range(len(weights)):
-        weights[s] = np.exp(weights[s] - highest)
-        total += weights[s]
-    for s in range(len(weights)):
-        weights[s] /= total
-
-
-@njit(cache=True, nogil=True, fastmath=True)
 def rotate(x, places, heads, size):
     """Rotary positions (layers/positions.py), in place."""
     half = size // 2
@@ -244,7 +274,7 @@ def rotate(x, places, heads, size):
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def layer_norm(x, weight, bias, y):
+def layer_norm(x, weight, bias, epsilon, y):
     width = x.shape[1]
     for row in range(len(x)):
         mean, square = np.float32(0), np.float32(0)
@@ -253,6 +283,6 @@ def layer_norm(x, weight, bias, y):
         mean /= np.float32(width)
         for i in range(width):
             square += (x[row, i] - mean) ** 2
-        scale = np.float32(1) / np.float32(sqrt(square / width + 1e-5))
+        scale = np.float32(1) / np.float32(sqrt(square / np.float32(width) + epsilon))
         for i in range(width):
             y[row, i] = (x[row, i] - mean) * scale * weight[i] + bias[i]

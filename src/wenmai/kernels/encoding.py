@@ -2,14 +2,11 @@
 
 The real places of all rows lie end to end, so that nothing is multiplied on padding. The library multiplies, with weights that
 lie in the order in which it reads them (products.Packed), and looks; gelu, which takes it as long as half of a product, is
-machine code of our own:
-
-    erf(x) ≈ x P(x²) / Q(x²),  |x| ≤ 4        P and Q of degree 5, fitted by least squares: no further off than 4e-7
+machine code of our own (functions.py).
 
 In 16 bits, where these are asked for (autocast), products and attention are, what is added up and the norms are not.
 Weights are packed when they are first met, and again when one of them has changed, or may have."""
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
@@ -17,6 +14,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from wenmai.data.storage.caches import njit
 from wenmai.data.storage.threads import side_by_side, threads
 from wenmai.kernels.block_step import ADD, ATTENTION, KEEP, NORM_AFTER, NORM_BEFORE, Products
+from wenmai.kernels.functions import gelu
 from wenmai.kernels.products import has_onednn, in_16_bits, parts, plain
 
 SHARED = 1 << 16  # numbers, from which it pays to share them among threads
@@ -114,18 +112,6 @@ def gelu_(x: Tensor) -> Tensor:
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
 def gelu_part(x):
-    """x · (1 + erf(x / √2)) / 2, in place"""
+    """In place."""
     for i in range(len(x)):
-        z = min(max(x[i] * np.float32(0.7071067811865476), np.float32(-4)), np.float32(4))
-        u = z * z
-        p = np.float32(1.974790594e-06) * u + np.float32(2.880414587e-04)
-        p = p * u + np.float32(4.003726252e-03)
-        p = p * u + np.float32(5.346771997e-02)
-        p = p * u + np.float32(1.962510920e-01)
-        p = p * u + np.float32(1.128378976)
-        q = np.float32(3.748045488e-05) * u + np.float32(1.216376099e-03)
-        q = q * u + np.float32(1.544458416e-02)
-        q = q * u + np.float32(1.164772662e-01)
-        q = q * u + np.float32(5.072541606e-01)
-        q = q * u + np.float32(1)
-        x[i] = np.float32(0.5) * x[i] * (np.float32(1) + z * p / q)
+        x[i] = gelu(x[i])

@@ -43,11 +43,12 @@ class Cache:
 
     @classmethod
     @torch.inference_mode(False)
-    def empty(cls, batch: int, blocks: nn.ModuleList, longest: int, like: Tensor) -> Cache:
+    def empty(cls, batch: int, blocks: nn.ModuleList, longest: int, like: Tensor, steps: BlockSteps | None = None) -> Cache:
+        """`steps`: those of the blocks, where they are known."""
         tokens = torch.empty(batch, longest, dtype=torch.int64, device=like.device)
         heads, width = blocks[0].attention.heads, blocks[0].attention.output.out_features
         kept = like.new_empty(len(blocks), 2, batch, heads, longest, width // heads)
-        own = BlockSteps(blocks) if kept.device.type == "cpu" and kept.dtype == torch.float32 else None
+        own = steps or BlockSteps(blocks) if kept.device.type == "cpu" and kept.dtype == torch.float32 else None
         return cls(tokens, kept, np.zeros(batch, np.int64), own)
 
     def __len__(self) -> int:

@@ -21,8 +21,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from wenmai.errors import Mistake
-from wenmai.kernels.block_step import ADD, ATTENTION, CROSS, KEEP, MLP, NORM_AFTER, NORM_BEFORE, RUN, one_token
+from wenmai.kernels.block_step import ADD, ATTENTION, CROSS, KEEP, MLP, NORM_AFTER, NORM_BEFORE, RUN, BlockSteps, one_token
 from wenmai.kernels.encoding import Encoder
+from wenmai.kernels.kept import Kept, forgotten
+from wenmai.kernels.products import plain
 from wenmai.layers.attention import MultiHeadAttention, see_real
 from wenmai.layers.body import Body
 from wenmai.layers.cache import Cache, take
@@ -86,7 +88,7 @@ class Transformer(Body):
             for _ in range(layers)
         )
         self.norm = nn.LayerNorm(width, epsilon) if prenorm else nn.Identity()
-        self.encoder = Encoder()
+        self.encoder, self.kept = Encoder(), Kept()
 
     def start_small(self) -> None:
         """First weights as GPT-2's: small, and what is added to x smaller with every block."""
@@ -95,21 +97,32 @@ class Transformer(Body):
                 spread = 0.02 / (sqrt(2 * len(self.blocks)) if name.endswith(("output", "down")) else 1.0)
                 layer.weight = nn.Parameter(normal(spread, *layer.weight.shape))
 
+    def block_steps(self, like: Tensor) -> BlockSteps | None:
+        """The blocks as machine code reads them, for one token after another on a CPU."""
+        if not plain(like):
+            return None
+        return self.kept.of(self.blocks.parameters(), lambda: BlockSteps(self.blocks))
+
     def cache(self, batch: int, longest: int) -> Cache:
-        return Cache.empty(batch, self.blocks, longest, next(self.blocks.parameters()))
+        like = next(self.blocks.parameters())
+        return Cache.empty(batch, self.blocks, longest, like, self.block_steps(like))
 
     def decoder_cache(self, memory: Tensor, mask: Tensor, longest: int) -> "DecoderCache":
         """Of a text of at most so many tokens that is to be written: what it looks across at is brought to keys and values
         once."""
-        text, source = Cache.empty(len(memory), self.blocks, longest, memory), torch.arange(len(memory), device=memory.device)
-        keys_values = torch.stack([block.cross.keys_values(memory) for block in self.blocks], 1)  # (B, L, 2, A, S, D)
-        return DecoderCache(text, keys_values.to(memory.dtype), see_real(mask), source)
+        text = Cache.empty(len(memory), self.blocks, longest, memory, self.block_steps(memory))
+        return DecoderCache(text, self.keys_values(memory), see_real(mask), torch.arange(len(memory), device=memory.device))
+
+    def keys_values(self, memory: Tensor) -> Tensor:
+        """(B, S, E) → (B, L, 2, A, S, D)"""
+        return torch.stack([block.cross.keys_values(memory) for block in self.blocks], 1).to(memory.dtype)
 
     def forward(self, x: Tensor, mask: Tensor | None, state: "Cache | DecoderCache | None" = None, trace: Trace | None = None,
                 memory: Tensor | None = None, memory_mask: Tensor | None = None, first: bool = False,
                 packed: Packed | None = None):  # fmt: skip
         """x (B, T, E), memory (B, S, E) → y (B, T, E); of the `first` place alone (B, 1, E), where it `shortens`: the last block
         then does for the others no more than to let them be looked at"""
+        forgotten(self.kept)
         decoder = state if isinstance(state, DecoderCache) else None
         text = state if decoder is None else decoder.text
         x = x if self.position is None else self.position(x, 0 if text is None else text.start)

@@ -12,10 +12,12 @@ Without a state, the tokens open a text; `begin` gives the state of one that is 
 
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from wenmai.data.examples.batches import Batch
+from wenmai.kernels.beam_search import Found
 from wenmai.kernels.products import Repeated
 from wenmai.layers.body import Body
 from wenmai.layers.cache import take, within
@@ -106,6 +108,14 @@ class EncoderDecoder(nn.Module):
         memory, mask, _ = self.encoder(*self.input(batch), **self.beside(batch))
         state = DecoderState(memory, mask, self.decoder.begin(memory, mask, steps), self.copies(batch))
         return self.step(state, torch.full((len(memory),), self.opening, device=memory.device))
+
+    @torch.no_grad()
+    def search(self, batch: Batch, most: np.ndarray, size: int, penalty: float, count: int) -> Found | None:
+        """The best texts that beam search finds, by machine code; None where there is none for this decoder."""
+        if not hasattr(self.decoder, "search") or not self.decoder.can_search(self.head, size):
+            return None
+        memory, mask, _ = self.encoder(*self.input(batch), **self.beside(batch))
+        return self.decoder.search(self.head, memory, mask, self.opening, most, size, penalty, count)
 
     @torch.no_grad()
     def step(self, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:

@@ -10,11 +10,19 @@ from dataclasses import replace
 from math import sqrt
 from typing import Annotated, Literal
 
+import numpy as np
+import torch
 from torch import Tensor, nn
 
+from wenmai.kernels.beam_search import Found, Writer, search
+from wenmai.kernels.kept import Kept, forgotten
+from wenmai.kernels.panels import Panels
+from wenmai.kernels.products import in_16_bits, plain
 from wenmai.layers.embedding import TokenEmbedding
 from wenmai.layers.embedding import embed as input_layer
 from wenmai.layers.first_weights import normal
+from wenmai.layers.heads import NextHead
+from wenmai.layers.positions import Learned
 from wenmai.layers.transformer import DecoderCache, Transformer, check_heads
 from wenmai.models.encoder_decoder import EncoderDecoder, few_tokens
 from wenmai.models.network import Network
@@ -90,12 +98,40 @@ def token_embedding(texts, width: int, positions: str) -> TokenEmbedding:
 class Decoder(nn.Module):
     def __init__(self, words: TokenEmbedding, body: Transformer):
         super().__init__()
-        self.words, self.body, self.special = words, body, words.special
+        self.words, self.body, self.special, self.kept = words, body, words.special, Kept()
 
     def begin(self, memory: Tensor, mask: Tensor, steps: int) -> DecoderCache:
         return self.body.decoder_cache(memory, mask, steps)
 
+    def can_search(self, head: nn.Module, size: int) -> bool:
+        """Whether there is machine code for a beam of this size, on a CPU, in 32 bits."""
+        plain_head = isinstance(head, NextHead) and isinstance(head.project, nn.Identity) and 2 * size <= head.width
+        return plain_head and not self.words.one_hot and plain(self.words.table.weight) and not in_16_bits()
+
+    def search(self, head: NextHead, memory: Tensor, mask: Tensor, opening: int, most: np.ndarray, size: int, penalty: float,
+               count: int) -> Found:  # fmt: skip
+        """Beam search by machine code."""
+
+        def writer() -> Writer:
+            end, unknown = self.special.end, self.special.unknown
+            places = np.zeros((longest, memory.shape[2]), np.float32)
+            if self.body.position is not None:
+                places = self.body.position(torch.from_numpy(places).unsqueeze(0))[0].numpy()
+            norm = [part.detach().numpy() for part in self.body.norm.parameters()]
+            return Writer(self.words.table.weight.detach().numpy(), np.float32(self.words.scale), places,
+                          np.array(norm, np.float32).reshape(-1, memory.shape[2]), *Panels.of(head.output.weight, head.bias()),
+                          opening, end, -1 if unknown is None else unknown)  # fmt: skip
+
+        longest = 1 << int(most.max() - 1).bit_length()
+        if isinstance(self.body.position, Learned):
+            longest = len(self.body.position.table)
+        weights = [self.words.table.weight, *self.body.norm.parameters(), *head.parameters()]
+        made = self.kept.of(weights, writer, (longest, opening))
+        return search(self.body.block_steps(memory), made, self.body.keys_values(memory).numpy(), mask.numpy(), most, size, penalty,
+                      count)  # fmt: skip
+
     def forward(self, tokens: Tensor, memory: Tensor, mask: Tensor, state: DecoderCache | None = None, trace=None):
         """tokens (B, T), memory (B, S, E) → y (B, T, E)"""
+        forgotten(self.kept)
         y, _, state = self.body(self.words.look_up(tokens), None, state, trace, memory, mask)
         return y, state

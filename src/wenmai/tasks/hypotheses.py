@@ -13,10 +13,10 @@ from wenmai.data.inputs.copying import Copied
 from wenmai.errors import Mistake
 from wenmai.kernels.cores import one_core_each
 from wenmai.layers.trace import Trace
-from wenmai.tasks.beam import beam, check
+from wenmai.tasks.beam import Candidate, beam, check
 from wenmai.tasks.contract import Trained
 from wenmai.tasks.decoding import Choice, together
-from wenmai.tasks.writing import begin, stepper, text_of, token_names
+from wenmai.tasks.writing import batch_of, begin, stepper, text_of, token_names
 
 TOGETHER = 4096  # tokens that are read and written at once, about
 PART = 8  # texts, from which on a thread of their own pays
@@ -54,11 +54,30 @@ def in_batches(write: Callable, trained: Trained, encoded: Sequences, slots: int
     return texts
 
 
+def by_machine_code(trained: Trained, part: Sequences, most: np.ndarray, size: int, penalty: float,
+                    count: int) -> list[list[Candidate]] | None:  # fmt: skip
+    """What `beam` finds, where there is machine code for it (kernels/beam_search.py)."""
+    if not hasattr(trained.model, "search"):
+        return None
+    found = trained.model.search(batch_of(trained, part), most, size, penalty, count)
+    if found is None:
+        return None
+    texts = [[one[:length].tolist() for one, length in zip(*some)] for some in zip(found.tokens, found.lengths)]
+    return [[Candidate(*one) for one in zip(*some) if one[0]] for some in zip(texts, found.scores.tolist(), found.log_probs.tolist())]
+
+
+def hypothesis(trained: Trained, part: Sequences, row: int, one: Candidate) -> Hypothesis:
+    return Hypothesis(text_of(trained, one.tokens, own_words(part, row)), *one)
+
+
 def greedy(trained: Trained, encoded: Sequences) -> list[Hypothesis]:
     """The text of the most probable token at every step for every row."""
     end = trained.inputs.target.special.end
 
     def write(part: Sequences, most: np.ndarray) -> Iterator[Hypothesis]:
+        if found := by_machine_code(trained, part, most, 1, 0.0, 1):
+            yield from (hypothesis(trained, part, row, one) for row, (one, *_) in enumerate(found))
+            return
         first, state = begin(trained, part, int(most.max()))
         chosen, sums = together(stepper(trained), first, state, most, GREEDY, [0] * len(part), end, 1)
         for row, (tokens, total) in enumerate(zip(chosen, sums)):
@@ -79,9 +98,12 @@ def best(trained: Trained, encoded: Sequences, size: int, penalty: float, count:
         end = trained.inputs.target.special.end
 
         def write(part: Sequences, most: np.ndarray) -> Iterator[list[Hypothesis]]:
-            first, state = begin(trained, part, int(most.max()))
-            for row, candidates in enumerate(beam(stepper(trained), first, state, most, size, penalty, count, end)):
-                yield [Hypothesis(text_of(trained, one.tokens, own_words(part, row)), *one) for one in candidates]
+            found = by_machine_code(trained, part, most, size, penalty, count)
+            if found is None:
+                first, state = begin(trained, part, int(most.max()))
+                found = beam(stepper(trained), first, state, most, size, penalty, count, end)
+            for row, candidates in enumerate(found):
+                yield [hypothesis(trained, part, row, one) for one in candidates]
 
         return in_batches(write, trained, encoded, size)
 

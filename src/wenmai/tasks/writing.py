@@ -82,11 +82,14 @@ def batch_results(trained: Trained, examples: Examples, made: Callable) -> Itera
 # Writing
 
 
+def batch_of(trained: Trained, encoded: np.ndarray | Sequences) -> Batch:
+    return Examples(encoded, longest=trained.inputs.longest).batch(np.arange(len(encoded))).to(trained.device)
+
+
 def begin(trained: Trained, encoded: np.ndarray | Sequences, most: int) -> tuple[torch.Tensor, object]:
     """(log p of what comes first (B, V), the state) for these encoded inputs, of texts of `most` tokens at the most. No text is
     empty, so none ends there."""
-    batch = Examples(encoded, longest=trained.inputs.longest).batch(np.arange(len(encoded))).to(trained.device)
-    log_probs, state = trained.model.begin(batch, most)
+    log_probs, state = trained.model.begin(batch_of(trained, encoded), most)
     special = trained.inputs.target.special
     log_probs[:, [number for number in (special.unknown, special.end) if number is not None]] = float("-inf")
     return log_probs, state

@@ -1,0 +1,40 @@
+"""What is made of weights, kept as long as they stay as they are."""
+
+from collections.abc import Callable, Iterable
+
+import torch
+from torch import Tensor
+
+
+class Kept:
+    def __init__(self):
+        self.both = None, None  # what it was made of, and what was made
+
+    def __deepcopy__(self, memo) -> "Kept":
+        return Kept()
+
+    def __getstate__(self) -> dict:
+        return {"both": (None, None)}
+
+    def forget(self) -> None:
+        self.both = None, None
+
+    def of(self, weights: Iterable[Tensor], make: Callable, how=None):
+        """make(), or what it made of the same weights in the same way. Whoever has been given it goes on with it, whatever other
+        threads ask for. Where gradients are asked for, weights will change, and a fused optimizer does not say so (it leaves
+        their version as it was): then nothing may stay, and `forget` is called."""
+        known = how, [(weight.data_ptr(), weight._version) for weight in weights]
+        seen, made = self.both
+        if known != seen:
+            made = make()
+            self.both = known, made
+        return made
+
+
+def forgotten(*kept: Kept) -> bool:
+    """Whether gradients are asked for; then all of these forget what they have."""
+    if torch.is_grad_enabled():
+        for one in kept:
+            one.forget()
+        return True
+    return False

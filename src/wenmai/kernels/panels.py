@@ -1,0 +1,129 @@
+"""Products with some vectors, as fast as a processor can multiply, or read.
+
+    y = W x + b,   W (N, K) laid out as panels (N / WIDE, K, WIDE)
+
+A panel is WIDE rows of W, number by number: of one x_k after another, its weights stand side by side. So W is read from the first
+number to the last in the order in which it lies, which memory is made for, and a panel's sums of up to six rows of x stay in
+registers until they are done. Nothing that Numba compiles by itself does: it is told instruction by instruction (LLVM's), the same
+for any processor, with as many numbers side by side as this one has room for."""
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import torch
+from llvmlite import binding, ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from torch import Tensor
+
+from wenmai.data.storage.caches import njit
+
+ROWS = 6  # of x, whose sums a processor has registers for
+
+
+def lanes() -> tuple[int, int]:
+    """(how many numbers a register holds, how many registers side by side are a panel)"""
+    features = numba.config.CPU_FEATURES or binding.get_host_cpu_features().flatten()
+    return (16, 4) if "+avx512f" in features else (8, 2) if "+avx" in features else (4, 4)
+
+
+LANES, VECTORS = lanes()
+WIDE = LANES * VECTORS
+VECTOR, INTEGER = ir.VectorType(ir.FloatType(), LANES), ir.IntType(64)
+
+
+class Panels(NamedTuple):
+    """A copy of W, and of b, with zeros behind the last row."""
+
+    w: np.ndarray  # (panels, K, WIDE)
+    b: np.ndarray  # (panels · WIDE,)
+
+    @classmethod
+    def of(cls, weight: Tensor, bias: Tensor | None) -> "Panels":
+        rows, size = weight.shape
+        many = -(-rows // WIDE)
+        w, b = torch.zeros(many, size, WIDE), torch.zeros(many * WIDE)
+        whole = rows // WIDE
+        w[:whole] = weight.detach()[: whole * WIDE].view(whole, WIDE, size).transpose(1, 2)
+        w[whole:, :, : rows - whole * WIDE] = weight.detach()[whole * WIDE :].T
+        if bias is not None:
+            b[:rows] = bias.detach()
+        return cls(w.numpy(), b.numpy())
+
+
+def padded(size: int) -> int:
+    """The width of what a product is written to."""
+    return -(-size // WIDE) * WIDE
+
+
+def tile(rows: int):
+    """Code for a panel and so many rows of x: y[row + r, panel · WIDE + v] = b + Σ_k w[panel, k, v] x[row + r, k]"""
+
+    @intrinsic
+    def code(typing_context, w, b, x, y, panel, row):
+        return types.void(w, b, x, y, types.intp, types.intp), lambda *given: written(rows, *given)
+
+    return code
+
+
+def written(many: int, context, builder, signature, values):
+    w, b, x, y = (context.make_array(kind)(context, builder, value) for kind, value in zip(signature.args, values[:4]))
+    panel, row = values[4:]
+    size = cgutils.unpack_tuple(builder, w.shape, 3)[1]
+    x_width, y_width = (cgutils.unpack_tuple(builder, array.shape, 2)[1] for array in (x, y))
+
+    def vector(start, place):
+        return builder.bitcast(builder.gep(start, [place]), VECTOR.as_pointer())
+
+    def moved(place, by: int):
+        return builder.add(place, ir.Constant(INTEGER, by))
+
+    first = builder.mul(panel, ir.Constant(INTEGER, WIDE))
+    weights, steps = builder.gep(w.data, [builder.mul(first, size)]), [LANES * v for v in range(VECTORS)]
+    rows = [moved(row, r) for r in range(many)]
+    starts = [builder.gep(x.data, [builder.mul(at, x_width)]) for at in rows]
+    bias = [builder.load(vector(b.data, moved(first, step)), align=4) for step in steps]
+    sums = [[cgutils.alloca_once_value(builder, one) for one in bias] for _ in rows]  # which become registers
+    nothing, zeros = ir.Constant(VECTOR, ir.Undefined), ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    with cgutils.for_range(builder, size) as loop:
+        at = builder.mul(loop.index, ir.Constant(INTEGER, WIDE))
+        column = [builder.load(vector(weights, moved(at, step)), align=4) for step in steps]
+        for start, own in zip(starts, sums):
+            one = builder.insert_element(nothing, builder.load(builder.gep(start, [loop.index])), ir.Constant(ir.IntType(32), 0))
+            many_times = builder.shuffle_vector(one, nothing, zeros)
+            for some, total in zip(column, own):
+                made = builder.fmul(some, many_times, flags=("contract",))
+                builder.store(builder.fadd(made, builder.load(total), flags=("contract",)), total)
+    for at, own in zip(rows, sums):
+        for step, total in zip(steps, own):
+            place = builder.add(builder.mul(at, y_width), moved(first, step))
+            builder.store(builder.load(total), vector(y.data, place), align=4)
+    return context.get_dummy_value()
+
+
+one_row, two_rows, three_rows, four_rows, five_rows, six_rows = map(tile, range(1, ROWS + 1))
+
+
+@njit(cache=True, nogil=True)
+def panel_product(w, b, x, y, start, end):
+    """y = x Wᵀ + b of the panels from `start` to `end`; x (B, K), y (B, padded(N)). Rows of x are shared out evenly."""
+    rows = len(x)
+    groups = (rows + ROWS - 1) // ROWS
+    for panel in range(start, end):
+        for group in range(groups):
+            row = rows * group // groups
+            many = rows * (group + 1) // groups - row
+            if many == 6:
+                six_rows(w, b, x, y, panel, row)
+            elif many == 5:
+                five_rows(w, b, x, y, panel, row)
+            elif many == 4:
+                four_rows(w, b, x, y, panel, row)
+            elif many == 3:
+                three_rows(w, b, x, y, panel, row)
+            elif many == 2:
+                two_rows(w, b, x, y, panel, row)
+            else:
+                one_row(w, b, x, y, panel, row)
