@@ -75,14 +75,14 @@ def test_in_16_bits_nearly_the_same_is_written(rung, beam):
 def test_in_several_threads_as_in_one(rung, monkeypatch):
     """Rows are dealt to as many threads as torch has, each of one core; and torch has as many afterwards."""
     model, before, seen = trained(rung), torch.get_num_threads(), []
-    watched, own = hypotheses.begin, threading.current_thread()
+    watched, own = hypotheses.by_machine_code, threading.current_thread()
 
-    def begin(*given):
+    def asked(*given):
         here, short = threading.current_thread() is own, torch.is_autocast_enabled("cpu")
         seen.append((here, torch.get_num_threads(), torch.is_grad_enabled(), short))
         return watched(*given)
 
-    monkeypatch.setattr(hypotheses, "begin", begin)
+    monkeypatch.setattr(hypotheses, "by_machine_code", asked)
     try:
         for beam, precision in ((1, "float32"), (5, "float32"), (2, "bf16")):
             found = []
@@ -93,7 +93,7 @@ def test_in_several_threads_as_in_one(rung, monkeypatch):
                 assert torch.get_num_threads() == threads and len(seen) == threads
                 assert set(seen) == {(threads == 1, 1, True, precision == "bf16")}  # that no gradient is asked for comes later
             assert precision == "bf16" or [one["text"] for one in found[0]] == [one["text"] for one in found[1]]
-        monkeypatch.setattr(hypotheses, "begin", lambda *_: 1 / 0)
+        monkeypatch.setattr(hypotheses, "by_machine_code", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             model.answers(OTHERS)
         assert torch.get_num_threads() == 3

@@ -7,12 +7,10 @@ import pytest
 import torch
 
 from wenmai.kernels.block_step import ATTENTION
-from wenmai.kernels.encoding import gelu_
-from wenmai.kernels.products import ONEDNN, has_onednn
+from wenmai.kernels.products import has_onednn
 from wenmai.layers.trace import Trace
 from wenmai.layers.transformer import Transformer
 
-pytestmark = pytest.mark.skipif(not ONEDNN, reason="torch was built without oneDNN")
 LENGTHS = [37, 1, 0, 20]
 
 
@@ -28,13 +26,13 @@ def both(stack: Transformer, x, mask):
 
 
 @pytest.mark.parametrize("options", [{}, {"prenorm": True}, {"activation": "relu"}, {"activation": "gelu-tanh"},
-                                     {"positions": "learned", "longest": 40}], ids=str)  # fmt: skip
+                                     {"positions": "learned", "longest": 40}, {"positions": "rotary"}], ids=str)  # fmt: skip
 @pytest.mark.parametrize("padded", [True, False])
 def test_it_is_what_the_formulas_say(options, padded):
     stack, x = body(**options), torch.randn(4, 37, 48)
     mask = torch.arange(37) < torch.tensor(LENGTHS)[:, None] if padded else None
     found, expected = both(stack, x, mask)
-    assert stack.encoder.packed is not None
+    assert stack.encoder.kept.both[1] is not None
     where = mask if padded else torch.ones(4, 37, dtype=torch.bool)
     assert torch.allclose(found[where], expected[where], atol=1e-5)
 
@@ -56,7 +54,7 @@ def test_a_gradient_goes_the_usual_way():
     both(stack, x, None)
     y = stack(x.requires_grad_(), None)[0]
     y.sum().backward()
-    assert x.grad is not None and stack.encoder.packed is None
+    assert x.grad is not None and stack.encoder.kept.both[1] is None
 
 
 @pytest.mark.skipif(not has_onednn(torch.bfloat16), reason="this processor has no products in 16 bits")
@@ -78,13 +76,8 @@ def test_what_is_packed_is_neither_copied_nor_kept():
     stack, x = body(), torch.randn(2, 9, 48)
     both(stack, x, None)
     for other in (copy.deepcopy(stack), pickle.loads(pickle.dumps(stack))):
-        assert other.encoder.packed is None
+        assert other.encoder.kept.both[1] is None
         assert torch.allclose(both(other, x, None)[0], both(stack, x, None)[0], atol=1e-6)
-
-
-def test_gelu():
-    x = torch.linspace(-9, 9, 100_001)
-    assert torch.allclose(gelu_(x.clone()), torch.nn.functional.gelu(x.double()).float(), atol=2e-6)
 
 
 @pytest.mark.parametrize("options", [{}, {"prenorm": True}, {"positions": "rotary"}], ids=str)

@@ -8,6 +8,7 @@ import numpy as np
 from wenmai.data.storage.caches import njit
 from wenmai.kernels.block_step import BlockSteps, layer_norm, stack_step
 from wenmai.kernels.functions import LINEAR, exp
+from wenmai.kernels.panels import NONE
 from wenmai.kernels.sharing import helped, shared_product
 
 BLOCK = 64  # tokens of which the best is found first
@@ -69,10 +70,10 @@ def search_all(stack, writer, memory, real, most, size, penalty, count, board):
         stack_step(x[:rows], stack, past, np.full(rows, place), row_of, memory, real, source[:rows], board)
         if len(writer.norm):
             layer_norm(x[:rows], writer.norm[0], writer.norm[1], stack.epsilon, x[:rows])
-        shared_product(writer.w, writer.b, x[:rows], said[:rows], board)
+        shared_product(writer.w, writer.b, x[:rows], said[:rows], board, NONE)
         row, live = 0, 0
         while row < rows:  # of one source after another
-            own, first, begun = source[row], row, live
+            own, begun = source[row], live
             reached[:] = NEVER
             while row < rows and source[row] == own:
                 add_best(said[row], sums[row], row, writer, length == 1, reached, slot, token)
@@ -83,8 +84,8 @@ def search_all(stack, writer, memory, real, most, size, penalty, count, board):
                 if token[at] == writer.end or most[own] <= length:
                     if at < size:
                         finished[own] += 1
-                        keep(text[slot[at]], token[at], length, reached[at] / length**penalty, reached[at], tokens[own], lengths[own],
-                             scores[own], log_probs[own])  # fmt: skip
+                        keep(text[slot[at]], token[at], length, reached[at] / length**penalty, reached[at], tokens[own],
+                             lengths[own], scores[own], log_probs[own])  # fmt: skip
                 elif live - begun < size:
                     source_next[live], sums_next[live], parent[live], last[live] = own, reached[at], slot[at], token[at]
                     live += 1

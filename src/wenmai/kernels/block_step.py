@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from wenmai.data.storage.caches import njit
-from wenmai.kernels.functions import gelu, gelu_by_tanh, softmax
-from wenmai.kernels.panels import WIDE, Panels
+from wenmai.kernels.functions import softmax
+from wenmai.kernels.panels import ACTIVATIONS, NONE, WIDE, Panels
 from wenmai.kernels.products import FEW, Packed, in_16_bits, plain
 from wenmai.kernels.sharing import address, helped, panels_at, shared_product, vector
 
@@ -21,7 +21,6 @@ from wenmai.kernels.sharing import address, helped, panels_at, shared_product, v
 NORM_BEFORE, KEEP, RUN, ADD, NORM_AFTER = range(5)
 ATTENTION, CROSS, MLP = range(3)
 SHARED = 8_000_000  # weights, from which it pays to call for help with every token
-CODES = {"relu": 0, "gelu": 1, "gelu-tanh": 2}  # of activations
 
 
 def one_token(x: Tensor, trace) -> bool:
@@ -34,6 +33,7 @@ class Stack(NamedTuple):
 
     order: np.ndarray  # (steps, 2), of a block
     weights: np.ndarray  # (L, parts · 6): where they lie; of each part W and b of its first product, of its last, and of its norm
+    memory: np.ndarray  # (L, 2): likewise, of the keys and values of what is looked across at
     heads: int
     wide: int
     activation: int
@@ -49,9 +49,12 @@ class BlockSteps:
     def __init__(self, blocks: nn.ModuleList):
         self.blocks, first = blocks, blocks[0]
         self.arrays = [[array for layer in layers_of(block) for array in arrays_of(layer)] for block in blocks]
-        weights = np.array([[address(array) for array in arrays] for arrays in self.arrays], np.int64)
-        self.stack = Stack(first.order, weights, first.attention.heads, first.up.out_features, CODES[first.activation],
-                           first.attention.rotary, np.float32(first.attention.factor), np.float32(first.attention_norm.eps))  # fmt: skip
+        across = [arrays_of(None if block.cross is None else block.cross.key_value) for block in blocks]
+        weights, memory = (np.array([list(map(address, some)) for some in every], np.int64) for every in (self.arrays, across))
+        self.across = across  # which are to stay where they are
+        attention, epsilon = first.attention, np.float32(first.attention_norm.eps)
+        self.stack = Stack(first.order, weights, memory, attention.heads, first.up.out_features, ACTIVATIONS[first.activation],
+                           attention.rotary, np.float32(attention.factor), epsilon)  # fmt: skip
         self.size, self.packed = sum(array.size for arrays in self.arrays for array in arrays), None
 
     def step(self, x: Tensor, cache, decoder=None) -> Tensor:
@@ -68,6 +71,15 @@ class BlockSteps:
         with helped(self.size >= SHARED) as board:
             stack_step(y.numpy(), self.stack, past, places, row_of, *across, board)
         return y.unsqueeze(1)
+
+    def keys_values(self, memory: Tensor) -> Tensor:
+        """What a decoder looks across at: (B, S, E) → (B, L, 2, A, S, D)"""
+        batch, places, width = memory.shape
+        rows, heads = np.ascontiguousarray(memory.detach().numpy()).reshape(-1, width), self.stack.heads
+        across = np.empty((batch, len(self.blocks), 2, heads, places, width // heads), np.float32)
+        with helped(len(rows) * len(self.blocks) * width * width >= SHARED) as board:
+            project_memory(rows, self.stack.memory, across, board)
+        return torch.from_numpy(across)
 
     def step_of_many(self, x: Tensor, past: np.ndarray, places: np.ndarray, row_of: np.ndarray, across: tuple) -> Tensor:
         if self.packed is None:
@@ -157,35 +169,36 @@ def stack_step(x, stack, past, places, row_of, across, real, source, board):
                 cross_attention_step(q, across, real, source, level, stack.heads, stack.factor, c)
                 linear(weights[2:4], width, c, h, board)
             else:
-                linear(weights[:2], width, h, wide, board)
-                activate(wide, stack.activation)
+                linear(weights[:2], width, h, wide, board, stack.activation)
                 linear(weights[2:4], stack.wide, wide, h, board)
 
 
 @njit(cache=True, nogil=True)
-def linear(places, size, x, y, board):
-    """y = x Wᵀ + b, of W in panels and b that lie at these places; of x the first `size` columns."""
+def project_memory(rows, weights, across, board):
+    """rows (B · S, E) → across (B, L, 2, A, S, D)"""
+    batch, layers, _, heads, places, size = across.shape
+    width = heads * size
+    y = np.empty((len(rows), padded_width(2 * width)), np.float32)
+    for level in range(layers):
+        linear(weights[level], width, rows, y, board)
+        for b in range(batch):
+            for part in range(2):
+                for head in range(heads):
+                    for s in range(places):
+                        first = part * width + head * size
+                        across[b, level, part, head, s] = y[b * places + s, first : first + size]
+
+
+@njit(cache=True, nogil=True)
+def linear(places, size, x, y, board, activation=NONE):
+    """y = φ(x Wᵀ + b), of W in panels and b that lie at these places; of x the first `size` columns."""
     panels = y.shape[1] // WIDE
-    shared_product(panels_at(places[0], panels, size), vector(places[1], y.shape[1]), x, y, board)
+    shared_product(panels_at(places[0], panels, size), vector(places[1], y.shape[1]), x, y, board, activation)
 
 
 @njit(cache=True, nogil=True)
 def padded_width(size):
     return (size + WIDE - 1) // WIDE * WIDE
-
-
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def activate(x, activation):
-    flat = x.reshape(-1)
-    if activation == 1:
-        for i in range(len(flat)):
-            flat[i] = gelu(flat[i])
-    elif activation == 2:
-        for i in range(len(flat)):
-            flat[i] = gelu_by_tanh(flat[i])
-    else:
-        for i in range(len(flat)):
-            flat[i] = max(flat[i], np.float32(0))
 
 
 @njit(cache=True, nogil=True, fastmath=True)

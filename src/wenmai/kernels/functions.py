@@ -1,8 +1,9 @@
 """Functions of one number that a compiler can make for sixteen at once, which it cannot of the library's.
 
-    e^x     = 2^n e^f,  n = round(x / ln 2),  |f| ≤ ln 2 / 2      e^f by a polynomial of degree 6, fitted by least squares: no further
-                                                                  off than 3e-7 of it
-    erf(x)  ≈ x P(x²) / Q(x²),  |x| ≤ 4                           P and Q of degree 5, fitted likewise: no further off than 4e-7
+    e^x     = 2^n e^f,  n = round(x / ln 2),  |f| ≤ ln 2 / 2
+              e^f by a polynomial of degree 6, fitted by least squares: no further off than 3e-7 of it
+    erf(x)  ≈ x P(x²) / Q(x²),  |x| ≤ 4
+              P and Q of degree 5, fitted likewise: no further off than 4e-7
     gelu(x) = x · (1 + erf(x / √2)) / 2;  with tanh x / (1 + e^(−2 √(2/π) (x + 0.044715 x³)))
 """
 

@@ -1,11 +1,11 @@
 """Products with some vectors, as fast as a processor can multiply, or read.
 
-    y = W x + b,   W (N, K) laid out as panels (N / WIDE, K, WIDE)
+    y = φ(W x + b),   W (N, K) laid out as panels (N / WIDE, K, WIDE)
 
 A panel is WIDE rows of W, number by number: of one x_k after another, its weights stand side by side. So W is read from the first
 number to the last in the order in which it lies, which memory is made for, and a panel's sums of up to six rows of x stay in
-registers until they are done. Nothing that Numba compiles by itself does: it is told instruction by instruction (LLVM's), the same
-for any processor, with as many numbers side by side as this one has room for."""
+registers until they are done. Nothing that Numba compiles by itself does: it is told instruction by instruction (LLVM's), the
+same for any processor, with as many numbers side by side as this one has room for."""
 
 from typing import NamedTuple
 
@@ -19,8 +19,12 @@ from numba.extending import intrinsic
 from torch import Tensor
 
 from wenmai.data.storage.caches import njit
+from wenmai.kernels.functions import gelu, gelu_by_tanh
 
 ROWS = 6  # of x, whose sums a processor has registers for
+BLOCK = 96  # of x, that a cache holds
+NONE, RELU, GELU, GELU_TANH = range(4)
+ACTIVATIONS = {"none": NONE, "relu": RELU, "gelu": GELU, "gelu-tanh": GELU_TANH}
 
 
 def lanes() -> tuple[int, int]:
@@ -107,23 +111,42 @@ one_row, two_rows, three_rows, four_rows, five_rows, six_rows = map(tile, range(
 
 
 @njit(cache=True, nogil=True)
-def panel_product(w, b, x, y, start, end):
-    """y = x Wᵀ + b of the panels from `start` to `end`; x (B, K), y (B, padded(N)). Rows of x are shared out evenly."""
-    rows = len(x)
-    groups = (rows + ROWS - 1) // ROWS
-    for panel in range(start, end):
-        for group in range(groups):
-            row = rows * group // groups
-            many = rows * (group + 1) // groups - row
-            if many == 6:
-                six_rows(w, b, x, y, panel, row)
-            elif many == 5:
-                five_rows(w, b, x, y, panel, row)
-            elif many == 4:
-                four_rows(w, b, x, y, panel, row)
-            elif many == 3:
-                three_rows(w, b, x, y, panel, row)
-            elif many == 2:
-                two_rows(w, b, x, y, panel, row)
-            else:
-                one_row(w, b, x, y, panel, row)
+def panel_product(w, b, x, y, start, end, activation):
+    """y = φ(x Wᵀ + b) of the panels from `start` to `end`; x (B, ≥ K), y (B, padded(N)). Rows of x are shared out evenly, as many
+    at a time as a cache holds."""
+    for first in range(0, len(x), BLOCK):
+        last = min(first + BLOCK, len(x))
+        rows = last - first
+        groups = (rows + ROWS - 1) // ROWS
+        for panel in range(start, end):
+            for group in range(groups):
+                row = first + rows * group // groups
+                many = first + rows * (group + 1) // groups - row
+                if many == 6:
+                    six_rows(w, b, x, y, panel, row)
+                elif many == 5:
+                    five_rows(w, b, x, y, panel, row)
+                elif many == 4:
+                    four_rows(w, b, x, y, panel, row)
+                elif many == 3:
+                    three_rows(w, b, x, y, panel, row)
+                elif many == 2:
+                    two_rows(w, b, x, y, panel, row)
+                else:
+                    one_row(w, b, x, y, panel, row)
+            if activation != NONE:
+                activate(y[first:last, panel * WIDE : panel * WIDE + WIDE], activation)
+
+
+@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def activate(y, activation):
+    for row in range(len(y)):
+        if activation == GELU:
+            for i in range(WIDE):
+                y[row, i] = gelu(y[row, i])
+        elif activation == GELU_TANH:
+            for i in range(WIDE):
+                y[row, i] = gelu_by_tanh(y[row, i])
+        else:
+            for i in range(WIDE):
+                y[row, i] = max(y[row, i], np.float32(0))

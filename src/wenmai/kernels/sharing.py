@@ -1,13 +1,13 @@
-"""Products that several threads share, a chunk at a time, inside machine code.
+"""Products, and attention, that several threads share, a chunk at a time, inside machine code.
 
-Who needs a product puts it up, and all threads that are there take chunks of the panels of W until none is left: a thread that is
+Who needs one puts it up, and all threads that are there take chunks of its panels, or heads, until none is left: a thread that is
 late, or that the system has put aside for another program, is waited for only if it holds a chunk. Nobody is woken, since those
 who help look for work all the time, from `helped` until the text that they help with is written.
 
-    board[WORK]     the number of the product · 2³² + the number of the next chunk: taken by compare and exchange, so that whoever
-                    looked at an older product takes nothing of a newer one
-    board[DONE]     how many chunks were done, of all products
-    board[WHAT:]    addresses of W, b, x and y; panels of W, its K; rows of x, their width; panels of a chunk
+    board[WORK]     the number of the work · 2³² + the number of the next chunk: taken by compare and exchange, so that whoever
+                    looked at an older one takes nothing of a newer
+    board[DONE]     how many chunks were done, of all works
+    board[WHAT:]    what is to be done: addresses of what is read and written, and their sizes
 """
 
 import os
@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from threading import local
 
 import numpy as np
 import torch
@@ -25,30 +26,39 @@ from numba.extending import intrinsic
 from wenmai.data.storage.caches import njit
 from wenmai.data.storage.threads import threads
 from wenmai.kernels.panels import WIDE, panel_product
+from wenmai.kernels.self_attention import attend_heads
 
 WORK, DONE, WHAT = 0, 8, 16  # apart by as much as a processor fetches at once
+KIND, ALL, SHARE = range(3)  # of WHAT: the kind of work, how many panels or heads it has, and how many of them are a chunk
+PRODUCT, ATTENTION = range(2)
 NUMBER = 1 << 32
+CLOSED = NUMBER - 1  # as a chunk: none is left
 OVER = -1  # as WORK: nothing more will be put up
 PATIENT = 2000  # looks at a board, some microseconds
-CHUNK = 1 << 15  # products of two numbers: fewer are not worth the exchange
+CHUNK = 1 << 17  # products of two numbers: fewer are not worth the exchange
 
 
 @contextmanager
 def helped(wanted: bool = True) -> Iterator[np.ndarray]:
-    """A board that others look at meanwhile, if there are cores for them; else an empty one."""
+    """A board that others look at meanwhile, if there are cores for them; else an empty one. Inside another of this thread's, the
+    same one: who helps stays."""
+    if (board := getattr(HERE, "board", None)) is not None:
+        yield board
+        return
     helpers = min(threads(), torch.get_num_threads()) - 1 if wanted else 0
     if helpers < 1:
         yield NOBODY
         return
-    board = np.zeros(WHAT + 9, np.int64)
+    HERE.board = board = np.zeros(WHAT + 12, np.int64)
     for _ in range(helpers):
         pool().submit(help_out, board)
     try:
         yield board
     finally:
-        board[WORK] = OVER
+        HERE.board, board[WORK] = None, OVER
 
 
+HERE = local()
 NOBODY = np.zeros(0, np.int64)
 
 
@@ -69,6 +79,14 @@ def floats_at(typing_context, place):
         return builder.inttoptr(values[0], context.get_value_type(signature.return_type))
 
     return types.CPointer(types.float32)(types.int64), code
+
+
+@intrinsic
+def integers_at(typing_context, place):
+    def code(context, builder, signature, values):
+        return builder.inttoptr(values[0], context.get_value_type(signature.return_type))
+
+    return types.CPointer(types.int64)(types.int64), code
 
 
 @njit(cache=True, nogil=True)
@@ -158,29 +176,64 @@ def help_out(board):
 def chunk_done(board, work):
     """Does the next chunk of this work, unless it is all taken; or another by now."""
     what = board[WHAT:]
-    w, b, x, y, panels, size, rows, x_width, share = (what[0], what[1], what[2], what[3], what[4], what[5], what[6], what[7],
-                                                      what[8])  # fmt: skip
-    start = work % NUMBER * share
-    if start >= panels or not exchanged(board, WORK, work, work + 1):
+    start, end = work % NUMBER * what[SHARE], min((work % NUMBER + 1) * what[SHARE], what[ALL])
+    if start >= end or not exchanged(board, WORK, work, work + 1):
         return False
-    panel_product(panels_at(w, panels, size), vector(b, panels * WIDE), matrix(x, rows, x_width), matrix(y, rows, panels * WIDE),
-                  start, min(start + share, panels))  # fmt: skip
+    if what[KIND] == PRODUCT:
+        panels, w, b, x, y = what[ALL], what[3], what[4], what[5], what[6]
+        size, rows, x_width, activation = what[7], what[8], what[9], what[10]
+        panel_product(panels_at(w, panels, size), vector(b, panels * WIDE), matrix(x, rows, x_width),
+                      matrix(y, rows, panels * WIDE), start, end, activation)  # fmt: skip
+    else:
+        qkv, c, offsets, rows, qkv_width, width, heads = what[3], what[4], what[5], what[6], what[7], what[8], what[9]
+        texts, factor, first = what[ALL] // heads, np.int32(what[10]).view(np.float32), what[11] != 0
+        attend_heads(matrix(qkv, rows, qkv_width), matrix(c, texts if first else rows, width),
+                     carray(integers_at(offsets), texts + 1), heads, factor, first, start, end)  # fmt: skip
     added(board, DONE, 1)
     return True
 
 
 @njit(cache=True, nogil=True)
-def shared_product(w, b, x, y, board):
-    """y = x Wᵀ + b, with whoever looks at the board; w, b as in Panels, y (B, padded(N))."""
+def shared_product(w, b, x, y, board, activation):
+    """y = φ(x Wᵀ + b), with whoever looks at the board; w, b as in Panels, y (B, padded(N))."""
     panels, size, _ = w.shape
     share = max(1, CHUNK // (WIDE * size * len(x)))
     if len(board) == 0 or panels <= share:
-        panel_product(w, b, x, y, 0, panels)
+        panel_product(w, b, x, y, 0, panels, activation)
         return
-    done, chunks = looked_at(board, DONE), (panels + share - 1) // share
-    board[WHAT], board[WHAT + 1], board[WHAT + 2], board[WHAT + 3] = w.ctypes.data, b.ctypes.data, x.ctypes.data, y.ctypes.data
-    board[WHAT + 4], board[WHAT + 5], board[WHAT + 6], board[WHAT + 7] = panels, size, x.shape[0], x.shape[1]
-    board[WHAT + 8] = share
+    what = cleared(board)
+    what[KIND], what[ALL], what[SHARE] = PRODUCT, panels, share
+    what[3], what[4], what[5], what[6] = w.ctypes.data, b.ctypes.data, x.ctypes.data, y.ctypes.data
+    what[7], what[8], what[9], what[10] = size, x.shape[0], x.shape[1], activation
+    work_off(board)
+
+
+@njit(cache=True, nogil=True)
+def shared_attention(qkv, c, offsets, heads, factor, first, board):
+    """As attend_heads, all of them, with whoever looks at the board."""
+    many = (len(offsets) - 1) * heads
+    if len(board) == 0 or len(qkv) * qkv.shape[1] < CHUNK:
+        attend_heads(qkv, c, offsets, heads, factor, first, 0, many)
+        return
+    what = cleared(board)
+    what[KIND], what[ALL], what[SHARE] = ATTENTION, many, max(1, many // 16)
+    what[3], what[4], what[5] = qkv.ctypes.data, c.ctypes.data, offsets.ctypes.data
+    what[6], what[7], what[8], what[9] = qkv.shape[0], qkv.shape[1], c.shape[1], heads
+    what[10], what[11] = np.float32(factor).view(np.int32), first
+    work_off(board)
+
+
+@njit(cache=True, nogil=True)
+def cleared(board):
+    """Where the next work may be written: nobody can take a chunk until it is put up."""
+    put(board, WORK, looked_at(board, WORK) // NUMBER * NUMBER + CLOSED)
+    return board[WHAT:]
+
+
+@njit(cache=True, nogil=True)
+def work_off(board):
+    """Does what is on the board, with whoever helps."""
+    done, chunks = looked_at(board, DONE), (board[WHAT + ALL] + board[WHAT + SHARE] - 1) // board[WHAT + SHARE]
     put(board, WORK, (looked_at(board, WORK) // NUMBER + 1) * NUMBER)
     while chunk_done(board, looked_at(board, WORK)):
         pass

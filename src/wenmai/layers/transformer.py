@@ -24,7 +24,7 @@ from wenmai.errors import Mistake
 from wenmai.kernels.block_step import ADD, ATTENTION, CROSS, KEEP, MLP, NORM_AFTER, NORM_BEFORE, RUN, BlockSteps, one_token
 from wenmai.kernels.encoding import Encoder
 from wenmai.kernels.kept import Kept, forgotten
-from wenmai.kernels.products import plain
+from wenmai.kernels.products import in_16_bits, plain
 from wenmai.layers.attention import MultiHeadAttention, see_real
 from wenmai.layers.body import Body
 from wenmai.layers.cache import Cache, take
@@ -115,6 +115,8 @@ class Transformer(Body):
 
     def keys_values(self, memory: Tensor) -> Tensor:
         """(B, S, E) → (B, L, 2, A, S, D)"""
+        if (steps := self.block_steps(memory)) and not in_16_bits():
+            return steps.keys_values(memory)
         return torch.stack([block.cross.keys_values(memory) for block in self.blocks], 1).to(memory.dtype)
 
     def forward(self, x: Tensor, mask: Tensor | None, state: "Cache | DecoderCache | None" = None, trace: Trace | None = None,

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from wenmai.data.examples.batches import Batch
 from wenmai.kernels.beam_search import Found
 from wenmai.kernels.products import Repeated
+from wenmai.kernels.sharing import helped
 from wenmai.layers.body import Body
 from wenmai.layers.cache import take, within
 from wenmai.layers.copying import Copies
@@ -110,12 +111,16 @@ class EncoderDecoder(nn.Module):
         return self.step(state, torch.full((len(memory),), self.opening, device=memory.device))
 
     @torch.no_grad()
-    def search(self, batch: Batch, most: np.ndarray, size: int, penalty: float, count: int) -> Found | None:
-        """The best texts that beam search finds, by machine code; None where there is none for this decoder."""
-        if not hasattr(self.decoder, "search") or not self.decoder.can_search(self.head, size):
-            return None
-        memory, mask, _ = self.encoder(*self.input(batch), **self.beside(batch))
-        return self.decoder.search(self.head, memory, mask, self.opening, most, size, penalty, count)
+    def can_search(self, size: int) -> bool:
+        """Whether there is machine code for a beam of this size."""
+        return hasattr(self.decoder, "can_search") and self.decoder.can_search(self.head, size)
+
+    @torch.no_grad()
+    def search(self, batch: Batch, most: np.ndarray, size: int, penalty: float, count: int) -> Found:
+        """The best texts that beam search finds, by machine code."""
+        with helped():
+            memory, mask, _ = self.encoder(*self.input(batch), **self.beside(batch))
+            return self.decoder.search(self.head, memory, mask, self.opening, most, size, penalty, count)
 
     @torch.no_grad()
     def step(self, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:

@@ -127,8 +127,8 @@ class Decoder(nn.Module):
             longest = len(self.body.position.table)
         weights = [self.words.table.weight, *self.body.norm.parameters(), *head.parameters()]
         made = self.kept.of(weights, writer, (longest, opening))
-        return search(self.body.block_steps(memory), made, self.body.keys_values(memory).numpy(), mask.numpy(), most, size, penalty,
-                      count)  # fmt: skip
+        steps, across = self.body.block_steps(memory), self.body.keys_values(memory)
+        return search(steps, made, across.numpy(), mask.numpy(), most, size, penalty, count)
 
     def forward(self, tokens: Tensor, memory: Tensor, mask: Tensor, state: DecoderCache | None = None, trace=None):
         """tokens (B, T), memory (B, S, E) → y (B, T, E)"""

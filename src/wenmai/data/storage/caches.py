@@ -4,6 +4,7 @@ Libraries unpickle and unmarshal what they find in their caches, which is to run
 its kernels. So these lie in ~/.cache/wenmai (or $XDG_CACHE_HOME/wenmai), mode 0700. Where there can be no such folder, what is
 compiled is compiled each time; nothing fails for want of a cache."""
 
+import hashlib
 import os
 import stat
 import tempfile
@@ -54,6 +55,16 @@ def for_numba() -> str | None:
     return str(own_folder() / "numba") if own_folder() else None
 
 
+@cache
+def version_of(folder: Path) -> str:
+    """What a folder of code says, as a name. What Numba compiled holds what it called, which may stand in another file of the
+    folder, and Numba itself looks at one file alone."""
+    known = hashlib.sha256()
+    for file in sorted(folder.glob("*.py")):
+        known.update(file.read_bytes())
+    return known.hexdigest()[:16]
+
+
 def for_torch() -> dict[str, str]:
     """What torch is told by the environment before it compiles."""
     folder = own_folder() or Path(tempfile.mkdtemp(prefix="wenmai-"))  # 0700, by a name that nobody can know before
@@ -65,6 +76,7 @@ def njit(**options) -> Callable:
 
     def compiled(function: Callable):
         folder = for_numba() if options.get("cache") else None
+        folder = folder and str(Path(folder) / version_of(Path(function.__code__.co_filename).parent))
         made = numba.njit(**options | {"cache": False})(function)
         if folder is not None:
             before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, folder
