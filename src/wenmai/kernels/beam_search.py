@@ -84,8 +84,8 @@ def search_all(stack, writer, memory, real, most, size, penalty, count, board):
                 if token[at] == writer.end or most[own] <= length:
                     if at < size:
                         finished[own] += 1
-                        keep(text[slot[at]], token[at], length, reached[at] / length**penalty, reached[at], tokens[own],
-                             lengths[own], scores[own], log_probs[own])  # fmt: skip
+                        keep(text[slot[at]], token[at], length, reached[at] / length**penalty, reached[at], own, tokens, lengths,
+                             scores, log_probs)  # fmt: skip
                 elif live - begun < size:
                     source_next[live], sums_next[live], parent[live], last[live] = own, reached[at], slot[at], token[at]
                     live += 1
@@ -95,8 +95,9 @@ def search_all(stack, writer, memory, real, most, size, penalty, count, board):
             if finished[own] >= size or highest / float(most[own]) ** penalty <= scores[own, count - 1]:
                 live = begun
         for at in range(live):
-            text_next[at, :place], text_next[at, place] = text[parent[at], :place], last[at]
-            row_of_next[at, :length] = row_of[parent[at], :length]
+            for before in range(length):
+                text_next[at, before], row_of_next[at, before] = text[parent[at], before], row_of[parent[at], before]
+            text_next[at, place] = last[at]
         text, text_next, row_of, row_of_next = text_next, text, row_of_next, row_of
         source, source_next, sums, sums_next = source_next, source, sums_next, sums
         rows = live
@@ -134,13 +135,17 @@ def add_best(said, before, row, writer, opens, reached, slot, token):
 
 
 @njit(cache=True, nogil=True)
-def keep(text, token, length, score, log_prob, tokens, lengths, scores, log_probs):
-    """A finished text, among the best of its source, which are in order."""
-    if not score > scores[-1]:
+def keep(text, token, length, score, log_prob, own, tokens, lengths, scores, log_probs):
+    """A finished text, among the best of its `own` source, which are in order."""
+    at = scores.shape[1] - 1
+    if not score > scores[own, at]:
         return
-    at = len(scores) - 1
-    while at > 0 and scores[at - 1] < score:
-        scores[at], log_probs[at], lengths[at], tokens[at] = scores[at - 1], log_probs[at - 1], lengths[at - 1], tokens[at - 1]
+    while at > 0 and scores[own, at - 1] < score:
+        scores[own, at], log_probs[own, at], lengths[own, at] = scores[own, at - 1], log_probs[own, at - 1], lengths[own, at - 1]
+        for place in range(lengths[own, at]):
+            tokens[own, at, place] = tokens[own, at - 1, place]
         at -= 1
-    scores[at], log_probs[at], lengths[at] = score, log_prob, length
-    tokens[at, : length - 1], tokens[at, length - 1] = text[: length - 1], token
+    scores[own, at], log_probs[own, at], lengths[own, at] = score, log_prob, length
+    for place in range(length - 1):
+        tokens[own, at, place] = text[place]
+    tokens[own, at, length - 1] = token

@@ -157,20 +157,20 @@ def stack_step(x, stack, past, places, row_of, across, real, source, board):
             elif step == NORM_AFTER:
                 layer_norm(x, vector(weights[4], width), vector(weights[5], width), stack.epsilon, x)
             elif step == KEEP:
-                h[:, :width] = x
+                keep(x, h)
             elif step == ADD:
-                x += h[:, :width]
+                add(x, h)
             elif part == ATTENTION:
-                linear(weights[:2], width, h, qkv, board)
+                linear(weights[:2], width, h, qkv, board, NONE)
                 self_attention_step(qkv, past, places, row_of, level, stack.heads, stack.factor, stack.rotary, c)
-                linear(weights[2:4], width, c, h, board)
+                linear(weights[2:4], width, c, h, board, NONE)
             elif part == CROSS:
-                linear(weights[:2], width, h, q, board)
+                linear(weights[:2], width, h, q, board, NONE)
                 cross_attention_step(q, across, real, source, level, stack.heads, stack.factor, c)
-                linear(weights[2:4], width, c, h, board)
+                linear(weights[2:4], width, c, h, board, NONE)
             else:
                 linear(weights[:2], width, h, wide, board, stack.activation)
-                linear(weights[2:4], stack.wide, wide, h, board)
+                linear(weights[2:4], stack.wide, wide, h, board, NONE)
 
 
 @njit(cache=True, nogil=True)
@@ -180,20 +180,34 @@ def project_memory(rows, weights, across, board):
     width = heads * size
     y = np.empty((len(rows), padded_width(2 * width)), np.float32)
     for level in range(layers):
-        linear(weights[level], width, rows, y, board)
+        linear(weights[level], width, rows, y, board, NONE)
         for b in range(batch):
             for part in range(2):
                 for head in range(heads):
                     for s in range(places):
-                        first = part * width + head * size
-                        across[b, level, part, head, s] = y[b * places + s, first : first + size]
+                        for d in range(size):
+                            across[b, level, part, head, s, d] = y[b * places + s, part * width + head * size + d]
 
 
 @njit(cache=True, nogil=True)
-def linear(places, size, x, y, board, activation=NONE):
+def linear(places, size, x, y, board, activation):
     """y = φ(x Wᵀ + b), of W in panels and b that lie at these places; of x the first `size` columns."""
     panels = y.shape[1] // WIDE
     shared_product(panels_at(places[0], panels, size), vector(places[1], y.shape[1]), x, y, board, activation)
+
+
+@njit(cache=True, nogil=True)
+def keep(x, h):
+    for row in range(len(x)):
+        for i in range(x.shape[1]):
+            h[row, i] = x[row, i]
+
+
+@njit(cache=True, nogil=True)
+def add(x, h):
+    for row in range(len(x)):
+        for i in range(x.shape[1]):
+            x[row, i] += h[row, i]
 
 
 @njit(cache=True, nogil=True)

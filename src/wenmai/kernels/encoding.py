@@ -20,12 +20,15 @@ from wenmai.kernels.block_step import (
     NORM_BEFORE,
     BlockSteps,
     Products,
+    add,
+    keep,
     layer_norm,
-    linear,
-    padded_width,  # fmt: skip
+    linear,  # fmt: skip
+    padded_width,
     rotate,
 )
 from wenmai.kernels.kept import Kept, forgotten
+from wenmai.kernels.panels import NONE
 from wenmai.kernels.products import has_onednn, in_16_bits, plain
 from wenmai.kernels.sharing import helped, shared_attention, vector
 
@@ -92,22 +95,23 @@ def stack_of_texts(x, stack, offsets, first, board):
             elif step == NORM_AFTER:
                 layer_norm(y, vector(weights[4], width), vector(weights[5], width), stack.epsilon, y)
             elif step == KEEP:
-                h[:rows, :width] = y
+                keep(y, h)
             elif step == ADD:
-                y += h[:rows, :width]
+                add(y, h)
             elif part == ATTENTION:
-                linear(weights[:2], width, h[:rows], qkv, board)
+                linear(weights[:2], width, h[:rows], qkv, board, NONE)
                 if stack.rotary:
                     rotate(qkv, places, 2 * stack.heads, width // stack.heads)
                 if alone:
                     rows = len(offsets) - 1
                     for row in range(rows):
-                        x[row] = x[offsets[row]]
+                        for i in range(width):
+                            x[row, i] = x[offsets[row], i]
                 shared_attention(qkv, c[:rows], offsets, stack.heads, stack.factor, alone, board)
-                linear(weights[2:4], width, c[:rows], h[:rows], board)
+                linear(weights[2:4], width, c[:rows], h[:rows], board, NONE)
             else:
                 linear(weights[:2], width, h[:rows], wide[:rows], board, stack.activation)
-                linear(weights[2:4], stack.wide, wide[:rows], h[:rows], board)
+                linear(weights[2:4], stack.wide, wide[:rows], h[:rows], board, NONE)
     return rows
 
 

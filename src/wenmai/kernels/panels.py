@@ -5,7 +5,10 @@
 A panel is WIDE rows of W, number by number: of one x_k after another, its weights stand side by side. So W is read from the first
 number to the last in the order in which it lies, which memory is made for, and a panel's sums of up to six rows of x stay in
 registers until they are done. Nothing that Numba compiles by itself does: it is told instruction by instruction (LLVM's), the
-same for any processor, with as many numbers side by side as this one has room for."""
+same for any processor, with as many numbers side by side as this one has room for.
+
+It is compiled once, and called by its address: Numba puts all that a function calls into it, and would compile it again for each
+of those that lead here."""
 
 from typing import NamedTuple
 
@@ -13,12 +16,12 @@ import numba
 import numpy as np
 import torch
 from llvmlite import binding, ir
-from numba import types
+from numba import carray, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from torch import Tensor
 
-from wenmai.data.storage.caches import njit
+from wenmai.data.storage.caches import c_function, njit
 from wenmai.kernels.functions import gelu, gelu_by_tanh
 
 ROWS = 6  # of x, whose sums a processor has registers for
@@ -63,20 +66,19 @@ def padded(size: int) -> int:
 
 
 def tile(rows: int):
-    """Code for a panel and so many rows of x: y[row + r, panel · WIDE + v] = b + Σ_k w[panel, k, v] x[row + r, k]"""
+    """Code for a panel and so many rows of x: y[row + r, panel · WIDE + v] = b + Σ_k w[panel, k, v] x[row + r, k]; all by their
+    addresses."""
 
     @intrinsic
-    def code(typing_context, w, b, x, y, panel, row):
-        return types.void(w, b, x, y, types.intp, types.intp), lambda *given: written(rows, *given)
+    def code(typing_context, w, b, x, x_width, y, y_width, size, panel, row):
+        return types.void(*[types.int64] * 9), lambda *given: written(rows, *given)
 
     return code
 
 
 def written(many: int, context, builder, signature, values):
-    w, b, x, y = (context.make_array(kind)(context, builder, value) for kind, value in zip(signature.args, values[:4]))
-    panel, row = values[4:]
-    size = cgutils.unpack_tuple(builder, w.shape, 3)[1]
-    x_width, y_width = (cgutils.unpack_tuple(builder, array.shape, 2)[1] for array in (x, y))
+    w, b, x, x_width, y, y_width, size, panel, row = values
+    w, b, x, y = (builder.inttoptr(place, ir.FloatType().as_pointer()) for place in (w, b, x, y))
 
     def vector(start, place):
         return builder.bitcast(builder.gep(start, [place]), VECTOR.as_pointer())
@@ -85,10 +87,10 @@ def written(many: int, context, builder, signature, values):
         return builder.add(place, ir.Constant(INTEGER, by))
 
     first = builder.mul(panel, ir.Constant(INTEGER, WIDE))
-    weights, steps = builder.gep(w.data, [builder.mul(first, size)]), [LANES * v for v in range(VECTORS)]
+    weights, steps = builder.gep(w, [builder.mul(first, size)]), [LANES * v for v in range(VECTORS)]
     rows = [moved(row, r) for r in range(many)]
-    starts = [builder.gep(x.data, [builder.mul(at, x_width)]) for at in rows]
-    bias = [builder.load(vector(b.data, moved(first, step)), align=4) for step in steps]
+    starts = [builder.gep(x, [builder.mul(at, x_width)]) for at in rows]
+    bias = [builder.load(vector(b, moved(first, step)), align=4) for step in steps]
     sums = [[cgutils.alloca_once_value(builder, one) for one in bias] for _ in rows]  # which become registers
     nothing, zeros = ir.Constant(VECTOR, ir.Undefined), ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
     with cgutils.for_range(builder, size) as loop:
@@ -103,39 +105,59 @@ def written(many: int, context, builder, signature, values):
     for at, own in zip(rows, sums):
         for step, total in zip(steps, own):
             place = builder.add(builder.mul(at, y_width), moved(first, step))
-            builder.store(builder.load(total), vector(y.data, place), align=4)
+            builder.store(builder.load(total), vector(y, place), align=4)
     return context.get_dummy_value()
 
 
 one_row, two_rows, three_rows, four_rows, five_rows, six_rows = map(tile, range(1, ROWS + 1))
+NUMBERS = types.void(*[types.int64] * 11)
+
+
+@c_function(NUMBERS, error_model="numpy")
+def product_at(w, b, x, x_width, y, y_width, size, rows, start, end, activation):
+    """y = φ(x Wᵀ + b) of the panels from `start` to `end`. Rows of x are shared out evenly, as many at once as a cache holds."""
+    for first in range(0, rows, BLOCK):
+        last = min(first + BLOCK, rows)
+        groups = (last - first + ROWS - 1) // ROWS
+        for panel in range(start, end):
+            for group in range(groups):
+                row = first + (last - first) * group // groups
+                many = first + (last - first) * (group + 1) // groups - row
+                if many == 6:
+                    six_rows(w, b, x, x_width, y, y_width, size, panel, row)
+                elif many == 5:
+                    five_rows(w, b, x, x_width, y, y_width, size, panel, row)
+                elif many == 4:
+                    four_rows(w, b, x, x_width, y, y_width, size, panel, row)
+                elif many == 3:
+                    three_rows(w, b, x, x_width, y, y_width, size, panel, row)
+                elif many == 2:
+                    two_rows(w, b, x, x_width, y, y_width, size, panel, row)
+                else:
+                    one_row(w, b, x, x_width, y, y_width, size, panel, row)
+            if activation != NONE:
+                activate(carray(floats_at(y), (rows, y_width))[first:last, panel * WIDE : panel * WIDE + WIDE], activation)
+
+
+PRODUCT = "wenmai_panel_product"
+by_address = types.ExternalFunction(PRODUCT, NUMBERS)
 
 
 @njit(cache=True, nogil=True)
 def panel_product(w, b, x, y, start, end, activation):
-    """y = φ(x Wᵀ + b) of the panels from `start` to `end`; x (B, ≥ K), y (B, padded(N)). Rows of x are shared out evenly, as many
-    at a time as a cache holds."""
-    for first in range(0, len(x), BLOCK):
-        last = min(first + BLOCK, len(x))
-        rows = last - first
-        groups = (rows + ROWS - 1) // ROWS
-        for panel in range(start, end):
-            for group in range(groups):
-                row = first + rows * group // groups
-                many = first + rows * (group + 1) // groups - row
-                if many == 6:
-                    six_rows(w, b, x, y, panel, row)
-                elif many == 5:
-                    five_rows(w, b, x, y, panel, row)
-                elif many == 4:
-                    four_rows(w, b, x, y, panel, row)
-                elif many == 3:
-                    three_rows(w, b, x, y, panel, row)
-                elif many == 2:
-                    two_rows(w, b, x, y, panel, row)
-                else:
-                    one_row(w, b, x, y, panel, row)
-            if activation != NONE:
-                activate(y[first:last, panel * WIDE : panel * WIDE + WIDE], activation)
+    """The same of arrays: w and b as in Panels, x (B, ≥ K), y (B, padded(N))."""
+    by_address(w.ctypes.data, b.ctypes.data, x.ctypes.data, x.shape[1], y.ctypes.data, y.shape[1], w.shape[1], len(x), start, end,
+               activation)  # fmt: skip
+
+
+@intrinsic
+def floats_at(typing_context, place):
+    """The address of a number as a pointer, for carray."""
+
+    def code(context, builder, signature, values):
+        return builder.inttoptr(values[0], context.get_value_type(signature.return_type))
+
+    return types.CPointer(types.float32)(types.int64), code
 
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")

@@ -7,6 +7,7 @@ who help look for work all the time, from `helped` until the text that they help
     board[WORK]     the number of the work · 2³² + the number of the next chunk: taken by compare and exchange, so that whoever
                     looked at an older one takes nothing of a newer
     board[DONE]     how many chunks were done, of all works
+    board[HELP]     how many help
     board[WHAT:]    what is to be done: addresses of what is read and written, and their sizes
 """
 
@@ -19,17 +20,19 @@ from threading import local
 
 import numpy as np
 import torch
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba import carray, types
 from numba.extending import intrinsic
 
-from wenmai.data.storage.caches import njit
+from wenmai.data.storage.caches import c_function, njit
 from wenmai.data.storage.threads import threads
-from wenmai.kernels.panels import WIDE, panel_product
+from wenmai.kernels import panels
+from wenmai.kernels.panels import WIDE, by_address, floats_at
 from wenmai.kernels.self_attention import attend_heads
 
-WORK, DONE, WHAT = 0, 8, 16  # apart by as much as a processor fetches at once
+WORK, DONE, HELP, WHAT = 0, 8, 16, 24  # apart by as much as a processor fetches at once
 KIND, ALL, SHARE = range(3)  # of WHAT: the kind of work, how many panels or heads it has, and how many of them are a chunk
+SIZE = 12  # of WHAT
 PRODUCT, ATTENTION = range(2)
 NUMBER = 1 << 32
 CLOSED = NUMBER - 1  # as a chunk: none is left
@@ -40,17 +43,19 @@ CHUNK = 1 << 17  # products of two numbers: fewer are not worth the exchange
 
 @contextmanager
 def helped(wanted: bool = True) -> Iterator[np.ndarray]:
-    """A board that others look at meanwhile, if there are cores for them; else an empty one. Inside another of this thread's, the
-    same one: who helps stays."""
+    """A board that others look at meanwhile, if there are cores for them. Inside another of this thread's, the same one: who
+    helps stays."""
     if (board := getattr(HERE, "board", None)) is not None:
         yield board
         return
-    helpers = min(threads(), torch.get_num_threads()) - 1 if wanted else 0
-    if helpers < 1:
-        yield NOBODY
+    board = np.zeros(WHAT + SIZE, np.int64)
+    board[HELP] = min(threads(), torch.get_num_threads()) - 1 if wanted else 0
+    compiled()
+    if not board[HELP]:
+        yield board
         return
-    HERE.board = board = np.zeros(WHAT + 12, np.int64)
-    for _ in range(helpers):
+    HERE.board = board
+    for _ in range(board[HELP]):
         pool().submit(help_out, board)
     try:
         yield board
@@ -59,7 +64,14 @@ def helped(wanted: bool = True) -> Iterator[np.ndarray]:
 
 
 HERE = local()
-NOBODY = np.zeros(0, np.int64)
+
+
+@cache
+def compiled() -> None:
+    """What is called by its address is there."""
+    binding.add_symbol(panels.PRODUCT, panels.product_at())
+    binding.add_symbol(PERFORM, perform_at())
+    binding.add_symbol(WORK_OFF, work_off_at())
 
 
 @cache
@@ -67,18 +79,12 @@ def pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads(), "wenmai-helper")
 
 
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=pool.cache_clear)  # a child has none of its parent's threads
+
+
 def address(array: np.ndarray) -> int:
     return array.ctypes.data
-
-
-@intrinsic
-def floats_at(typing_context, place):
-    """The address of a number as a pointer, for carray."""
-
-    def code(context, builder, signature, values):
-        return builder.inttoptr(values[0], context.get_value_type(signature.return_type))
-
-    return types.CPointer(types.float32)(types.int64), code
 
 
 @intrinsic
@@ -172,6 +178,25 @@ def help_out(board):
             yield_core()
 
 
+@c_function(types.void(types.int64, types.int64, types.int64), error_model="numpy")
+def perform_at(place, start, end):
+    """Of the work that lies at this place, the panels or heads from `start` to `end`."""
+    what = carray(integers_at(place), SIZE)
+    if what[KIND] == PRODUCT:
+        many, w, b, x, y = what[ALL], what[3], what[4], what[5], what[6]
+        size, rows, x_width, activation = what[7], what[8], what[9], what[10]
+        by_address(w, b, x, x_width, y, many * WIDE, size, rows, start, end, activation)
+    else:
+        qkv, c, offsets, rows, qkv_width, width, heads = what[3], what[4], what[5], what[6], what[7], what[8], what[9]
+        texts, factor, first = what[ALL] // heads, np.int32(what[10]).view(np.float32), what[11] != 0
+        attend_heads(matrix(qkv, rows, qkv_width), matrix(c, texts if first else rows, width),
+                     carray(integers_at(offsets), texts + 1), heads, factor, first, start, end)  # fmt: skip
+
+
+PERFORM = "wenmai_perform"
+perform = types.ExternalFunction(PERFORM, types.void(types.int64, types.int64, types.int64))
+
+
 @njit(cache=True, nogil=True)
 def chunk_done(board, work):
     """Does the next chunk of this work, unless it is all taken; or another by now."""
@@ -179,16 +204,7 @@ def chunk_done(board, work):
     start, end = work % NUMBER * what[SHARE], min((work % NUMBER + 1) * what[SHARE], what[ALL])
     if start >= end or not exchanged(board, WORK, work, work + 1):
         return False
-    if what[KIND] == PRODUCT:
-        panels, w, b, x, y = what[ALL], what[3], what[4], what[5], what[6]
-        size, rows, x_width, activation = what[7], what[8], what[9], what[10]
-        panel_product(panels_at(w, panels, size), vector(b, panels * WIDE), matrix(x, rows, x_width),
-                      matrix(y, rows, panels * WIDE), start, end, activation)  # fmt: skip
-    else:
-        qkv, c, offsets, rows, qkv_width, width, heads = what[3], what[4], what[5], what[6], what[7], what[8], what[9]
-        texts, factor, first = what[ALL] // heads, np.int32(what[10]).view(np.float32), what[11] != 0
-        attend_heads(matrix(qkv, rows, qkv_width), matrix(c, texts if first else rows, width),
-                     carray(integers_at(offsets), texts + 1), heads, factor, first, start, end)  # fmt: skip
+    perform(what.ctypes.data, start, end)
     added(board, DONE, 1)
     return True
 
@@ -196,31 +212,24 @@ def chunk_done(board, work):
 @njit(cache=True, nogil=True)
 def shared_product(w, b, x, y, board, activation):
     """y = φ(x Wᵀ + b), with whoever looks at the board; w, b as in Panels, y (B, padded(N))."""
-    panels, size, _ = w.shape
-    share = max(1, CHUNK // (WIDE * size * len(x)))
-    if len(board) == 0 or panels <= share:
-        panel_product(w, b, x, y, 0, panels, activation)
-        return
+    many, size, _ = w.shape
     what = cleared(board)
-    what[KIND], what[ALL], what[SHARE] = PRODUCT, panels, share
+    what[KIND], what[ALL], what[SHARE] = PRODUCT, many, max(1, CHUNK // (WIDE * size * len(x)))
     what[3], what[4], what[5], what[6] = w.ctypes.data, b.ctypes.data, x.ctypes.data, y.ctypes.data
     what[7], what[8], what[9], what[10] = size, x.shape[0], x.shape[1], activation
-    work_off(board)
+    work_off(board.ctypes.data)
 
 
 @njit(cache=True, nogil=True)
 def shared_attention(qkv, c, offsets, heads, factor, first, board):
     """As attend_heads, all of them, with whoever looks at the board."""
     many = (len(offsets) - 1) * heads
-    if len(board) == 0 or len(qkv) * qkv.shape[1] < CHUNK:
-        attend_heads(qkv, c, offsets, heads, factor, first, 0, many)
-        return
     what = cleared(board)
-    what[KIND], what[ALL], what[SHARE] = ATTENTION, many, max(1, many // 16)
+    what[KIND], what[ALL], what[SHARE] = ATTENTION, many, many if qkv.size < CHUNK else max(1, many // 16)
     what[3], what[4], what[5] = qkv.ctypes.data, c.ctypes.data, offsets.ctypes.data
     what[6], what[7], what[8], what[9] = qkv.shape[0], qkv.shape[1], c.shape[1], heads
     what[10], what[11] = np.float32(factor).view(np.int32), first
-    work_off(board)
+    work_off(board.ctypes.data)
 
 
 @njit(cache=True, nogil=True)
@@ -230,14 +239,23 @@ def cleared(board):
     return board[WHAT:]
 
 
-@njit(cache=True, nogil=True)
-def work_off(board):
-    """Does what is on the board, with whoever helps."""
-    done, chunks = looked_at(board, DONE), (board[WHAT + ALL] + board[WHAT + SHARE] - 1) // board[WHAT + SHARE]
+@c_function(types.void(types.int64), error_model="numpy")
+def work_off_at(place):
+    """Does what is on the board at this place, with whoever helps."""
+    board = carray(integers_at(place), WHAT + SIZE)
+    what = board[WHAT:]
+    if board[HELP] == 0 or what[ALL] <= what[SHARE]:
+        perform(what.ctypes.data, 0, what[ALL])
+        return
+    done, chunks = looked_at(board, DONE), (what[ALL] + what[SHARE] - 1) // what[SHARE]
     put(board, WORK, (looked_at(board, WORK) // NUMBER + 1) * NUMBER)
     while chunk_done(board, looked_at(board, WORK)):
         pass
     wait_for(board, done + chunks)
+
+
+WORK_OFF = "wenmai_work_off"
+work_off = types.ExternalFunction(WORK_OFF, types.void(types.int64))
 
 
 @njit(cache=True, nogil=True)

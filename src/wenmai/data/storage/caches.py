@@ -14,6 +14,8 @@ from functools import cache
 from pathlib import Path
 
 import numba
+from numba.core import sigutils
+from numba.core.ccallback import CFunc
 
 
 @cache
@@ -73,24 +75,45 @@ def for_torch() -> dict[str, str]:
 
 def njit(**options) -> Callable:
     """As Numba's; with `cache`, what is compiled is kept in the user's own folder."""
+    make = numba.njit(**options | {"cache": False})
+    return lambda function: kept(make, function) if options.get("cache") else make(function)
 
-    def compiled(function: Callable):
-        folder = for_numba() if options.get("cache") else None
-        folder = folder and str(Path(folder) / version_of(Path(function.__code__.co_filename).parent))
-        made = numba.njit(**options | {"cache": False})(function)
-        if folder is not None:
-            before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, folder
-            try:
-                made.enable_caching()
-                made._cache.load_overload = quiet(made._cache.load_overload)
-                made._cache.save_overload = quiet(made._cache.save_overload)
-            except (RuntimeError, OSError):  # it cannot be written to
-                made = numba.njit(**options | {"cache": False})(function)
-            finally:
-                numba.config.CACHE_DIR = before
-        return made
+
+def c_function(signature, **options) -> Callable:
+    """As Numba's cfunc, compiled when it is first asked for its address, and kept."""
+
+    def compiled(function: Callable) -> Callable[[], int]:
+        @cache
+        def address() -> int:
+            made = kept(lambda function: CFunc(function, sigutils.normalize_signature(signature), {}, options), function)
+            made.compile()
+            ALIVE.append(made)
+            return made.address
+
+        return address
 
     return compiled
+
+
+ALIVE = []  # what was compiled, as long as its address may be used
+
+
+def kept(make: Callable, function: Callable):
+    """make(function), which keeps what it compiles in the user's own folder, if there is one."""
+    made, folder = make(function), for_numba()
+    if folder is None:
+        return made
+    version = version_of(Path(function.__code__.co_filename).parent)
+    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(Path(folder) / version)
+    try:
+        made.enable_caching()
+        made._cache.load_overload = quiet(made._cache.load_overload)
+        made._cache.save_overload = quiet(made._cache.save_overload)
+    except (RuntimeError, OSError):  # it cannot be written to
+        made = make(function)
+    finally:
+        numba.config.CACHE_DIR = before
+    return made
 
 
 def quiet(step: Callable) -> Callable:
