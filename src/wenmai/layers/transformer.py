@@ -97,6 +97,12 @@ class Transformer(Body):
                 spread = 0.02 / (sqrt(2 * len(self.blocks)) if name.endswith(("output", "down")) else 1.0)
                 layer.weight = nn.Parameter(normal(spread, *layer.weight.shape))
 
+    @torch.no_grad()
+    def get_ready(self) -> None:
+        """Whole texts are read by code that is compiled when it is first met on a machine: now."""
+        if not self.causal:
+            self(self.blocks[0].up.weight.new_zeros(1, 1, self.width), None)
+
     def block_steps(self, like: Tensor) -> BlockSteps | None:
         """The blocks as machine code reads them, for one token after another on a CPU."""
         if not plain(like):

@@ -116,6 +116,13 @@ class EncoderDecoder(nn.Module):
         return hasattr(self.decoder, "can_search") and self.decoder.can_search(self.head, size)
 
     @torch.no_grad()
+    def get_ready(self) -> None:
+        """As a Transformer's (layers/transformer.py): to search."""
+        if self.can_search(1):
+            memory = torch.zeros(1, 1, self.encoder.width)
+            self.decoder.search(self.head, memory, torch.ones(1, 1, dtype=torch.bool), self.opening, np.ones(1, np.int64), 1, 0.0, 1)
+
+    @torch.no_grad()
     def search(self, batch: Batch, most: np.ndarray, size: int, penalty: float, count: int) -> Found:
         """The best texts that beam search finds, by machine code."""
         with helped():

