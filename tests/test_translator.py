@@ -61,7 +61,8 @@ def test_alone_as_beside_others(rung):
 
 @every_rung
 @pytest.mark.parametrize("beam", [1, 5])
-def test_in_16_bits_nearly_the_same_is_written(rung, beam):
+def test_in_16_bits_nearly_the_same_is_written(rung, beam, monkeypatch):
+    monkeypatch.setattr("wenmai.models.transformer.FEW", 0)  # which are written in 32
     model = trained(rung)
     exact, close = model.answers(OTHERS, beam=beam), model.answers(OTHERS, beam=beam, precision="bf16")
     assert sum(one["text"] == other["text"] for one, other in zip(exact, close)) >= 0.9 * len(OTHERS)

@@ -60,14 +60,14 @@ def test_weights_that_change_are_written_with(monkeypatch):
 
 
 def test_where_there_is_no_machine_code(monkeypatch):
-    """A beam of half the vocabulary and more, 16 bits, other decoders."""
+    """A beam of half the vocabulary and more, many texts in 16 bits, other decoders."""
     model, asked = KNOWN.get("{}") or KNOWN.setdefault("{}", trained()), []
     monkeypatch.setattr(type(model.model_), "search", lambda *_: asked.append(1))
-    assert model.model_.can_search(5) and not model.model_.can_search(20)
+    assert model.model_.can_search(40, 5) and not model.model_.can_search(1, 20)
     with torch.autocast("cpu", torch.bfloat16):
-        assert not model.model_.can_search(5)
+        assert model.model_.can_search(6, 5) and not model.model_.can_search(7, 5)
     model.translate(TEXTS[:2], beam=20)
-    model.translate(TEXTS[:2], precision="bf16")
+    model.translate(TEXTS, precision="bf16")
     assert not asked
 
 

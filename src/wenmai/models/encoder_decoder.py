@@ -111,14 +111,14 @@ class EncoderDecoder(nn.Module):
         return self.step(state, torch.full((len(memory),), self.opening, device=memory.device))
 
     @torch.no_grad()
-    def can_search(self, size: int) -> bool:
-        """Whether there is machine code for a beam of this size."""
-        return hasattr(self.decoder, "can_search") and self.decoder.can_search(self.head, size)
+    def can_search(self, sources: int, size: int) -> bool:
+        """Whether there is machine code for beams of this size."""
+        return hasattr(self.decoder, "can_search") and self.decoder.can_search(self.head, sources, size)
 
     @torch.no_grad()
     def get_ready(self) -> None:
         """As a Transformer's (layers/transformer.py): to search."""
-        if self.can_search(1):
+        if self.can_search(1, 1):
             memory = torch.zeros(1, 1, self.encoder.width)
             self.decoder.search(self.head, memory, torch.ones(1, 1, dtype=torch.bool), self.opening, np.ones(1, np.int64), 1, 0.0, 1)
 

@@ -31,6 +31,7 @@ from wenmai.options import IMAGES, Layers, Share
 Positions = Literal["sinusoidal", "learned", "rotary"]
 Activation, Norm = Literal["gelu", "gelu-tanh", "relu"], Literal["pre", "post"]
 Patch = Annotated[int, IMAGES]
+FEW = 32  # texts at a time
 
 
 def transformer(inputs, head, *, width: int = 128, heads: int = 4, layers: Layers = 2, feed_forward: int | None = None,
@@ -103,10 +104,12 @@ class Decoder(nn.Module):
     def begin(self, memory: Tensor, mask: Tensor, steps: int) -> DecoderCache:
         return self.body.decoder_cache(memory, mask, steps)
 
-    def can_search(self, head: nn.Module, size: int) -> bool:
-        """Whether there is machine code for a beam of this size, on a CPU, in 32 bits."""
+    def can_search(self, head: nn.Module, sources: int, size: int) -> bool:
+        """Whether there is machine code for beams of this size, on a CPU. It is in 32 bits: few texts are written no faster in
+        16."""
         plain_head = isinstance(head, NextHead) and isinstance(head.project, nn.Identity) and 2 * size <= head.width
-        return plain_head and not self.words.one_hot and plain(self.words.table.weight) and not in_16_bits()
+        short = in_16_bits() and sources * size > FEW
+        return plain_head and not self.words.one_hot and plain(self.words.table.weight) and not short
 
     def search(self, head: NextHead, memory: Tensor, mask: Tensor, opening: int, most: np.ndarray, size: int, penalty: float,
                count: int) -> Found:  # fmt: skip

@@ -57,9 +57,10 @@ def in_batches(write: Callable, trained: Trained, encoded: Sequences, slots: int
 def by_machine_code(trained: Trained, part: Sequences, most: np.ndarray, size: int, penalty: float,
                     count: int) -> list[list[Candidate]] | None:  # fmt: skip
     """What `beam` finds, where there is machine code for it (kernels/beam_search.py)."""
-    if not getattr(trained.model, "can_search", lambda size: False)(size):
+    if not hasattr(trained.model, "search") or not trained.model.can_search(len(part), size):
         return None
-    found = trained.model.search(batch_of(trained, part), most, size, penalty, count)
+    with torch.autocast("cpu", enabled=False):
+        found = trained.model.search(batch_of(trained, part), most, size, penalty, count)
     texts = [[one[:length].tolist() for one, length in zip(*some)] for some in zip(found.tokens, found.lengths)]
     every = zip(texts, found.scores.tolist(), found.log_probs.tolist())
     return [[Candidate(*one) for one in zip(*some) if one[0]] for some in every]
