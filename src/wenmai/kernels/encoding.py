@@ -27,7 +27,7 @@ from wenmai.kernels.block_step import (
     padded_width,
     rotate,
 )
-from wenmai.kernels.kept import Kept, forgotten
+from wenmai.kernels.kept import Kept, forgotten, weights_of
 from wenmai.kernels.panels import NONE
 from wenmai.kernels.products import has_onednn, in_16_bits, plain
 from wenmai.kernels.sharing import helped, shared_attention, vector
@@ -46,10 +46,10 @@ class Encoder:
         if forgotten(self.kept) or by_formulas or not plain(x) or blocks[0].cross is not None:
             return None
         if not in_16_bits():
-            return self.kept.of(blocks.parameters(), lambda: BlockSteps(blocks))
+            return self.kept.of(weights_of(blocks), lambda: BlockSteps(blocks))
         if not has_onednn(torch.bfloat16) or blocks[0].attention.rotary:
             return None
-        return self.kept.of(blocks.parameters(), lambda: [Products(block) for block in blocks], "bf16")
+        return self.kept.of(weights_of(blocks), lambda: [Products(block) for block in blocks], "bf16")
 
     def __call__(self, weights: BlockSteps | list[Products], blocks: nn.ModuleList, x: Tensor, mask: Tensor | None,
                  first: bool = False) -> Tensor:  # fmt: skip

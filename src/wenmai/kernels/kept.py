@@ -1,9 +1,9 @@
 """What is made of weights, kept as long as they stay as they are."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 
 class Kept:
@@ -19,7 +19,7 @@ class Kept:
     def forget(self) -> None:
         self.both = None, None
 
-    def of(self, weights: Iterable[Tensor], make: Callable, how=None):
+    def of(self, weights: Sequence[Tensor], make: Callable, how=None):
         """make(), or what it made of the same weights in the same way. Whoever has been given it goes on with it, whatever other
         threads ask for. Where gradients are asked for, weights will change, and a fused optimizer does not say so (it leaves
         their version as it was): then nothing may stay, and `forget` is called."""
@@ -29,6 +29,16 @@ class Kept:
             made = make()
             self.both = known, made
         return made
+
+
+def weights_of(blocks: nn.ModuleList) -> list[Tensor]:
+    """As blocks.parameters(), which takes as long as a small text does."""
+    found, parts = [], [blocks]
+    while parts:
+        part = parts.pop()
+        found += [weight for weight in part._parameters.values() if weight is not None]
+        parts += [child for child in part._modules.values() if child is not None]
+    return found
 
 
 def forgotten(*kept: Kept) -> bool:

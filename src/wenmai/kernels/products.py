@@ -7,15 +7,21 @@ row by row was 2.4 times as fast for one vector as the library's usual product, 
 library has a better product than its usual one, and the best where W lies in the order in which this reads it: 1.2 to 2 times as
 fast."""
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from wenmai.data.storage.caches import njit
 from wenmai.data.storage.threads import side_by_side, threads
+from wenmai.kernels.kept import Kept, forgotten
+from wenmai.kernels.panels import Panels
+from wenmai.kernels.sharing import multiplied
 
 FEW = 8  # rows, up to which machine code of our own is the faster way
+SOME = 512  # rows, of as many texts as are written side by side
 SHARED = 1_000_000  # weights, from which it pays to share the rows of W among threads
 # What torch compiles a linear layer to on a CPU (oneDNN); a build without it has the usual product.
 ONEDNN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
@@ -72,17 +78,20 @@ class Packed:
 
 
 class Repeated:
-    """`product` by the same W and b, once a step of a text. In 16 bits they are packed when first there are many vectors; in 32 a
-    large W would gain 3% by its order alone, which is not worth the room."""
+    """W x + b by the same layer, again and again while texts are written: W is laid out for it, in panels, or in 16 bits as the
+    library reads it. It does not wait to see how often: the same is to be said the first time and later, to the last bit."""
 
     def __init__(self):
-        self.packed: Packed | None = None
+        self.kept = Kept()
 
-    def __call__(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        if x.numel() // x.shape[-1] <= FEW or not plain(x) or not in_16_bits():
-            return product(x, weight, bias)
-        self.packed = self.packed or Packed(weight, bias)
-        return self.packed(x)
+    def __call__(self, x: Tensor, layer: nn.Linear, bias: Callable[[], Tensor]) -> Tensor:
+        rows = x.numel() // x.shape[-1]
+        if forgotten(self.kept) or not plain(x) or layer.weight.dtype != torch.float32 or rows > SOME:
+            return product(x, layer.weight, bias())
+        weights = [weight for weight in (layer.weight, layer.bias) if weight is not None]
+        if in_16_bits() and rows > FEW:
+            return self.kept.of(weights, lambda: Packed(layer.weight, bias()), "bf16")(x)
+        return multiplied(self.kept.of(weights, lambda: Panels.of(layer.weight, bias())), x)[..., : len(layer.weight)]
 
 
 def parts(size: int, many: int) -> list[tuple[int, int]]:

@@ -23,11 +23,12 @@ import torch
 from llvmlite import binding, ir
 from numba import carray, types
 from numba.extending import intrinsic
+from torch import Tensor
 
 from wenmai.data.storage.caches import c_function, njit
 from wenmai.data.storage.threads import threads
 from wenmai.kernels import panels
-from wenmai.kernels.panels import WIDE, by_address, floats_at
+from wenmai.kernels.panels import NONE, WIDE, Panels, by_address, floats_at
 from wenmai.kernels.self_attention import attend_heads
 
 WORK, DONE, HELP, WHAT = 0, 8, 16, 24  # apart by as much as a processor fetches at once
@@ -39,6 +40,7 @@ CLOSED = NUMBER - 1  # as a chunk: none is left
 OVER = -1  # as WORK: nothing more will be put up
 PATIENT = 2000  # looks at a board, some microseconds
 CHUNK = 1 << 17  # products of two numbers: fewer are not worth the exchange
+FEW = 1 << 14  # keys and values, likewise
 
 
 @contextmanager
@@ -220,12 +222,21 @@ def shared_product(w, b, x, y, board, activation):
     work_off(board.ctypes.data)
 
 
+def multiplied(panels: Panels, x: Tensor) -> Tensor:
+    """x (…, K) → (…, padded(N))"""
+    rows = np.ascontiguousarray(x.detach().numpy()).reshape(-1, x.shape[-1])
+    y = np.empty((len(rows), len(panels.b)), np.float32)
+    with helped(False) as board:  # unless somebody does already
+        shared_product(*panels, rows, y, board, NONE)
+    return torch.from_numpy(y).view(*x.shape[:-1], -1)
+
+
 @njit(cache=True, nogil=True)
 def shared_attention(qkv, c, offsets, heads, factor, first, board):
     """As attend_heads, all of them, with whoever looks at the board."""
     many = (len(offsets) - 1) * heads
     what = cleared(board)
-    what[KIND], what[ALL], what[SHARE] = ATTENTION, many, many if qkv.size < CHUNK else max(1, many // 16)
+    what[KIND], what[ALL], what[SHARE] = ATTENTION, many, many if qkv.size < FEW else max(1, many // 8)
     what[3], what[4], what[5] = qkv.ctypes.data, c.ctypes.data, offsets.ctypes.data
     what[6], what[7], what[8], what[9] = qkv.shape[0], qkv.shape[1], c.shape[1], heads
     what[10], what[11] = np.float32(factor).view(np.int32), first

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from wenmai.kernels.block_step import BlockSteps
+from wenmai.kernels.block_step import SHARED, BlockSteps
 from wenmai.layers.attention import see_past
 
 
@@ -62,6 +62,11 @@ class Cache:
     def start(self) -> int | Tensor:
         """Where the next token of every row stands: a number where it is the same for all, else (B,)."""
         return self.length if self.aligned else torch.from_numpy(self.lengths).to(self.kept.device)
+
+    @property
+    def many(self) -> bool:
+        """Whether its blocks have so many weights that other threads are called to read one token more."""
+        return self.steps is not None and self.steps.size >= SHARED
 
     def fits(self, more: int) -> bool:
         return self.length + more <= self.tokens.shape[1]

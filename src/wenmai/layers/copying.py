@@ -6,7 +6,6 @@ P is the vocabulary's; α_ts, where step t looks; g, how much of it is said; u_t
 X words of the source that it lacks: these can only be copied. The loss is −log p of the target. Label smoothing by ε weighs that
 by 1 − ε, and asks an even share of P alone: the source's own words have none of it."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -14,8 +13,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from wenmai.data.examples.batches import NOTHING, Batch
+from wenmai.kernels.kept import forgotten
 from wenmai.kernels.next_loss import EVEN, scores_of, smoothing_loss
-from wenmai.kernels.products import product
 from wenmai.layers.heads import NextHead
 from wenmai.layers.losses import Loss
 
@@ -53,10 +52,10 @@ class CopyHead(nn.Module):
         super().__init__()
         self.head, self.width = head, head.width
 
-    def outputs(self, pointed: Pointed, copies: Copies, by: Callable = product) -> Tensor:
+    def outputs(self, pointed: Pointed, copies: Copies) -> Tensor:
         """log p (B, T, V + X)"""
         gate = pointed.gate.float()
-        generated = self.head.outputs(pointed.y, by=by) + functional.logsigmoid(gate)
+        generated = self.head.outputs(pointed.y) + functional.logsigmoid(gate)
         generated = functional.pad(generated, (0, copies.extra), value=float("-inf"))  # (B, T, V + X)
         places = copies.numbers.unsqueeze(1).expand(pointed.weights.shape)  # (B, T, S)
         shares = pointed.weights.float() * gate.neg().sigmoid()
@@ -66,6 +65,7 @@ class CopyHead(nn.Module):
 
     def losses(self, pointed: Pointed, mask: Tensor, batch: Batch) -> list[Loss]:
         """No table is as wide as V + X: a target is one of V, and α is summed where it stands in the source."""
+        forgotten(self.head.repeated.kept)
         target, gate = batch.target, pointed.gate.squeeze(-1).float()  # (B, T)
         even, bias = EVEN if pointed.y.is_cuda else 1, self.head.bias()
         y = self.head.project(self.head.dropout(pointed.y))

@@ -11,7 +11,6 @@ What a head answers is `chosen(outputs, mask)`, and the number that speaks for i
 A head gives `losses(y, mask, batch)`, a list. One that gives several also has `counts(batch)`, what each of them is divided by:
 it is asked before the network has read a batch, as the counts of all its pieces are added first."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,8 +19,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from wenmai.data.examples.batches import Batch
+from wenmai.kernels.kept import forgotten
 from wenmai.kernels.next_loss import next_loss
-from wenmai.kernels.products import plain, product
+from wenmai.kernels.products import Repeated, plain
 from wenmai.layers.crf import CRF
 from wenmai.layers.dropout import Dropout, Locked
 from wenmai.layers.losses import Loss
@@ -233,15 +233,16 @@ class NextHead(nn.Module):
         forbidden = torch.zeros(asked.tokens)
         forbidden[list(asked.unwritten)] = float("-inf")
         self.register_buffer("forbidden", forbidden, persistent=False)
+        self.repeated = Repeated()
 
     def bias(self) -> Tensor:
         """(V,), −∞ for what never follows anything"""
         return self.forbidden if self.output.bias is None else self.output.bias + self.forbidden
 
-    def outputs(self, y: Tensor, mask: Tensor | None = None, by: Callable = product) -> Tensor:
-        """`by`: how a text that is written step by step multiplies (products.Repeated)"""
-        scores = by(self.project(y), self.output.weight, self.bias()).float()
-        return torch.log_softmax(scores, -1, out=scores if plain(scores) else None)  # (B, T, V), in their place
+    def outputs(self, y: Tensor, mask: Tensor | None = None) -> Tensor:
+        scores = self.repeated(self.project(y), self.output, self.bias).float()
+        in_place = plain(scores) and scores.is_contiguous()
+        return torch.log_softmax(scores, -1, out=scores if in_place else None)  # (B, T, V)
 
     @staticmethod
     def chosen(outputs: Tensor, mask: Tensor | None) -> Tensor:
@@ -253,6 +254,7 @@ class NextHead(nn.Module):
         return ClassHead.support(outputs[:, -1], None, chosen)
 
     def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
+        forgotten(self.repeated.kept)
         dropped = self.dropout(y)
         rows, target = self.project(dropped).flatten(0, 1), batch.target.flatten()
         total = next_loss(rows, self.output.weight, self.bias(), target, self.smoothing if self.training else 0.0)

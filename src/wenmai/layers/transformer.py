@@ -23,7 +23,7 @@ from torch.nn import functional
 from wenmai.errors import Mistake
 from wenmai.kernels.block_step import ADD, ATTENTION, CROSS, KEEP, MLP, NORM_AFTER, NORM_BEFORE, RUN, BlockSteps, one_token
 from wenmai.kernels.encoding import Encoder
-from wenmai.kernels.kept import Kept, forgotten
+from wenmai.kernels.kept import Kept, forgotten, weights_of
 from wenmai.kernels.products import in_16_bits, plain
 from wenmai.layers.attention import MultiHeadAttention, see_real
 from wenmai.layers.body import Body
@@ -107,7 +107,7 @@ class Transformer(Body):
         """The blocks as machine code reads them, for one token after another on a CPU."""
         if not plain(like):
             return None
-        return self.kept.of(self.blocks.parameters(), lambda: BlockSteps(self.blocks))
+        return self.kept.of(weights_of(self.blocks), lambda: BlockSteps(self.blocks))
 
     def cache(self, batch: int, longest: int) -> Cache:
         like = next(self.blocks.parameters())

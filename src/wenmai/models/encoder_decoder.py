@@ -10,7 +10,7 @@ al. 2015) gets it used to that: a share of what it reads is what it would have s
 A decoder is `decoder(tokens, memory, mask, state=None, trace=None) → (y, state)`, and has the `special` tokens of what it writes.
 Without a state, the tokens open a text; `begin` gives the state of one that is to be written step by step."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -18,7 +18,6 @@ from torch import Tensor, nn
 
 from wenmai.data.examples.batches import Batch
 from wenmai.kernels.beam_search import Found
-from wenmai.kernels.products import Repeated
 from wenmai.kernels.sharing import helped
 from wenmai.layers.body import Body
 from wenmai.layers.cache import take, within
@@ -36,18 +35,16 @@ def few_tokens(inputs) -> bool:
 
 @dataclass
 class DecoderState:
-    """A text that is being written: the memory (B, S, H), its mask (B, S), what the decoder carries, what can be copied, and what
-    says the next token."""
+    """A text that is being written: the memory (B, S, H), its mask (B, S), what the decoder carries, and what can be copied."""
 
     memory: Tensor
     mask: Tensor
     inner: object = None
     copies: Copies | None = None
-    say: Repeated = field(default_factory=Repeated)
 
     def take(self, rows: Tensor) -> "DecoderState":
         kept = (None if part is None else take(part, rows) for part in (self.inner, self.copies))
-        return DecoderState(take(self.memory, rows), take(self.mask, rows), *kept, self.say)
+        return DecoderState(take(self.memory, rows), take(self.mask, rows), *kept)
 
     def within(self, rows: Tensor) -> "DecoderState":
         """Rows that change places with others of the same text: what was read stays where it is."""
@@ -119,8 +116,8 @@ class EncoderDecoder(nn.Module):
     def get_ready(self) -> None:
         """As a Transformer's (layers/transformer.py): to search."""
         if self.can_search(1, 1):
-            memory = torch.zeros(1, 1, self.encoder.width)
-            self.decoder.search(self.head, memory, torch.ones(1, 1, dtype=torch.bool), self.opening, np.ones(1, np.int64), 1, 0.0, 1)
+            memory, mask, most = torch.zeros(1, 1, self.encoder.width), torch.ones(1, 1, dtype=torch.bool), np.ones(1, np.int64)
+            self.decoder.search(self.head, memory, mask, self.opening, most, 1, 0.0, 1)
 
     @torch.no_grad()
     def search(self, batch: Batch, most: np.ndarray, size: int, penalty: float, count: int) -> Found:
@@ -133,7 +130,7 @@ class EncoderDecoder(nn.Module):
     def step(self, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
         """The same after one token more in every row (B,)."""
         y, inner = self.decoder(tokens[:, None], state.memory, state.mask, state.inner)
-        return self.head.outputs(y, state.copies, state.say)[:, 0].float(), replace(state, inner=inner)
+        return self.head.outputs(y, state.copies)[:, 0].float(), replace(state, inner=inner)
 
     @property
     def body(self) -> nn.Module:

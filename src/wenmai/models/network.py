@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from wenmai.data.examples.batches import Batch
+from wenmai.kernels.sharing import helped
 from wenmai.layers.body import Body
 from wenmai.layers.cache import Cache, Window
 from wenmai.layers.losses import Loss
@@ -97,7 +98,8 @@ class Network(nn.Module):
     @torch.no_grad()
     def step(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
         """The same after one token more in every row (B,); log p stay on the network's device, and no step waits for it."""
-        return self.after(tokens[:, None], state)
+        with helped(isinstance(state, Cache) and state.many):
+            return self.after(tokens[:, None], state)
 
     def after(self, tokens: Tensor, state: State | None) -> tuple[Tensor, State]:
         """A carried state goes on for ever. Without one, a token is said from the last `context` before it: as long as all of
