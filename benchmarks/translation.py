@@ -7,8 +7,9 @@ greedy 1, greedy 32, beam 1, beam 32    that shape writes 20 tokens for sources 
 
 What is read means nothing (words at random) and costs what a text does. Every contestant is a process of its own; in training
 float32 and bf16, the peers also with each kernel of attention, of which the fastest counts; in decoding float32, and what is
-faster and less exact: bf16, a peer's int8, each with --threads and with one, the peer also with two that share the texts, and with
-threads that wait asleep. Tokens are counted where they are learned from. With --busy another program takes a core meanwhile. On a GPU with --device cuda.
+faster and less exact: bf16, a peer's int8, each with --threads and with one, the peer also with two that share the texts, and
+with threads that wait asleep. Tokens are counted where they are learned from. With --busy another program takes a core
+meanwhile. On a GPU with --device cuda.
 """
 
 from __future__ import annotations
