@@ -15,7 +15,7 @@ from wenmai.data.storage.caches import njit
 from wenmai.kernels.functions import softmax
 from wenmai.kernels.panels import ACTIVATIONS, NONE, WIDE, Panels
 from wenmai.kernels.products import FEW, Packed, in_16_bits, plain
-from wenmai.kernels.sharing import address, helped, panels_at, shared_product, vector
+from wenmai.kernels.sharing import ENOUGH, address, helped, panels_at, shared_product, vector
 
 # The steps of a block: h ← norm(x), h ← x, h ← a part's own work on h, x ← x + h, x ← norm(x); and its parts.
 NORM_BEFORE, KEEP, RUN, ADD, NORM_AFTER = range(5)
@@ -77,7 +77,7 @@ class BlockSteps:
         batch, places, width = memory.shape
         rows, heads = np.ascontiguousarray(memory.detach().numpy()).reshape(-1, width), self.stack.heads
         across = np.empty((batch, len(self.blocks), 2, heads, places, width // heads), np.float32)
-        with helped(len(rows) * len(self.blocks) * width * width >= SHARED) as board:
+        with helped(2 * len(rows) * len(self.blocks) * width * width >= ENOUGH) as board:
             project_memory(rows, self.stack.memory, across, board)
         return torch.from_numpy(across)
 

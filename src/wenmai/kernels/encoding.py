@@ -30,9 +30,7 @@ from wenmai.kernels.block_step import (
 from wenmai.kernels.kept import Kept, forgotten, weights_of
 from wenmai.kernels.panels import NONE
 from wenmai.kernels.products import has_onednn, in_16_bits, plain
-from wenmai.kernels.sharing import helped, shared_attention, vector
-
-SHARED = 1 << 26  # products of two numbers, from which it pays to call for help
+from wenmai.kernels.sharing import ENOUGH, helped, shared_attention, vector
 
 
 class Encoder:
@@ -69,7 +67,7 @@ class Encoder:
 def in_machine_code(weights: BlockSteps, y: Tensor, lengths: list[int], first: bool) -> Tensor:
     """All blocks of y (N, E), texts that lie end to end; of the `first` places alone (B, E)"""
     y, offsets = np.array(y.numpy(), order="C"), np.concatenate([[0], np.cumsum(lengths)])
-    with helped(len(y) * weights.size >= SHARED) as board:
+    with helped(len(y) * weights.size >= ENOUGH) as board:
         rows = stack_of_texts(y, weights.stack, offsets, first, board)
     return torch.from_numpy(y[:rows])
 

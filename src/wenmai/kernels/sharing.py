@@ -41,6 +41,7 @@ OVER = -1  # as WORK: nothing more will be put up
 PATIENT = 2000  # looks at a board, some microseconds
 CHUNK = 1 << 17  # products of two numbers: fewer are not worth the exchange
 FEW = 1 << 14  # keys and values, likewise
+ENOUGH = 1 << 26  # products of two numbers, from which it pays to call for help
 
 
 @contextmanager
@@ -226,7 +227,7 @@ def multiplied(panels: Panels, x: Tensor) -> Tensor:
     """x (…, K) → (…, padded(N))"""
     rows = np.ascontiguousarray(x.detach().numpy()).reshape(-1, x.shape[-1])
     y = np.empty((len(rows), len(panels.b)), np.float32)
-    with helped(False) as board:  # unless somebody does already
+    with helped(len(rows) * panels.w.size >= ENOUGH) as board:
         shared_product(*panels, rows, y, board, NONE)
     return torch.from_numpy(y).view(*x.shape[:-1], -1)
 

@@ -65,7 +65,8 @@ class CopyHead(nn.Module):
 
     def losses(self, pointed: Pointed, mask: Tensor, batch: Batch) -> list[Loss]:
         """No table is as wide as V + X: a target is one of V, and α is summed where it stands in the source."""
-        forgotten(self.head.repeated.kept)
+        if self.head.repeated.kept.both:
+            forgotten(self.head.repeated.kept)
         target, gate = batch.target, pointed.gate.squeeze(-1).float()  # (B, T)
         even, bias = EVEN if pointed.y.is_cuda else 1, self.head.bias()
         y = self.head.project(self.head.dropout(pointed.y))

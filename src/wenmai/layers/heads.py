@@ -254,7 +254,8 @@ class NextHead(nn.Module):
         return ClassHead.support(outputs[:, -1], None, chosen)
 
     def losses(self, y: Tensor, mask: Tensor, batch: Batch) -> list[Loss]:
-        forgotten(self.repeated.kept)
+        if self.repeated.kept.both:
+            forgotten(self.repeated.kept)
         dropped = self.dropout(y)
         rows, target = self.project(dropped).flatten(0, 1), batch.target.flatten()
         total = next_loss(rows, self.output.weight, self.bias(), target, self.smoothing if self.training else 0.0)

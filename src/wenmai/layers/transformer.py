@@ -130,7 +130,8 @@ class Transformer(Body):
                 packed: Packed | None = None):  # fmt: skip
         """x (B, T, E), memory (B, S, E) → y (B, T, E); of the `first` place alone (B, 1, E), where it `shortens`: the last block
         then does for the others no more than to let them be looked at"""
-        forgotten(self.kept)
+        if self.kept.both:
+            forgotten(self.kept)
         decoder = state if isinstance(state, DecoderCache) else None
         text = state if decoder is None else decoder.text
         x = x if self.position is None else self.position(x, 0 if text is None else text.start)

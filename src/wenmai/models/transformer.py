@@ -135,6 +135,7 @@ class Decoder(nn.Module):
 
     def forward(self, tokens: Tensor, memory: Tensor, mask: Tensor, state: DecoderCache | None = None, trace=None):
         """tokens (B, T), memory (B, S, E) → y (B, T, E)"""
-        forgotten(self.kept)
+        if self.kept.both:
+            forgotten(self.kept)
         y, _, state = self.body(self.words.look_up(tokens), None, state, trace, memory, mask)
         return y, state
