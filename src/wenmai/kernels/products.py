@@ -88,10 +88,12 @@ class Repeated:
         rows = x.numel() // x.shape[-1]
         if forgotten(self.kept) or not plain(x) or layer.weight.dtype != torch.float32 or rows > SOME:
             return product(x, layer.weight, bias())
-        weights = [weight for weight in (layer.weight, layer.bias) if weight is not None]
         if in_16_bits() and rows > FEW:
-            return self.kept.of(weights, lambda: Packed(layer.weight, bias()), "bf16")(x)
-        return multiplied(self.kept.of(weights, lambda: Panels.of(layer.weight, bias())), x)[..., : len(layer.weight)]
+            return self.kept.of(list(layer.parameters()), lambda: Packed(layer.weight, bias()), "bf16")(x)
+        return multiplied(self.panels(layer, bias), x)[..., : len(layer.weight)]
+
+    def panels(self, layer: nn.Linear, bias: Callable[[], Tensor]) -> Panels:
+        return self.kept.of(list(layer.parameters()), lambda: Panels.of(layer.weight, bias()))
 
 
 def parts(size: int, many: int) -> list[tuple[int, int]]:

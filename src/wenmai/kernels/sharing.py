@@ -57,10 +57,10 @@ def helped(wanted: bool = True) -> Iterator[np.ndarray]:
     if not board[HELP]:
         yield board
         return
-    HERE.board = board
-    for _ in range(board[HELP]):
-        pool().submit(help_out, board)
     try:
+        HERE.board = board
+        for _ in range(board[HELP]):
+            pool().submit(help_out, board)
         yield board
     finally:
         HERE.board, board[WORK] = None, OVER

@@ -15,14 +15,11 @@ import torch
 from torch import Tensor, nn
 
 from wenmai.kernels.beam_search import Found, Writer, search
-from wenmai.kernels.kept import Kept, forgotten
-from wenmai.kernels.panels import Panels
 from wenmai.kernels.products import in_16_bits, plain
 from wenmai.layers.embedding import TokenEmbedding
 from wenmai.layers.embedding import embed as input_layer
 from wenmai.layers.first_weights import normal
 from wenmai.layers.heads import NextHead
-from wenmai.layers.positions import Learned
 from wenmai.layers.transformer import DecoderCache, Transformer, check_heads
 from wenmai.models.encoder_decoder import EncoderDecoder, few_tokens
 from wenmai.models.network import Network
@@ -99,7 +96,7 @@ def token_embedding(texts, width: int, positions: str) -> TokenEmbedding:
 class Decoder(nn.Module):
     def __init__(self, words: TokenEmbedding, body: Transformer):
         super().__init__()
-        self.words, self.body, self.special, self.kept = words, body, words.special, Kept()
+        self.words, self.body, self.special = words, body, words.special
 
     def begin(self, memory: Tensor, mask: Tensor, steps: int) -> DecoderCache:
         return self.body.decoder_cache(memory, mask, steps)
@@ -114,28 +111,17 @@ class Decoder(nn.Module):
     def search(self, head: NextHead, memory: Tensor, mask: Tensor, opening: int, most: np.ndarray, size: int, penalty: float,
                count: int) -> Found:  # fmt: skip
         """Beam search by machine code."""
-
-        def writer() -> Writer:
-            end, unknown = self.special.end, self.special.unknown
-            places = np.zeros((longest, memory.shape[2]), np.float32)
-            if self.body.position is not None:
-                places = self.body.position(torch.from_numpy(places).unsqueeze(0))[0].numpy()
-            norm = [part.detach().numpy() for part in self.body.norm.parameters()]
-            return Writer(self.words.table.weight.detach().numpy(), np.float32(self.words.scale), places,
-                          np.array(norm, np.float32).reshape(-1, memory.shape[2]), *Panels.of(head.output.weight, head.bias()),
-                          opening, end, -1 if unknown is None else unknown)  # fmt: skip
-
-        longest = 1 << int(most.max() - 1).bit_length()
-        if isinstance(self.body.position, Learned):
-            longest = len(self.body.position.table)
-        weights = [self.words.table.weight, *self.body.norm.parameters(), *head.parameters()]
-        made = self.kept.of(weights, writer, (longest, opening))
+        width, position = memory.shape[2], self.body.position
+        places = torch.zeros(int(most.max()), width)  # what is added to a token at each of them
+        places = places if position is None else position(places.unsqueeze(0))[0]
+        norm = np.array([part.detach().numpy() for part in self.body.norm.parameters()], np.float32).reshape(-1, width)
+        table, unknown = self.words.table.weight.detach().numpy(), -1 if self.special.unknown is None else self.special.unknown
+        panels = head.repeated.panels(head.output, head.bias)
+        writer = Writer(table, np.float32(self.words.scale), places.numpy(), norm, *panels, opening, self.special.end, unknown)
         steps, across = self.body.block_steps(memory), self.body.keys_values(memory)
-        return search(steps, made, across.numpy(), mask.numpy(), most, size, penalty, count)
+        return search(steps, writer, across.numpy(), mask.numpy(), most, size, penalty, count)
 
     def forward(self, tokens: Tensor, memory: Tensor, mask: Tensor, state: DecoderCache | None = None, trace=None):
         """tokens (B, T), memory (B, S, E) → y (B, T, E)"""
-        if self.kept.both:
-            forgotten(self.kept)
         y, _, state = self.body(self.words.look_up(tokens), None, state, trace, memory, mask)
         return y, state
