@@ -30,12 +30,12 @@ class Kept:
 
 def weights_of(blocks: nn.ModuleList) -> list[Tensor]:
     """As blocks.parameters(), which takes as long as a small text does."""
-    found, parts = [], [blocks]
+    weights, parts = [], [blocks]
     while parts:
         part = parts.pop()
-        found += [weight for weight in part._parameters.values() if weight is not None]
+        weights += [weight for weight in part._parameters.values() if weight is not None]
         parts += [child for child in part._modules.values() if child is not None]
-    return found
+    return weights
 
 
 def forgotten(*kept: Kept) -> bool:

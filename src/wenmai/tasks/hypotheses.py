@@ -60,9 +60,9 @@ def by_machine_code(trained: Trained, part: Sequences, most: np.ndarray, size: i
     if not hasattr(trained.model, "search") or not trained.model.can_search(len(part), size):
         return None
     with torch.autocast("cpu", enabled=False):
-        found = trained.model.search(batch_of(trained, part), most, size, penalty, count)
-    texts = [[one[:length].tolist() for one, length in zip(*some)] for some in zip(found.tokens, found.lengths)]
-    every = zip(texts, found.scores.tolist(), found.log_probs.tolist())
+        best_texts = trained.model.search(batch_of(trained, part), most, size, penalty, count)
+    texts = [[one[:length].tolist() for one, length in zip(*some)] for some in zip(best_texts.tokens, best_texts.lengths)]
+    every = zip(texts, best_texts.scores.tolist(), best_texts.log_probs.tolist())
     return [[Candidate(*one) for one in zip(*some) if one[0]] for some in every]
 
 
