@@ -4,6 +4,7 @@
     python tools/mutants.py loop heads            of these modules alone; --each 0 makes every change
     python tools/mutants.py --bugs                the wrong programs written out in mutants.toml, each of which was once missed
     python tools/mutants.py --bugs clip           those whose name begins so
+    python tools/mutants.py --jobs 8              so many changes at a time
 
 No file is touched: a process is forked for every change, which imports the changed module from memory; torch was loaded before.
 So a change costs what its tests cost; what they miss, the `wider` ones of mutants.toml are asked. What no test noticed is printed
@@ -24,6 +25,8 @@ import tempfile
 import time
 import tomllib
 import traceback
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -122,9 +125,10 @@ class Changed(importlib.abc.MetaPathFinder):
         return importlib.machinery.ModuleSpec(name, loader, origin=str(self.path))
 
 
-def noticed(path: Path, text: str, tests: list[str], seconds: int, log: str = os.devnull) -> str:
-    """How it was noticed: "failed", or "endless" where the tests took more processor time than `seconds`, or ten times as long on
-    the clock (so a busy machine notices nothing that a quiet one would not); "" if it was not."""
+def noticed(path: Path, text: str | None, tests: list[str], seconds: int, log: str = os.devnull) -> str:
+    """How it was noticed that the module at `path` has this text (None: nothing is changed): "failed", or "endless" where the
+    tests took more processor time than `seconds`, or ten times as long on the clock (so a busy machine notices nothing that a
+    quiet one would not); "" if it was not."""
     child = os.fork()
     if child == 0:
         os.setsid()
@@ -137,8 +141,9 @@ def noticed(path: Path, text: str, tests: list[str], seconds: int, log: str = os
         try:
             import pytest
 
-            name = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
-            sys.meta_path.insert(0, Changed(name, path, text))
+            if text is not None:
+                name = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+                sys.meta_path.insert(0, Changed(name, path, text))
             status = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]))
         except BaseException:
             traceback.print_exc()
@@ -150,6 +155,14 @@ def noticed(path: Path, text: str, tests: list[str], seconds: int, log: str = os
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGALRM, signal.SIGXCPU, signal.SIGKILL):
         return "endless"
     return "failed" if status != 0 else ""
+
+
+def complaint(tests: tuple[str, ...], seconds: int) -> str:
+    """What these tests print where one of them fails without any change; "" where none does."""
+    log = Path(tempfile.mkdtemp()) / "log"
+    if not noticed(ROOT, None, [*tests], seconds, str(log)):
+        return ""
+    return f"{log.read_text(errors='replace')[-3000:]}\n{' '.join(tests)}: a test fails without any change"
 
 
 def modules(known: dict, words: list[str]) -> dict[Path, list[str]]:
@@ -194,6 +207,7 @@ def main() -> None:
     parser.add_argument("--bugs", action="store_true")
     parser.add_argument("--each", type=int, default=20, help="changes of every module; 0: all")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1, help="changes that are tried at a time")
     parser.add_argument("--seconds", type=int, default=150, help="of processor time after which tests are taken to hang")
     asked = parser.parse_args()
     os.chdir(ROOT)
@@ -206,26 +220,28 @@ def main() -> None:
 
     known = tomllib.loads((ROOT / "tools" / "mutants.toml").read_text(encoding="utf-8"))
     made = written_out(known, asked.words) if asked.bugs else drawn(known, asked.words, asked.each, asked.seed)
-    began, sound, caught, endless, excused, missed = time.perf_counter(), {}, 0, 0, [], []
-    for name, path, text, tests in made:
-        if tuple(tests) not in sound:
-            log = Path(tempfile.mkdtemp()) / "log"
-            sound[tuple(tests)] = not noticed(path, path.read_text(encoding="utf-8"), tests, asked.seconds, str(log))
-            if not sound[tuple(tests)]:
-                sys.exit(f"{log.read_text(errors='replace')[-3000:]}\n{' '.join(tests)}: a test fails without any change")
+
+    def judged(change: tuple[str, Path, str, list[str]]) -> str:
+        """"failed", "endless", "listed" or "MISSED"; told as soon as it is known."""
+        name, path, text, tests = change
         more = [] if asked.bugs else known["wider"].get(str(path.relative_to(ROOT)), [])
         how = noticed(path, text, tests, asked.seconds) or (more and noticed(path, text, more, 4 * asked.seconds))
-        if how:
-            caught, endless = caught + 1, endless + (how == "endless")
-            print(f"{how.ljust(7)} {name}", flush=True)
-            continue
-        listed = not asked.bugs and is_listed(name, known.get("survivor", ()))
-        (excused if listed else missed).append(name)
-        print(f"{'listed' if listed else 'MISSED'}  {name}", flush=True)
+        how = how or ("listed" if not asked.bugs and is_listed(name, known.get("survivor", ())) else "MISSED")
+        print(f"{how.ljust(7)} {name}", flush=True)
+        return how
+
+    began = time.perf_counter()
+    with ThreadPoolExecutor(asked.jobs) as pool:
+        for words in pool.map(lambda tests: complaint(tests, asked.seconds), {tuple(tests) for *_, tests in made}):
+            if words:
+                sys.exit(words)
+        verdicts = Counter(pool.map(judged, made))
+    caught = verdicts["failed"] + verdicts["endless"]
     seconds = time.perf_counter() - began
     share = caught / max(1, len(made))
-    print(f"{caught} of {len(made)} were noticed ({share:.1%}; {endless} by tests that did not end); of the others "
-          f"{len(excused)} are listed with their reasons, {len(missed)} are not ({seconds:.0f} s)")  # fmt: skip
+    listed, missed, endless = verdicts["listed"], verdicts["MISSED"], verdicts["endless"]
+    print(f"{caught} of {len(made)} were noticed ({share:.1%}; {endless} by tests that did not end); of the others {listed} are "
+          f"listed with their reasons, {missed} are not ({seconds:.0f} s)")  # fmt: skip
     sys.exit(bool(missed) if asked.bugs else share < 0.9)
 
 

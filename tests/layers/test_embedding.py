@@ -11,7 +11,7 @@ from wenmai.data.examples.batches import Batch
 from wenmai.data.text.special import Special
 from wenmai.estimators import Classifier, LanguageModel, Tagger, Translator
 from wenmai.layers.dropout import Locked
-from wenmai.layers.embedding import DenseTable, TokenEmbedding, embed, embed_whole, first_table
+from wenmai.layers.embedding import DenseTable, TokenEmbedding, embed, embed_whole, first_table, lazy_table
 from wenmai.layers.recurrent import Recurrent
 
 TEXTS, LABELS = ["a good film", "a bad film", "good", "bad"] * 6, ["pos", "neg"] * 12
@@ -47,6 +47,18 @@ def test_a_dropped_word_is_dropped_wherever_it_stands_and_the_others_grow():
     assert set(x.unique().tolist()) == {0.0, 1.25} and (x == 0).float().mean().item() == pytest.approx(0.2, abs=0.05)
     assert not torch.equal(table(tokens), x)  # drawn anew for every batch
     assert torch.equal(table.eval()(tokens), torch.ones(2, 1000, 3))
+
+
+def test_padding_is_no_symbol_and_no_row():
+    tokens = torch.tensor([[4, 1, 0], [2, 0, 0]])
+    batch = Batch(tokens, tokens != 0)
+    known = SimpleNamespace(kind="tokens", vocabulary=5, special=Special(pad=0), embedding="one-hot")
+    x, _ = TokenEmbedding(known, 5)(batch)
+    assert x.argmax(-1)[batch.mask].tolist() == [4, 1, 2] and x.sum(-1).tolist() == [[1, 1, 0], [1, 0, 0]]
+    for pad in (0, 3):
+        table = lazy_table(torch.ones(5, 2), pad)
+        assert not table.weight[pad].any() and table.weight.sum() == 8
+    assert lazy_table(torch.ones(5, 2), None).weight.sum() == 10
 
 
 def test_language_models_drop_words_while_they_learn():

@@ -6,7 +6,8 @@ import torch
 from torch.nn import functional
 
 from wenmai.data.examples.batches import Batch
-from wenmai.layers.heads import EachOf, Next, Number, OneOf, Score, Span, pool
+from wenmai.layers.heads import EachOf, Next, Number, OneOf, pool
+from wenmai.layers.questions import Score, Span
 from wenmai.tasks.classify import Classify
 
 LENGTHS = [5, 2, 1]
@@ -183,6 +184,7 @@ def test_what_a_head_says_of_itself_is_so(name):
     asked, flags, columns = HEADS[name]
     head = asked(4)
     assert (head.per_step, head.says_next, head.has_probabilities) == flags
+    assert (asked.per_step, asked.has_probabilities) == (head.per_step, head.has_probabilities)
     y, mask, _ = a_batch()
     found = head.eval().outputs(y, mask)
     assert found.shape == ((3, 5, columns) if head.per_step else (3, columns)) or name == "score"
@@ -212,3 +214,109 @@ def test_the_next_token_is_the_softmax_with_and_without_gradients():
     torch.testing.assert_close(found, expected)
     found[..., 0].sum().backward()
     assert y.grad.abs().sum() > 0
+
+
+# What is chosen, and the number that speaks for it
+
+
+def test_a_class_and_a_tag_are_spoken_for_by_their_log_probability():
+    y, mask, _ = a_batch()
+    torch.manual_seed(0)
+    head = OneOf(3)(4).eval()
+    outputs = head.outputs(y, mask)
+    assert head.chosen(outputs, mask).tolist() == [row.index(max(row)) for row in outputs.tolist()]
+    assert head.support(outputs, mask, torch.tensor([2, 0, 1])).tolist() == [outputs[0, 2], outputs[1, 0], outputs[2, 1]]
+    head = EachOf(3)(4).eval()
+    outputs = head.outputs(y, mask)
+    chosen = head.chosen(outputs, mask)
+    assert chosen.tolist() == [[step.index(max(step)) for step in row] for row in outputs.tolist()]
+    by_hand = [sum(outputs[row, step].max().item() for step in range(length)) for row, length in enumerate(LENGTHS)]
+    assert head.support(outputs, mask, chosen).tolist() == pytest.approx(by_hand)
+
+
+def test_what_is_said_next_follows_the_last_token():
+    (y, _), head = windows(), next_head().eval()
+    outputs = head.outputs(y)
+    chosen = head.chosen(outputs, None)
+    assert chosen.tolist() == [row[-1].index(max(row[-1])) for row in outputs.tolist()]
+    assert head.support(outputs, None, chosen).tolist() == [max(row[-1]) for row in outputs.tolist()]
+
+
+def test_smoothing_shares_what_is_expected_out_in_training_and_only_there():
+    y, batch = windows()
+    torch.manual_seed(0)
+    head = Next(7, smoothing=0.1)(4, "last", 0.0)
+    log_p, target = head.eval().outputs(y).flatten(0, 1), batch.target.flatten()
+    plain = functional.nll_loss(log_p, target, reduction="sum")
+    smoothed = functional.cross_entropy(log_p, target, label_smoothing=0.1, reduction="sum")
+    torch.testing.assert_close(head.eval().losses(y, None, batch)[0].total, plain)
+    torch.testing.assert_close(head.train().losses(y, None, batch)[0].total, smoothed)
+
+
+@pytest.mark.parametrize("asked", [OneOf(3, [0.5, 1.0, 4.0]), EachOf(3), Next(7), Number(np.zeros(1), np.ones(1)), Score()])
+def test_a_loss_that_is_alone_weighs_one(asked):
+    y, mask, batch = a_batch()
+    steps = torch.zeros(3, 5, dtype=torch.long)
+    targets = {OneOf: batch.target, Number: torch.zeros(3, dtype=torch.float64), Score: torch.tensor([0])}
+    batch = Batch(steps, mask, targets.get(type(asked), steps), example=torch.zeros(3, dtype=torch.long))
+    assert [loss.weight for loss in asked(4).losses(y, mask, batch)] == [1.0]
+
+
+def test_numbers_are_what_they_are_and_speak_for_themselves():
+    y, mask, _ = a_batch()
+    one, steps = (Number(np.zeros(2), np.ones(2), per_step=per_step)(4) for per_step in (False, True))
+    outputs = one.outputs(y, mask)
+    assert one.chosen(outputs, mask) is outputs and one.support(outputs, mask, outputs).tolist() == outputs.sum(1).tolist()
+    outputs = steps.outputs(y, mask)
+    by_hand = [outputs[row, :length].sum().item() for row, length in enumerate(LENGTHS)]
+    assert steps.support(outputs, mask, outputs).tolist() == pytest.approx(by_hand)
+
+
+def span_log_probs(outputs, mask, row: int) -> tuple[np.ndarray, np.ndarray]:
+    """log p of every begin, and of every end, among the real places of a row."""
+    real = outputs[row, mask[row]].detach()
+    return real[:, 0].log_softmax(0).numpy(), real[:, 1].log_softmax(0).numpy()
+
+
+def test_a_span_is_the_best_that_does_not_end_before_it_begins():
+    mask = torch.arange(5) < torch.tensor([5, 3])[:, None]
+    outputs = torch.randn(2, 5, 2, generator=torch.Generator().manual_seed(0))
+    outputs[0, :, 0], outputs[0, :, 1] = torch.tensor([0.0, 1, 2, 9, 0]), torch.tensor([9.0, 0, 3, 1, 4])  # 3 → 0 ends too early
+    outputs[1, 3:] = 99.0  # no place of this row
+    head = Span()(4)
+    chosen = head.chosen(outputs, mask)
+    assert chosen[0].tolist() == [3, 4]
+    best = max((outputs[1, begin, 0] + outputs[1, end, 1], (begin, end)) for begin in range(3) for end in range(begin, 3))
+    assert tuple(chosen[1].tolist()) == best[1]
+    for row in range(2):
+        begins, ends = span_log_probs(outputs, mask, row)
+        wanted = begins[chosen[row, 0]] + ends[chosen[row, 1]]
+        assert head.support(outputs, mask, chosen)[row].item() == pytest.approx(wanted, abs=1e-5)
+
+
+def test_the_loss_of_a_span_adds_up_all_that_are_right():
+    y, mask, _ = a_batch()
+    torch.manual_seed(0)
+    head = Span()(4)
+    target = torch.tensor([[[1, 3], [0, 0]], [[1, 1], [-1, -1]], [[0, 0], [-1, -1]]])  # of the first row, two are right
+    ((_, weight, total, count),) = head.losses(y, mask, Batch(None, mask, target))
+    right = []
+    for row, spans in enumerate(target.tolist()):
+        begins, ends = span_log_probs(head.outputs(y, mask), mask, row)
+        right.append(np.log(sum(np.exp(begins[begin] + ends[end]) for begin, end in spans if begin >= 0)))
+    assert total.item() == pytest.approx(-sum(right), rel=1e-5) and (weight, count) == (0.5, 3)
+
+
+def test_a_choice_is_the_softmax_over_the_texts_of_one_question():
+    y = torch.randn(5, 3, 4, generator=torch.Generator().manual_seed(0))
+    mask = torch.ones(5, 3, dtype=torch.bool)
+    torch.manual_seed(0)
+    head = Score()(4)
+    assert head.output.bias is None
+    z, example = head.outputs(y, mask)[:, 0], torch.tensor([0, 0, 1, 1, 1])
+    ((_, weight, total, count),) = head.losses(y, mask, Batch(None, mask, torch.tensor([1, 2]), example=example))
+    torch.testing.assert_close(total, -(z[:2].log_softmax(0)[1] + z[2:].log_softmax(0)[2]))
+    assert (weight, count) == (1.0, 2)
+    one = head.outputs(y, mask)[2:]
+    assert head.chosen(one, None) == z[2:].argmax()
+    assert head.support(one, None, torch.tensor(1)).tolist() == [z[2:].log_softmax(0)[1].item()]

@@ -17,7 +17,7 @@ from wenmai.data.inputs import questions
 from wenmai.data.inputs.questions import Questions, placed
 from wenmai.data.text import tokenizers
 from wenmai.errors import Mistake
-from wenmai.layers.heads import Span
+from wenmai.layers.questions import Span
 from wenmai.tasks import spans
 from wenmai.tasks.answer import Answer, AnswerSpan, token_spans
 from wenmai.tasks.references import NOWHERE, References, always_first, references_of

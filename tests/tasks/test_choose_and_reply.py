@@ -14,7 +14,7 @@ from wenmai.cli.commands import main
 from wenmai.data.dataset import open_dataset
 from wenmai.data.examples.batches import Batch
 from wenmai.errors import Mistake
-from wenmai.layers.heads import ScoreHead
+from wenmai.layers.questions import ScoreHead
 from wenmai.tasks.choose import log_softmax, number_of
 from wenmai.tasks.measuring.baselines import likest_choice, likest_sentence, sentences_of
 from wenmai.tasks.reply import words

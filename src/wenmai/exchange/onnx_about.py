@@ -20,8 +20,9 @@ from wenmai.exchange import onnx_examples as examples
 from wenmai.exchange.library_tokenizers import library_tokenizer
 from wenmai.layers.crf import CRF
 from wenmai.layers.ctc import CTCHead
-from wenmai.layers.heads import ClassHead, NumberHead, ScoreHead, SpanHead, TagHead
+from wenmai.layers.heads import ClassHead, NumberHead, TagHead
 from wenmai.layers.pretraining import PretrainingHead
+from wenmai.layers.questions import ScoreHead, SpanHead
 from wenmai.models.encoder_decoder import EncoderDecoder
 from wenmai.tasks.transcripts import SPARE as SPOKEN_SPARE
 

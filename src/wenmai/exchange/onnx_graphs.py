@@ -21,7 +21,8 @@ from torch.nn import functional
 from wenmai.data.examples.batches import Batch
 from wenmai.data.inputs.pieces import Pieces
 from wenmai.layers.attention import see_real
-from wenmai.layers.heads import SpanHead, pool
+from wenmai.layers.heads import pool
+from wenmai.layers.questions import SpanHead
 from wenmai.layers.recurrent import Direction
 from wenmai.layers.transformer import DecoderCache
 from wenmai.models.attention_decoder import AttentionState

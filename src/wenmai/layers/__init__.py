@@ -11,6 +11,7 @@ query_reduction.py  a question that changes with every sentence that bears on it
 copying.py          a word is said, or taken from the source
 heads.py            the last weights, the losses (losses.py), the outputs; crf.py: of whole rows of tags
 ctc.py              a text for frames that nobody has aligned; sound.py: what training changes in sounds
+questions.py        heads of questions about a text: a span of it, one of several
 pretraining.py      the head that guesses hidden words, and whether a sentence follows another
 dropout.py          and first_weights.py: what is drawn by chance
 trace.py            what a network writes down of its inside

@@ -21,7 +21,7 @@ from wenmai.data.inputs.questions import Questions
 from wenmai.data.storage import saved as take
 from wenmai.data.values import listed
 from wenmai.errors import Mistake
-from wenmai.layers.heads import Span
+from wenmai.layers.questions import Span
 from wenmai.locale import Message, phrase
 from wenmai.options import Size
 from wenmai.tasks import rows

@@ -20,7 +20,7 @@ from wenmai.data.files.readers import Chunk
 from wenmai.data.inputs import kinds as kinds_of_input
 from wenmai.data.values import listed
 from wenmai.errors import Mistake
-from wenmai.layers.heads import Score
+from wenmai.layers.questions import Score
 from wenmai.locale import Message, phrase
 from wenmai.tasks import rows
 from wenmai.tasks.columns import line_of, shown
