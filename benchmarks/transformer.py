@@ -82,7 +82,7 @@ def wenmai(corpus, shape, wanted, options):
 
     (layers, width, heads), (precision, optimizer) = shape, options.variant
     enough = 10 * wanted // 512  # more steps than a turn can need
-    tokens = round(options.sentences * sum(len(text.split()) for text in corpus.train[0]) / len(corpus.train[0]))
+    tokens = batch_tokens(corpus, options.sentences)
 
     def turn() -> dict[str, float]:
         model = Classifier("transformer", layers=layers, width=width, heads=heads, feed_forward=4 * width, dropout=0.1,
@@ -91,6 +91,17 @@ def wenmai(corpus, shape, wanted, options):
         return Clock(wanted).follow(model.training(*corpus.train), model)
 
     return turn, {}
+
+
+def batch_tokens(corpus, sentences: int) -> int:
+    """With which an update has as many real tokens as so many sentences have on average: padding counts, too."""
+    import numpy as np
+
+    from wenmai.data.examples.batches import by_length
+
+    lengths = np.array([len(text.split()) for text in corpus.train[0]])
+    wanted = round(sentences * lengths.mean())
+    return next(size for size in range(wanted, 2 * wanted) if lengths.sum() / len(by_length(lengths, size)) >= wanted)
 
 
 def encoded(corpus) -> tuple[list, list[int], int]:
@@ -231,7 +242,7 @@ FAMILIES = {"wenmai": wenmai, "torch loop": torch_loop, "trainer": trainer}
 def main() -> None:
     parser = turns.arguments(__doc__)
     parser.add_argument("--shape", choices=tuple(SHAPES), action="append", help="only this one; may be repeated")
-    parser.add_argument("--tokens", type=int, default=25_000, help="real tokens to train on in a turn, some 40 batches of 32")
+    parser.add_argument("--tokens", type=int, default=32_000, help="real tokens to train on in a turn, some 50 batches of 32")
     parser.add_argument("--sentences", type=int, default=32, help="of an update, and as many tokens for Wenmai")
     parser.add_argument("--attention-dropout", type=float, default=0.0, help="of the peers")
     parser.add_argument("--only", help="contestants whose names hold this text")

@@ -292,6 +292,7 @@ def test_a_span_is_the_best_that_does_not_end_before_it_begins():
         begins, ends = span_log_probs(outputs, mask, row)
         wanted = begins[chosen[row, 0]] + ends[chosen[row, 1]]
         assert head.support(outputs, mask, chosen)[row].item() == pytest.approx(wanted, abs=1e-5)
+        assert head.chosen(outputs[row : row + 1], mask[row : row + 1]).tolist() == [chosen[row].tolist()]  # one alone
 
 
 def test_the_loss_of_a_span_adds_up_all_that_are_right():
@@ -312,7 +313,7 @@ def test_a_choice_is_the_softmax_over_the_texts_of_one_question():
     mask = torch.ones(5, 3, dtype=torch.bool)
     torch.manual_seed(0)
     head = Score()(4)
-    assert head.output.bias is None
+    assert head.output.bias is None and head.outputs(y, mask).shape == (5, 1)
     z, example = head.outputs(y, mask)[:, 0], torch.tensor([0, 0, 1, 1, 1])
     ((_, weight, total, count),) = head.losses(y, mask, Batch(None, mask, torch.tensor([1, 2]), example=example))
     torch.testing.assert_close(total, -(z[:2].log_softmax(0)[1] + z[2:].log_softmax(0)[2]))

@@ -75,7 +75,7 @@ def test_what_threads_share_is_done_once_and_whole(helpers, monkeypatch):
                 torch.testing.assert_close(torch.from_numpy(y[:, : wanted.shape[1]]), wanted, rtol=1e-3, atol=1e-3)
         assert board[sharing.DONE] > 0
     assert board[sharing.WORK] == sharing.OVER
-    sharing.pool().shutdown(wait=True)  # all have gone home, or this would never end
+    sharing.pool("wenmai-helper", helpers + 1).shutdown(wait=True)  # all have gone home, or this would never end
     sharing.pool.cache_clear()
 
 

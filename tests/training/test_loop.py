@@ -51,6 +51,26 @@ def test_a_loss_that_is_no_number_sends_training_back_once(monkeypatch, value):
     assert all(np.isfinite(value).all() for value in weights(model).values())
 
 
+def test_going_back_brings_back_the_weights_of_the_last_good_state(monkeypatch):
+    no_number(monkeypatch, 15)
+    model, good = Classifier("gru", **SMALL), {}
+    for progress in model.training(TEXTS, LABELS):
+        now = {name: value.copy() for name, value in weights(model).items()}
+        if progress.warning:
+            assert progress.step == 12 and all((value == good[12][name]).all() for name, value in now.items())
+        elif not progress.passing:
+            good[progress.step] = now
+    assert any((value != good[18][name]).any() for name, value in good[12].items())
+
+
+def test_memory_is_given_back_while_it_trains(monkeypatch):
+    given_back = []
+    monkeypatch.setattr(loop, "TIDIED", -1.0)
+    monkeypatch.setattr(memory, "give_back", lambda: given_back.append(1))
+    Classifier("gru", **SMALL).fit(TEXTS, LABELS)
+    assert len(given_back) == SMALL["steps"]
+
+
 def test_a_second_time_it_ends_with_the_last_good_state_and_advice(monkeypatch):
     until = Classifier("gru", **SMALL | {"patience": 99}).fit(TEXTS, LABELS)  # the same steps, of which 12 were good
     no_number(monkeypatch, 15, 20)

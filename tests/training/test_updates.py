@@ -125,10 +125,11 @@ def test_every_step_is_made_at_the_rate_of_the_schedule(monkeypatch):
     rates = []
     whole = Optimizer.set_rate
     monkeypatch.setattr(Optimizer, "set_rate", lambda self, rate: (rates.append(rate), whole(self, rate))[1])
-    Classifier("mlp", **SMALL, steps=20, warmup=0.2, learning_rate=0.01, patience=99).fit(TEXTS, LABELS)
+    model = Classifier("mlp", **SMALL, steps=20, warmup=0.2, learning_rate=0.01, patience=99).fit(TEXTS, LABELS)
     assert rates[:4] == pytest.approx([0.0025, 0.005, 0.0075, 0.01])
     wave = [0.005 * (1 + np.cos(np.pi * step / 16)) for step in range(16)]
     assert rates[4:] == pytest.approx(wave)
+    assert [progress.rate for progress in model.progress_] == [rates[progress.step - 1] for progress in model.progress_]
 
 
 # A stream

@@ -4,13 +4,16 @@ Threads that share a product wait for one another at its end, hundreds of times 
 nothing of each other wait once."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import wait
 
 import torch
 
+from wenmai.data.storage.threads import pool
+
 
 def one_core_each(work: Callable, parts: Sequence) -> None:
-    """work(part) of every part, in threads of their own; gradients, precision and inference mode as they are here."""
+    """work(part) of every part, the first here, the others in threads of their own; gradients, precision and inference mode as
+    they are here."""
     if len(parts) == 1:
         work(parts[0])
         return
@@ -22,9 +25,11 @@ def one_core_each(work: Callable, parts: Sequence) -> None:
         with torch.inference_mode(inference), torch.set_grad_enabled(gradients), torch.autocast("cpu", kind, enabled=short):
             work(part)
 
+    others = [pool("wenmai-core", threads).submit(on_one_core, part) for part in parts[1:]]
     try:
-        with ThreadPoolExecutor(len(parts)) as pool:
-            for _ in pool.map(on_one_core, parts):
-                pass
+        on_one_core(parts[0])
     finally:
         torch.set_num_threads(threads)
+        wait(others)
+    for other in others:
+        other.result()

@@ -13,7 +13,6 @@ who help look for work all the time, from `helped` until the text that they help
 
 import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from threading import local
@@ -26,7 +25,7 @@ from numba.extending import intrinsic
 from torch import Tensor
 
 from wenmai.data.storage.caches import c_function, njit
-from wenmai.data.storage.threads import threads
+from wenmai.data.storage.threads import pool, threads
 from wenmai.kernels import panels
 from wenmai.kernels.panels import NONE, WIDE, Panels, by_address, floats_at
 from wenmai.kernels.self_attention import attend_heads
@@ -60,7 +59,7 @@ def helped(wanted: bool = True) -> Iterator[np.ndarray]:
     try:
         HERE.board = board
         for _ in range(board[HELP]):
-            pool().submit(help_out, board)
+            pool("wenmai-helper", threads()).submit(help_out, board)
         yield board
     finally:
         HERE.board, board[WORK] = None, OVER
@@ -75,15 +74,6 @@ def compiled() -> None:
     binding.add_symbol(panels.PRODUCT, panels.product_at())
     binding.add_symbol(PERFORM, perform_at())
     binding.add_symbol(WORK_OFF, work_off_at())
-
-
-@cache
-def pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads(), "wenmai-helper")
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=pool.cache_clear)  # a child has none of its parent's threads
 
 
 def address(array: np.ndarray) -> int:

@@ -20,13 +20,14 @@ def side_by_side(work: Callable, calls: Iterable[tuple]) -> list:
     calls = list(calls)
     if len(calls) < 2:
         return [work(*call) for call in calls]
-    return list(pool().map(lambda call: work(*call), calls))
+    return list(pool("wenmai", threads()).map(lambda call: work(*call), calls))
 
 
 @cache
-def pool() -> ThreadPoolExecutor:
-    """Kept, since starting threads took as long as scoring 70,000 words."""
-    return ThreadPoolExecutor(threads(), "wenmai")
+def pool(name: str, size: int) -> ThreadPoolExecutor:
+    """Kept, since starting threads took as long as scoring 70,000 words; and beside another program a new thread may be put on
+    the core that this one has, and stays there for tens of milliseconds, where one that wakes goes back to its own."""
+    return ThreadPoolExecutor(size, name)
 
 
 if hasattr(os, "register_at_fork"):
