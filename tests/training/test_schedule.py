@@ -64,6 +64,12 @@ def test_steps_that_become_fast_are_planned_anew_and_the_time_is_spent(clock):
     assert 55 < clock.now - 1000 <= 61
 
 
+def test_steps_that_take_what_they_took_when_timed_keep_to_the_plan(clock):
+    model = Classifier("gru", minutes=1.0, **SMALL).fit(TEXTS, LABELS)
+    first, *later = plans_from(model.plan_["plans"])
+    assert all(abs(plan.steps - first.steps) <= 1 for plan in later) and 59.9 < clock.now - 1000 < 60.1
+
+
 def test_steps_that_become_slow_end_in_time(clock):
     clock.seconds = lambda number: 0.01 if number < 500 else 0.5
     model = Classifier("gru", minutes=1.0, **SMALL).fit(TEXTS, LABELS)
