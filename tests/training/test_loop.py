@@ -51,16 +51,21 @@ def test_a_loss_that_is_no_number_sends_training_back_once(monkeypatch, value):
     assert all(np.isfinite(value).all() for value in weights(model).values())
 
 
-def test_going_back_brings_back_the_weights_of_the_last_good_state(monkeypatch):
-    no_number(monkeypatch, 15)
-    model, good = Classifier("gru", **SMALL), {}
+@pytest.mark.parametrize("calls", [(15,), (15, 20)])
+def test_going_back_and_giving_up_bring_back_the_weights_of_the_last_good_state(monkeypatch, calls):
+    no_number(monkeypatch, *calls)
+    model, good, after = Classifier("gru", **SMALL, validation=0.0), {}, []
     for progress in model.training(TEXTS, LABELS):
         now = {name: value.copy() for name, value in weights(model).items()}
         if progress.warning:
-            assert progress.step == 12 and all((value == good[12][name]).all() for name, value in now.items())
+            after.append((progress.step, now))
         elif not progress.passing:
             good[progress.step] = now
-    assert any((value != good[18][name]).any() for name, value in good[12].items())
+    assert [step for step, _ in after] == [12] * len(calls)
+    assert all((value == good[12][name]).all() for _, now in after for name, value in now.items())
+    ended = good[12] if len(calls) == 2 else good[24]
+    assert all((value == ended[name]).all() for name, value in weights(model).items())
+    assert any((value != good[6][name]).any() for name, value in ended.items())
 
 
 def test_memory_is_given_back_while_it_trains(monkeypatch):
