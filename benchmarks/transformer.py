@@ -97,11 +97,11 @@ def batch_tokens(corpus, sentences: int) -> int:
     """With which an update has as many real tokens as so many sentences have on average: padding counts, too."""
     import numpy as np
 
-    from wenmai.data.examples.batches import by_length
+    from wenmai.data.examples.batches import shuffled
 
     lengths = np.array([len(text.split()) for text in corpus.train[0]])
-    wanted = round(sentences * lengths.mean())
-    return next(size for size in range(wanted, 2 * wanted) if lengths.sum() / len(by_length(lengths, size)) >= wanted)
+    wanted, draw = round(sentences * lengths.mean()), np.random.default_rng(0)
+    return next(size for size in range(wanted, 2 * wanted) if lengths.sum() / len(shuffled(lengths, size, draw)) >= wanted)
 
 
 def encoded(corpus) -> tuple[list, list[int], int]:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from wenmai.data.storage.caches import njit
 from wenmai.kernels.functions import softmax
 from wenmai.kernels.panels import ACTIVATIONS, NONE, WIDE, Panels
-from wenmai.kernels.products import FEW, Packed, in_16_bits, plain
+from wenmai.kernels.products import FEW, Packed16, in_16_bits, plain
 from wenmai.kernels.sharing import ENOUGH, address, helped, panels_at, shared_product, vector
 
 # The steps of a block: h ← norm(x), h ← x, h ← a part's own work on h, x ← x + h, x ← norm(x); and its parts.
@@ -117,8 +117,8 @@ class Products:
             self.first[CROSS], self.last[CROSS] = packed(block.cross.query), packed(block.cross.output)
 
 
-def packed(layer: nn.Linear) -> Packed:
-    return Packed(layer.weight, layer.bias)
+def packed(layer: nn.Linear) -> Packed16:
+    return Packed16(layer.weight, layer.bias)
 
 
 NO_NUMBERS = np.zeros(0, np.float32)

@@ -4,7 +4,7 @@ The real places of all rows lie end to end, so that nothing is multiplied on pad
 which runs the steps of the block's own order (layers/transformer.py).
 
 In 16 bits, where these are asked for (autocast), the library multiplies, with weights that lie in the order in which it reads
-them (products.Packed), and looks; what is added up and the norms are in 32."""
+them (products.Packed16), and looks; what is added up and the norms are in 32."""
 
 import numpy as np
 import torch

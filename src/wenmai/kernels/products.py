@@ -57,23 +57,19 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None, activation: str = "no
     return y if name == "none" else getattr(functional, name)(y)
 
 
-class Packed:
-    """W in the order in which a product with many vectors reads it, and b, in 16 bits if these are asked for (autocast). It is no
-    view: it stays as it was."""
+class Packed16:
+    """W and b in 16 bits, W in the order in which a product with many vectors reads it. It is no view: it stays as it was."""
 
     def __init__(self, weight: Tensor, bias: Tensor):
-        kind = torch.bfloat16 if in_16_bits() else torch.float32
-        self.weight, self.bias = weight.detach().to(kind), bias.detach().to(kind)
-        if has_onednn(kind):
+        self.weight, self.bias = weight.detach().bfloat16(), bias.detach().bfloat16()
+        if has_onednn(torch.bfloat16):
             self.weight = torch.ops.mkldnn._reorder_linear_weight(self.weight)
 
     def __call__(self, x: Tensor, activation: str = "none") -> Tensor:
-        return linear(x.to(self.bias.dtype), self.weight, self.bias, activation)
+        return linear(x.bfloat16(), self.weight, self.bias, activation)
 
     def added(self, x: Tensor, y: Tensor) -> Tensor:
         """y + W x + b, in 32 bits"""
-        if ONEDNN and self.bias.dtype == torch.float32:
-            return torch.ops.mkldnn._linear_pointwise.binary(x, y, self.weight, self.bias, "add")
         return self(x).to(y.dtype).add_(y)
 
 
@@ -89,7 +85,7 @@ class Repeated:
         if forgotten(self.kept) or not plain(x) or layer.weight.dtype != torch.float32 or rows > SOME:
             return product(x, layer.weight, bias())
         if in_16_bits() and rows > FEW:
-            return self.kept.of(list(layer.parameters()), lambda: Packed(layer.weight, bias()), "bf16")(x)
+            return self.kept.of(list(layer.parameters()), lambda: Packed16(layer.weight, bias()), "bf16")(x)
         return multiplied(self.panels(layer, bias), x)[..., : len(layer.weight)]
 
     def panels(self, layer: nn.Linear, bias: Callable[[], Tensor]) -> Panels:

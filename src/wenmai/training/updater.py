@@ -26,9 +26,7 @@ from wenmai.training.optimizers import Optimizer, name_gradients
 from wenmai.training.options import TrainingOptions
 from wenmai.training.progress import Snapshot
 
-# What libraries below torch read from the environment, once, when they are first used; a value that the user has set stays.
-# A product of another shape is another kernel, and batches have many shapes: by itself oneDNN keeps a thousand kernels.
-ALWAYS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64"}
+# What libraries below torch read from the environment, once, when they are first used; a value that the user has set stays:
 # cuBLAS adds in one order only where it has memory of its own to do so.
 DETERMINISTIC = {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
 
@@ -41,7 +39,7 @@ class Updater:
         self.bf16 = options.precision == "bf16" or (options.precision == "auto" and bf16_pays(network, device))
         self.carried: Tensor | None = None  # (B, S) the state that a stream goes on with
         self.sharded = options.parallel == "fsdp" and self.team.size > 1
-        for name, value in (ALWAYS | (DETERMINISTIC if deterministic else {}) | (for_torch() if options.compile else {})).items():
+        for name, value in ((DETERMINISTIC if deterministic else {}) | (for_torch() if options.compile else {})).items():
             os.environ.setdefault(name, value)
         for layer in network.modules():
             if hasattr(layer, "one_shape"):
