@@ -16,7 +16,7 @@ from pathlib import Path
 
 import corpora
 import turns
-from transformer import LOOKS, Clock, padded, split_rows
+from transformer import LOOKS, Clock, batch_tokens, padded, split_rows
 from turns import Measure
 
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
@@ -54,7 +54,7 @@ def train_wenmai(corpus, folder, variant, options):
     import wenmai
 
     start = wenmai.checkpoint(folder)
-    tokens = round(options.sentences * float(start.inputs.encode(corpus.train[0]).lengths.mean()))
+    tokens = batch_tokens(start.inputs.encode(corpus.train[0]).lengths, options.sentences)
 
     def turn() -> dict[str, float]:
         enough = 10 * options.tokens // 512
@@ -218,7 +218,7 @@ def classify(family, folder, variant, options):
 def main() -> None:
     parser = turns.arguments(__doc__)
     parser.add_argument("what", choices=("train", "classify"))
-    parser.add_argument("--tokens", type=int, default=25_000, help="real tokens to train on in a turn")
+    parser.add_argument("--tokens", type=int, default=32_000, help="real tokens to train on in a turn, some 50 batches of 32")
     parser.add_argument("--sentences", type=int, default=32, help="of an update, and as many tokens for Wenmai")
     parser.add_argument("--calls", type=int, default=50, help="of one text in a turn; a tenth of them of 32")
     parser.add_argument("--folder", type=Path, help="of a checkpoint that was made before")

@@ -82,7 +82,7 @@ def wenmai(corpus, shape, wanted, options):
 
     (layers, width, heads), (precision, optimizer) = shape, options.variant
     enough = 10 * wanted // 512  # more steps than a turn can need
-    tokens = batch_tokens(corpus, options.sentences)
+    tokens = batch_tokens([len(text.split()) for text in corpus.train[0]], options.sentences)
 
     def turn() -> dict[str, float]:
         model = Classifier("transformer", layers=layers, width=width, heads=heads, feed_forward=4 * width, dropout=0.1,
@@ -93,13 +93,13 @@ def wenmai(corpus, shape, wanted, options):
     return turn, {}
 
 
-def batch_tokens(corpus, sentences: int) -> int:
+def batch_tokens(lengths, sentences: int) -> int:
     """With which an update has as many real tokens as so many sentences have on average: padding counts, too."""
     import numpy as np
 
     from wenmai.data.examples.batches import shuffled
 
-    lengths = np.array([len(text.split()) for text in corpus.train[0]])
+    lengths = np.asarray(lengths)
     wanted, draw = round(sentences * lengths.mean()), np.random.default_rng(0)
     return next(size for size in range(wanted, 2 * wanted) if lengths.sum() / len(shuffled(lengths, size, draw)) >= wanted)
 
