@@ -126,8 +126,10 @@ class Worker:
                  **environment: str):  # fmt: skip
         counts = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS")
         same = {count: str(threads) for count in counts}
-        # Wenmai has waiting threads sleep early, which pays on a busy machine; a peer is given the same where its name says so.
-        same |= {"GOMP_SPINCOUNT": "1000"} if "wenmai" in name or "sleeping early" in name else {}
+        # As Wenmai has it for itself (wenmai.SPIN_COUNT), here before torch is loaded; a peer's threads wait as they do by
+        # themselves, or sleep early where its name says so.
+        looks = "10000" if "wenmai" in name else "1000" if "sleeping early" in name else None
+        same |= {"GOMP_SPINCOUNT": looks} if looks else {}
         command = [python, script, "--contestant", name, *options]
         pipe, environment = subprocess.PIPE, os.environ | same | environment
         self.name = name

@@ -2,9 +2,11 @@
 
 import os
 
-# OpenMP threads that wait spin for long by default, which on a machine with other work to do was seen to slow small
-# layers fifteenfold; after 1000 turns they sleep. It must be set before torch is loaded, and yields to the user's own.
-os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+# How often OpenMP threads that wait look again before they sleep: by themselves 300,000 times, which beside another program was
+# seen to slow small layers fifteenfold. It is read once, when torch is loaded, and yields to the user's own; kernels/waiting.py
+# has them sleep at once while others want their cores.
+SPIN_COUNT = "10000"
+os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)
 
 __version__ = "0.1.0"
 __all__ = [

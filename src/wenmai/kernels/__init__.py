@@ -4,6 +4,7 @@ attention.py       the library's fused attention, and which of its kernels is us
 panels.py          products with some vectors: W in the order in which it is read; functions.py: functions of one number
 self_attention.py  attention of whole texts by such products
 sharing.py         products and attention that threads share; cores.py: work in parts, a thread and a core a part
+waiting.py         torch's own threads: awake or asleep while they wait for one another
 block_step.py      one token more through a stack of Transformer blocks, on a CPU; encoding.py: whole texts
 beam_search.py     beam search through a Transformer's decoder, whole
 products.py        products with a few vectors, and in 16 bits; kept.py: what is made of weights, as long as they stay

@@ -29,7 +29,7 @@ class Writer(NamedTuple):
     unknown: int  # never written; −1: there is none
 
 
-class Found(NamedTuple):
+class BestTexts(NamedTuple):
     """Of every source (B) its best texts, the best first; without any, a length of 0."""
 
     tokens: np.ndarray  # (B, count, C)
@@ -39,11 +39,11 @@ class Found(NamedTuple):
 
 
 def search(steps: BlockSteps, writer: Writer, memory: np.ndarray, real: np.ndarray, most: np.ndarray, size: int, penalty: float,
-           count: int) -> Found:  # fmt: skip
+           count: int) -> BestTexts:  # fmt: skip
     """The `count` best texts of at most `most` (B,) tokens, out of `size` at a time, for memories (B, L, 2, A, S, D) that are
     real at (B, S)."""
     with helped() as board:
-        return Found(*search_all(steps.stack, writer, memory, real, most, size, float(penalty), count, board))
+        return BestTexts(*search_all(steps.stack, writer, memory, real, most, size, float(penalty), count, board))
 
 
 @njit(cache=True, nogil=True)
@@ -59,7 +59,7 @@ def search_all(stack, writer, memory, real, most, size, penalty, count, board):
     scores, log_probs = np.full((sources, count), NEVER), np.full((sources, count), NEVER)
     finished = np.zeros(sources, np.int64)
     reached, slot, token = np.empty(2 * size), np.empty(2 * size, np.int64), np.empty(2 * size, np.int64)
-    x, said = np.empty((room, width), np.float32), np.empty((room, len(writer.b)), np.float32)
+    x, logits = np.empty((room, width), np.float32), np.empty((room, len(writer.b)), np.float32)
     last, rows = np.full(room, writer.opening), sources
     for length in range(1, longest + 1):
         place = length - 1
@@ -70,13 +70,13 @@ def search_all(stack, writer, memory, real, most, size, penalty, count, board):
         stack_step(x[:rows], stack, past, np.full(rows, place), row_of, memory, real, source[:rows], board)
         if len(writer.norm):
             layer_norm(x[:rows], writer.norm[0], writer.norm[1], stack.epsilon, x[:rows])
-        shared_product(writer.w, writer.b, x[:rows], said[:rows], board, NONE)
+        shared_product(writer.w, writer.b, x[:rows], logits[:rows], board, NONE)
         row, live = 0, 0
         while row < rows:  # of one source after another
             own, begun = source[row], live
             reached[:] = NEVER
             while row < rows and source[row] == own:
-                add_best(said[row], sums[row], row, writer, length == 1, reached, slot, token)
+                add_best(logits[row], sums[row], row, writer, length == 1, reached, slot, token)
                 row += 1
             for at in range(2 * size):
                 if reached[at] == NEVER:
@@ -107,25 +107,25 @@ def search_all(stack, writer, memory, real, most, size, penalty, count, board):
 
 
 @njit(cache=True, nogil=True, fastmath=LINEAR, error_model="numpy")
-def add_best(said, before, row, writer, opens, reached, slot, token):
+def add_best(logits, before, row, writer, opens, reached, slot, token):
     """What follows a text of Σ log p `before`, among the best so far, which are in order: `reached`, the `slot` from which each
     goes on, and the `token`."""
     many, blocks = len(writer.table), (len(writer.table) + BLOCK - 1) // BLOCK
     tops, highest = np.empty(blocks, np.float32), np.float32(NEVER)
     for block in range(blocks):
-        top = said[block * BLOCK]
+        top = logits[block * BLOCK]
         for i in range(block * BLOCK + 1, min(block * BLOCK + BLOCK, many)):
-            top = max(top, said[i])
+            top = max(top, logits[i])
         tops[block], highest = top, max(highest, top)
     total = np.float32(0)
     for i in range(many):
-        total += exp(said[i] - highest)
+        total += exp(logits[i] - highest)
     total = highest + np.log(total)
     for block in range(blocks):
         if before + (tops[block] - total) <= reached[-1]:
             continue
         for i in range(block * BLOCK, min(block * BLOCK + BLOCK, many)):
-            sum_ = before + (said[i] - total)
+            sum_ = before + (logits[i] - total)
             if sum_ > reached[-1] and i != writer.unknown and not (opens and i == writer.end):
                 at = len(reached) - 1
                 while at > 0 and reached[at - 1] < sum_:

@@ -225,7 +225,7 @@ def self_attention_step(qkv, past, places, row_of, level, heads, factor, rotary,
         rotate(qkv, places, 2 * heads, size)
     for row in range(rows):
         place = places[row]
-        seen = weights[: place + 1]
+        shares = weights[: place + 1]
         for head in range(heads):
             q, k, v = head * size, width + head * size, 2 * width + head * size
             for d in range(size):
@@ -235,23 +235,23 @@ def self_attention_step(qkv, past, places, row_of, level, heads, factor, rotary,
                 at, score = row_of[row, s], np.float32(0)
                 for d in range(size):
                     score += qkv[row, q + d] * past[level, 0, at, head, s, d]
-                seen[s] = score * factor
-            softmax(seen)
+                shares[s] = score * factor
+            softmax(shares)
             for d in range(size):
                 c[row, q + d] = 0
             s = 0
             while s + 4 <= place + 1:  # so that c is fetched and stored once for four
                 one, two, three, four = row_of[row, s], row_of[row, s + 1], row_of[row, s + 2], row_of[row, s + 3]
                 for d in range(size):
-                    c[row, q + d] += (seen[s] * past[level, 1, one, head, s, d]
-                                      + seen[s + 1] * past[level, 1, two, head, s + 1, d]
-                                      + seen[s + 2] * past[level, 1, three, head, s + 2, d]
-                                      + seen[s + 3] * past[level, 1, four, head, s + 3, d])  # fmt: skip
+                    c[row, q + d] += (shares[s] * past[level, 1, one, head, s, d]
+                                      + shares[s + 1] * past[level, 1, two, head, s + 1, d]
+                                      + shares[s + 2] * past[level, 1, three, head, s + 2, d]
+                                      + shares[s + 3] * past[level, 1, four, head, s + 3, d])  # fmt: skip
                 s += 4
             while s < place + 1:
                 at = row_of[row, s]
                 for d in range(size):
-                    c[row, q + d] += seen[s] * past[level, 1, at, head, s, d]
+                    c[row, q + d] += shares[s] * past[level, 1, at, head, s, d]
                 s += 1
 
 

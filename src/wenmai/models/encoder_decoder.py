@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from wenmai.data.examples.batches import Batch
-from wenmai.kernels.beam_search import Found
+from wenmai.kernels.beam_search import BestTexts
 from wenmai.kernels.sharing import helped
 from wenmai.layers.body import Body
 from wenmai.layers.cache import take, within
@@ -120,7 +120,7 @@ class EncoderDecoder(nn.Module):
             self.decoder.search(self.head, memory, mask, self.opening, most, 1, 0.0, 1)
 
     @torch.no_grad()
-    def search(self, batch: Batch, most: np.ndarray, size: int, penalty: float, count: int) -> Found:
+    def search(self, batch: Batch, most: np.ndarray, size: int, penalty: float, count: int) -> BestTexts:
         """The best texts that beam search finds, by machine code."""
         with helped():
             memory, mask, _ = self.encoder(*self.input(batch), **self.beside(batch))

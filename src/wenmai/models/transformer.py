@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from wenmai.kernels.beam_search import Found, Writer, search
+from wenmai.kernels.beam_search import BestTexts, Writer, search
 from wenmai.kernels.products import in_16_bits, plain
 from wenmai.layers.embedding import TokenEmbedding
 from wenmai.layers.embedding import embed as input_layer
@@ -109,7 +109,7 @@ class Decoder(nn.Module):
         return plain_head and not self.words.one_hot and plain(self.words.table.weight) and not short
 
     def search(self, head: NextHead, memory: Tensor, mask: Tensor, opening: int, most: np.ndarray, size: int, penalty: float,
-               count: int) -> Found:  # fmt: skip
+               count: int) -> BestTexts:  # fmt: skip
         """Beam search by machine code."""
         width, position = memory.shape[2], self.body.position
         places = torch.zeros(int(most.max()), width)  # what is added to a token at each of them

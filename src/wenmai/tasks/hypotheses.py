@@ -75,8 +75,8 @@ def greedy(trained: Trained, encoded: Sequences) -> list[Hypothesis]:
     end = trained.inputs.target.special.end
 
     def write(part: Sequences, most: np.ndarray) -> Iterator[Hypothesis]:
-        if found := by_machine_code(trained, part, most, 1, 0.0, 1):
-            yield from (hypothesis(trained, part, row, one) for row, (one, *_) in enumerate(found))
+        if searched := by_machine_code(trained, part, most, 1, 0.0, 1):
+            yield from (hypothesis(trained, part, row, one) for row, (one, *_) in enumerate(searched))
             return
         first, state = begin(trained, part, int(most.max()))
         chosen, sums = together(stepper(trained), first, state, most, GREEDY, [0] * len(part), end, 1)
@@ -98,11 +98,11 @@ def best(trained: Trained, encoded: Sequences, size: int, penalty: float, count:
         end = trained.inputs.target.special.end
 
         def write(part: Sequences, most: np.ndarray) -> Iterator[list[Hypothesis]]:
-            found = by_machine_code(trained, part, most, size, penalty, count)
-            if found is None:
+            searched = by_machine_code(trained, part, most, size, penalty, count)
+            if searched is None:
                 first, state = begin(trained, part, int(most.max()))
-                found = beam(stepper(trained), first, state, most, size, penalty, count, end)
-            for row, candidates in enumerate(found):
+                searched = beam(stepper(trained), first, state, most, size, penalty, count, end)
+            for row, candidates in enumerate(searched):
                 yield [hypothesis(trained, part, row, one) for one in candidates]
 
         return in_batches(write, trained, encoded, size)

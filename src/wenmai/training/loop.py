@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from wenmai.data.examples.batches import ExampleSource
 from wenmai.data.storage import saved as take
+from wenmai.kernels import waiting
 from wenmai.locale import Message
 from wenmai.training import distributed, fine_tuning, memory
 from wenmai.training.averaging import network_of
@@ -95,6 +96,8 @@ class Training:
         self.device, self.seed, self.options = device, seed, options.completed(network)
         self.threads = self.options.threads or torch.get_num_threads()
         torch.set_num_threads(self.threads)
+        if device == "cpu":
+            waiting.watch()
         self.tokens = self.options.batch_tokens or examples.suited_batch()
         self.fine_tuned = getattr(network, "fine_tuned", False)  # it starts from a body that has learned (starting.py)
         if self.fine_tuned and not self.options.batch_tokens and not examples.one_shape:
