@@ -48,6 +48,15 @@ def test_a_team_is_there_while_others_take_the_cores(teams, rates, expected):
     assert teams == expected
 
 
+def test_who_may_not_have_another_thread_goes_on_without(monkeypatch):
+    class Refused:
+        def __init__(self):
+            raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(waiting, "IdleTeam", Refused)
+    follow(iter([BUSY] * 3))
+
+
 def threads_of_this_process() -> int:
     return len(list(Path("/proc/self/task").iterdir()))
 

@@ -10,6 +10,7 @@ sleep at once. So while our threads are put off their cores again and again, a t
 import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from threading import Event, Thread
 
@@ -46,7 +47,8 @@ def watch() -> None:
     """From now on, where that changes anything: on Linux, where neither the user nor the number of threads has settled it."""
     settled = os.environ.get("GOMP_SPINCOUNT") != SPIN_COUNT or "OMP_WAIT_POLICY" in os.environ
     if hasattr(os, "sched_getaffinity") and not settled and 1 < torch.get_num_threads() <= len(os.sched_getaffinity(0)):
-        Thread(target=follow, args=(put_off(),), name="wenmai-watch", daemon=True).start()
+        with suppress(RuntimeError):  # who may not have another thread goes on without
+            Thread(target=follow, args=(put_off(),), name="wenmai-watch", daemon=True).start()
 
 
 def put_off() -> Iterator[float]:
@@ -66,7 +68,8 @@ def follow(rates: Iterator[float]) -> None:
     for rate in rates:
         calm = 0 if rate > OFTEN else calm + 1
         if team is None and calm == 0:
-            team = IdleTeam()
+            with suppress(RuntimeError):
+                team = IdleTeam()
         elif team is not None and calm >= CALM:
             team = team.end()
 
