@@ -100,8 +100,10 @@ def batch_tokens(lengths, sentences: int) -> int:
     from wenmai.data.examples.batches import shuffled
 
     lengths = np.asarray(lengths)
-    wanted, draw = round(sentences * lengths.mean()), np.random.default_rng(0)
-    return next(size for size in range(wanted, 2 * wanted) if lengths.sum() / len(shuffled(lengths, size, draw)) >= wanted)
+    wanted = round(sentences * lengths.mean())
+    sizes = (size for size in range(wanted, 2 * wanted)
+             if lengths.sum() / len(shuffled(lengths, size, np.random.default_rng(0))) >= wanted)  # fmt: skip
+    return next(sizes, 2 * wanted)
 
 
 def encoded(corpus) -> tuple[list, list[int], int]:

@@ -27,6 +27,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
+if "--contestant" in sys.argv and "wenmai" in sys.argv[sys.argv.index("--contestant") + 1]:
+    import wenmai  # noqa: F401  before torch: how its threads wait is Wenmai's to say
+
 FEWEST = 5
 THREADS = 2
 
@@ -126,10 +129,8 @@ class Worker:
                  **environment: str):  # fmt: skip
         counts = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS")
         same = {count: str(threads) for count in counts}
-        # As Wenmai has it for itself (wenmai.SPIN_COUNT), here before torch is loaded; a peer's threads wait as they do by
-        # themselves, or sleep early where its name says so.
-        looks = "10000" if "wenmai" in name else "1000" if "sleeping early" in name else None
-        same |= {"GOMP_SPINCOUNT": looks} if looks else {}
+        # A peer's threads wait as they do by themselves, or sleep early where its name says so.
+        same |= {"GOMP_SPINCOUNT": "1000"} if "sleeping early" in name else {}
         command = [python, script, "--contestant", name, *options]
         pipe, environment = subprocess.PIPE, os.environ | same | environment
         self.name = name

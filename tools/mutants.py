@@ -28,9 +28,11 @@ import traceback
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
+ALONE = Lock()  # one thread forks or prints at a time
 TOLD = ("Message", "Mistake", "phrase", "plural", "Listed")  # what users are told is watched by other tests
 
 COMPARED = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -129,7 +131,8 @@ def noticed(path: Path, text: str | None, tests: list[str], seconds: int, log: s
     """How it was noticed that the module at `path` has this text (None: nothing is changed): "failed", or "endless" where the
     tests took more processor time than `seconds`, or ten times as long on the clock (so a busy machine notices nothing that a
     quiet one would not); "" if it was not."""
-    child = os.fork()
+    with ALONE:  # what another thread holds at a fork, a child waits for in vain
+        child = os.fork()
     if child == 0:
         os.setsid()
         quiet = os.open(log, os.O_RDWR | os.O_CREAT)
@@ -227,7 +230,8 @@ def main() -> None:
         more = [] if asked.bugs else known["wider"].get(str(path.relative_to(ROOT)), [])
         how = noticed(path, text, tests, asked.seconds) or (more and noticed(path, text, more, 4 * asked.seconds))
         how = how or ("listed" if not asked.bugs and is_listed(name, known.get("survivor", ())) else "MISSED")
-        print(f"{how.ljust(7)} {name}", flush=True)
+        with ALONE:
+            print(f"{how.ljust(7)} {name}", flush=True)
         return how
 
     began = time.perf_counter()

@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+import torch
 
 import wenmai
 from wenmai.errors import Mistake
@@ -196,6 +197,36 @@ def test_where_few_updates_fit_batches_are_smaller_and_the_rate_is_higher(clock,
     assert rates[0] == 0.008 and 0.004 < rates[1] < 0.008
     given = planned(minutes=1, batch_tokens=300, learning_rate=0.001)
     assert given["batch_tokens"] == 300 and given["learning_rate"] == 0.001
+
+
+def test_batches_become_no_smaller_where_that_saves_no_time(clock):
+    own = {name: value for name, value in SMALL.items() if name not in ("batch_tokens", "epochs")}
+    texts, labels = [text * 50 for text in TEXTS], LABELS
+    clock.seconds = lambda number: 0.5
+
+    def batch_tokens(minutes: float) -> int:
+        return next(iter(Classifier("mlp", minutes=minutes, **own).training(texts, labels))).plan["batch_tokens"]
+
+    assert batch_tokens(1) == batch_tokens(600) // 2  # halved once, to see
+
+
+@pytest.mark.parametrize(
+    ("alone", "given", "expected"),
+    [(0.05, None, 1), (0.1, None, 2), (0.2, None, 2), (0.05, 2, 2)],  # seconds of an update with one thread; two take 0.1
+)
+def test_one_thread_learns_where_it_is_faster(clock, alone, given, expected):
+    clock.seconds = lambda number: alone if torch.get_num_threads() == 1 else 0.1
+    own = {name: value for name, value in SMALL.items() if name != "threads"} | ({"threads": given} if given else {})
+    usual = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        training = Classifier("mlp", minutes=1, **own).training(TEXTS, LABELS)
+        next(training)
+        assert torch.get_num_threads() == expected
+        training.close()
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(usual)
 
 
 def test_a_budget_that_is_too_small_is_said_beforehand(clock):

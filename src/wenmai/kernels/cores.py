@@ -25,11 +25,17 @@ def one_core_each(work: Callable, parts: Sequence) -> None:
         with torch.inference_mode(inference), torch.set_grad_enabled(gradients), torch.autocast("cpu", kind, enabled=short):
             work(part)
 
-    others = [pool("wenmai-core", threads).submit(on_one_core, part) for part in parts[1:]]
+    others = []
     try:
+        for part in parts[1:]:
+            others.append(pool("wenmai-core", threads).submit(on_one_core, part))
         on_one_core(parts[0])
+    except BaseException:
+        for other in others:
+            other.cancel()
+        raise
     finally:
-        torch.set_num_threads(threads)
         wait(others)
+        torch.set_num_threads(threads)  # after the others, who have said 1 of those that are to come
     for other in others:
         other.result()
