@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from wenmai.data.storage.saved import Unfit
 from wenmai.errors import Mistake, Notice
 from wenmai.estimators import Classifier, LanguageModel, Regressor, Tagger, load
 from wenmai.models.network import Network
@@ -394,3 +395,14 @@ def test_a_run_whose_weights_are_no_numbers_is_refused(tmp_path, rung):
     weights[0] = float("nan")
     with pytest.raises(Mistake, match=r"weights.safetensors: .* holds weights that are no numbers \(NaN or infinite\)"):
         load(model.save(tmp_path / "run"))
+
+
+@pytest.mark.parametrize("part", ["network", "best", "good"])
+def test_a_snapshot_whose_weights_have_another_shape_is_refused(part, monkeypatch):
+    monkeypatch.setattr(loop, "HEARTBEAT", -1.0)  # between two looks, too, where the last good state is another
+    model = Classifier("gru", **SMALL)
+    snapshot = next(progress.snapshot() for progress in model.training(TEXTS, LABELS) if progress.step == 8)
+    name = next(name for name, array in snapshot.arrays.items() if name.startswith(f"{part}.") and array.ndim)
+    arrays = snapshot.arrays | {name: np.zeros((3, 3, 3), np.float32)}
+    with pytest.raises(Unfit):
+        next(iter(Classifier("gru", **SMALL).training(TEXTS, LABELS, resume=Snapshot(arrays, snapshot.facts))))
