@@ -28,7 +28,6 @@ from wenmai.data.values import digest_of
 from wenmai.describing import html_of, inspect
 from wenmai.embeddings import embed, word_vectors
 from wenmai.errors import Mistake, not_trained, warn_of
-from wenmai.kernels import waiting
 from wenmai.locale import Message, phrase
 from wenmai.options import Situation, accepted, assign_options, check_effect
 from wenmai.starting import Start
@@ -103,8 +102,6 @@ class Estimator:
     def assembled(cls, task, inputs, model, *, build: Build, options: dict, device: str = "cpu", notes: Sequence[str] = (),
                   progress: Sequence[Progress] = (), columns: Mapping[str, str] = MappingProxyType({})) -> Estimator:  # fmt: skip
         """One whose parts are there already: as it was loaded, or imported. `build`: how the model was made."""
-        if device == "cpu" and isinstance(model, nn.Module):
-            waiting.watch()
         estimator = cls(build.rung, **options)
         estimator.task_, estimator.inputs_, estimator.model_, estimator.device_ = task, inputs, model, device
         estimator.build_, estimator.start_, estimator.plan_ = build, None, {}

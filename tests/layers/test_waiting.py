@@ -140,6 +140,10 @@ def test_who_is_watched(monkeypatch, variables, threads, expected):
     assert begun == expected
 
 
+def test_what_is_set_is_what_is_watched():
+    assert SPIN_COUNT == waiting.SPIN_COUNT
+
+
 def test_who_may_not_be_watched_goes_on_without(monkeypatch):
     def refused(threads):
         raise RuntimeError("can't start new thread")

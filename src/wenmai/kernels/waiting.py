@@ -19,8 +19,7 @@ from threading import Event, Thread
 
 import torch
 
-from wenmai import SPIN_COUNT
-
+SPIN_COUNT = "10000"  # as wenmai/__init__.py sets it, who may not load torch; another is the user's own
 PERIOD = 0.25  # seconds, from one look to the next
 OFTEN = 100  # times a second and thread that a thread was put off its core
 CALM = 8  # periods in a row in which none was, after which they wait awake again

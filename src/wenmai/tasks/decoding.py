@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from wenmai.errors import Mistake
+from wenmai.kernels import waiting
 from wenmai.layers.cache import take
 
 COLDEST = 1e-9  # temperatures below it are the same
@@ -95,6 +96,8 @@ def together(step: Callable, log_probs: Tensor, state, tokens: int | Sequence[in
     steps, rows, ended = [], torch.arange(len(seeds)), torch.zeros(len(seeds), dtype=torch.int64)
     most = torch.as_tensor(tokens).expand(len(seeds))
     longest = int(most.max()) if seeds else 0
+    if log_probs.device.type == "cpu":
+        waiting.watch()
     for uniform in islice(uniforms(seeds, log_probs.device), longest):
         chosen = choice.at(log_probs, uniform if len(rows) == len(seeds) else uniform[rows.to(uniform.device)])
         steps.append((rows, chosen, log_probs.gather(1, chosen[:, None])[:, 0]))

@@ -14,6 +14,7 @@ from wenmai.data.examples.sequences import Sequences, joined, runs
 from wenmai.data.splits import split as split_rows
 from wenmai.data.values import check_lengths, listed, pick
 from wenmai.errors import Mistake
+from wenmai.kernels import waiting
 from wenmai.locale import Message
 from wenmai.tasks.contract import Answers, Parts, Scores, Trained, TrainingExamples, Untrained, row_name
 from wenmai.training import memory
@@ -144,6 +145,8 @@ def outputs(task, trained: Trained, examples: Examples) -> np.ndarray | Sequence
 
     with torch.inference_mode():
         batches = by_length(pieces.lengths, tokens)
+        if trained.device == "cpu" and len(batches) > 1:
+            waiting.watch()
         for rows, values in memory.in_pieces(batches, batch_outputs, trained.device):
             table[pieces.inputs.places(rows) if per_step else rows] = values
     return Sequences(table, examples.inputs.offsets) if per_step else table
